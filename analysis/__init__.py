@@ -1,0 +1,1 @@
+"""What happened? A PySpark job over state-change.log files."""

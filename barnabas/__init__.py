@@ -1,0 +1,1 @@
+"""The face of the project: what a person types and imports."""

@@ -1,0 +1,1 @@
+"""Measurements, each a figure against a target: ``python -m bench --list``."""

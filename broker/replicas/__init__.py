@@ -1,0 +1,1 @@
+"""The paths of a record through the broker, one file per path."""

@@ -1,0 +1,1 @@
+"""The broker's two listeners: Kafka clients on one, peers and the controller (gRPC) on the other."""

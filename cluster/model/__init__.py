@@ -1,0 +1,1 @@
+"""The shared vocabulary, as immutable data; needs nothing but the standard library."""

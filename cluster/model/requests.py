@@ -1,0 +1,118 @@
+"""What the controller tells the brokers, and what they answer (Kafka: api keys 4, 5, 6; the forms of release 2.8).
+
+Each request carries the controller's epoch and the epoch of the broker it is meant for; the receiver judges both at
+the door. ``partition_states`` keep the order in which the controller decided them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cluster.model.brokers import Broker
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, PartitionState
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsrPartition:
+    """One partition of a LeaderAndIsr request.
+
+    Attributes:
+        topic_partition: Which partition.
+        state: Its leadership, with the reign that last wrote it.
+        assignment: Its replicas.
+        is_new: True where the replica is created by this request (any log directory may take it).
+    """
+
+    topic_partition: TopicPartition
+    state: PartitionState
+    assignment: Assignment
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsrRequest:
+    """Become leader or follower of these partitions.
+
+    Attributes:
+        live_leaders: The brokers that lead one of these partitions and are live or shutting down.
+    """
+
+    controller_id: BrokerId
+    controller_epoch: ControllerEpoch
+    broker_epoch: BrokerEpoch
+    partitions: tuple[LeaderAndIsrPartition, ...]
+    live_leaders: tuple[Broker, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsrResponse:
+    """The answer to LeaderAndIsr: an error for the whole request, else one for each partition."""
+
+    error: ErrorCode
+    partition_errors: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMetadataPartition:
+    """One partition of an UpdateMetadata request; ``offline_replicas`` are those that are not reachable now."""
+
+    topic_partition: TopicPartition
+    state: PartitionState
+    replicas: tuple[BrokerId, ...]
+    offline_replicas: tuple[BrokerId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMetadataRequest:
+    """The partitions that changed, and always the complete list of live brokers, which replaces the receiver's."""
+
+    controller_id: BrokerId
+    controller_epoch: ControllerEpoch
+    broker_epoch: BrokerEpoch
+    partitions: tuple[UpdateMetadataPartition, ...]
+    live_brokers: tuple[Broker, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMetadataResponse:
+    """The answer to UpdateMetadata."""
+
+    error: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class StopReplicaPartition:
+    """One replica to stop: fetch it no more, and delete its log where ``delete`` is set.
+
+    Attributes:
+        leader_epoch: The current one, ``EPOCH_DURING_DELETE``, or ``UNKNOWN_LEADER_EPOCH``.
+    """
+
+    topic_partition: TopicPartition
+    leader_epoch: LeaderEpoch
+    delete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StopReplicaRequest:
+    """Stop these replicas."""
+
+    controller_id: BrokerId
+    controller_epoch: ControllerEpoch
+    broker_epoch: BrokerEpoch
+    partitions: tuple[StopReplicaPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StopReplicaResponse:
+    """The answer to StopReplica: an error for the whole request, else one for each partition."""
+
+    error: ErrorCode
+    partition_errors: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+
+
+ControlRequest = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
+ControlResponse = LeaderAndIsrResponse | UpdateMetadataResponse | StopReplicaResponse

@@ -1,0 +1,1 @@
+"""How a process of ours runs: mailbox, tasks with owners, logs, settings, metrics."""

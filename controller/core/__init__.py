@@ -1,0 +1,1 @@
+"""The controller's pure decisions: an input goes in, effects and reasons come out."""
