@@ -1,0 +1,99 @@
+"""What this broker knows of the cluster from the controller's UpdateMetadata requests.
+
+Source: Kafka's ``MetadataCache``; the receiver's rules are in KIP-4 and ``UpdateMetadataRequest.json`` of
+release 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from cluster.model.brokers import Broker
+from cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
+from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataChange:
+    """What one UpdateMetadata request did.
+
+    Attributes:
+        cached: The partitions added or replaced, in the order of the request.
+        deleted: The partitions forgotten because their topic is being deleted.
+    """
+
+    cached: tuple[UpdateMetadataPartition, ...]
+    deleted: tuple[TopicPartition, ...]
+
+
+class MetadataCache:
+    """Live brokers, topics and leaders as the controller last told them.
+
+    Partitions are merged into what is known; the list of live brokers replaces the old one. The cache judges
+    no
+    epoch: the control gate did that before.
+    """
+
+    def __init__(self) -> None:
+        self._brokers: dict[BrokerId, Broker] = {}
+        self._topics: dict[str, dict[int, UpdateMetadataPartition]] = {}
+        self._controller: BrokerId | None = None
+
+    def apply(self, request: UpdateMetadataRequest) -> MetadataChange:
+        """Take over an admitted request; the answer says what changed, for the state-change log."""
+        self._brokers = {broker.id: broker for broker in request.live_brokers}
+        cached: list[UpdateMetadataPartition] = []
+        deleted: list[TopicPartition] = []
+        for partition in request.partitions:
+            if partition.state.leader_and_isr.leader == LEADER_DURING_DELETE:
+                self._forget(partition.topic_partition)
+                deleted.append(partition.topic_partition)
+            else:
+                topic, number = partition.topic_partition
+                self._topics.setdefault(topic, {})[number] = partition
+                cached.append(partition)
+        return MetadataChange(tuple(cached), tuple(deleted))
+
+    def _forget(self, topic_partition: TopicPartition) -> None:
+        partitions = self._topics.get(topic_partition.topic)
+        if partitions is not None:
+            partitions.pop(topic_partition.partition, None)
+            if not partitions:
+                del self._topics[topic_partition.topic]
+
+    def controller_changed(self, controller: BrokerId | None) -> None:
+        """Remember who holds ``/controller`` (told by the broker's own watch), or None where nobody does."""
+        self._controller = controller
+
+    @property
+    def controller(self) -> BrokerId | None:
+        """The active controller if it is also a live broker, so that clients are never sent to a dead one."""
+        return self._controller if self._controller in self._brokers else None
+
+    @property
+    def live_brokers(self) -> Collection[Broker]:
+        """The brokers that were live or shutting down when the controller last spoke."""
+        return self._brokers.values()
+
+    def broker(self, broker_id: BrokerId) -> Broker | None:
+        """The live broker of that number, or None."""
+        return self._brokers.get(broker_id)
+
+    @property
+    def topics(self) -> Collection[str]:
+        """The names of all topics known."""
+        return self._topics.keys()
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions are known, over all topics."""
+        return sum(map(len, self._topics.values()))
+
+    def partitions(self, topic: str) -> Mapping[int, UpdateMetadataPartition]:
+        """The partitions of a topic by number; empty where the topic is not known."""
+        return self._topics.get(topic, {})
+
+    def partition(self, topic_partition: TopicPartition) -> UpdateMetadataPartition | None:
+        """The last known state of a partition, or None."""
+        return self._topics.get(topic_partition.topic, {}).get(topic_partition.partition)

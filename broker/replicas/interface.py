@@ -1,0 +1,221 @@
+"""What the request handlers ask of this broker's replicas, as data and protocols.
+
+``append.Appender`` and ``read.Reader`` carry it out. All of it runs on the broker's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import Offset, TopicPartition
+
+Bytes = bytes | bytearray | memoryview
+"""Batches as they came from the socket, the disk or a peer; never decoded."""
+
+UNKNOWN_OFFSET = Offset(-1)
+"""An offset in an answer that has none to give, because of its error."""
+
+NO_TIMESTAMP = -1
+"""A timestamp in an answer that has none to give."""
+
+LATEST_TIMESTAMP = -1
+"""ListOffsets: asks for the end of what may be read."""
+
+EARLIEST_TIMESTAMP = -2
+"""ListOffsets: asks for the log start offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFault:
+    """What is wrong with one record of a refused batch (KIP-467).
+
+    Attributes:
+        index: The record's place in its batch, from 0.
+        message: A sentence for people.
+    """
+
+    index: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of one partition of a produce request.
+
+    Attributes:
+        error: ``NONE`` where it was written, and with acks=-1 where the high watermark has passed it.
+        base_offset: The offset of its first record, or ``UNKNOWN_OFFSET``.
+        log_append_time: Milliseconds since 1970 on a LogAppendTime topic, else -1.
+        log_start_offset: The partition's log start offset, or ``UNKNOWN_OFFSET``.
+        record_faults: The records at fault, where the batch was refused for single ones.
+        message: A sentence about ``error`` that names the thing, the value and what was expected, or None.
+    """
+
+    error: ErrorCode
+    base_offset: Offset = UNKNOWN_OFFSET
+    log_append_time: int = NO_TIMESTAMP
+    log_start_offset: Offset = UNKNOWN_OFFSET
+    record_faults: tuple[RecordFault, ...] = ()
+    message: str | None = None
+
+
+AppendResults = dict[TopicPartition, Appended]
+"""The results of a produce request, in the order of its partitions."""
+
+
+class Appends(Protocol):
+    """The produce path."""
+
+    def append(
+        self,
+        batches: Mapping[TopicPartition, Bytes | None],
+        *,
+        acks: int,
+        timeout_ms: int,
+        allow_zstd: bool = True,
+        allow_internal_topics: bool = False,
+    ) -> asyncio.Future[AppendResults]:
+        """Append to the local leaders, in their order; the future is done when the answer is due.
+
+        The appends themselves are over when this returns, so a caller that calls in the order of its requests
+        keeps their order without waiting for the answers. With acks -1 the future waits in the purgatory
+        until the high watermark passes what was appended, or for ``timeout_ms`` (``REQUEST_TIMED_OUT``; it
+        may still be committed). It never raises for a partition's sake: each has its error.
+
+        Args:
+            batches: The record field of each partition; None stands for a null field and is refused.
+            acks: -1, 0 or 1; anything else answers ``INVALID_REQUIRED_ACKS`` for every partition.
+            timeout_ms: The request's own timeout.
+            allow_zstd: False for Produce below 7, which may not carry zstd.
+            allow_internal_topics: True for writers of ``__consumer_offsets`` and ``__transaction_state``.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPartition:
+    """What a consumer asks of one partition.
+
+    Attributes:
+        offset: The first offset it wants.
+        max_bytes: How much of this partition it wants at most; one batch is given even if larger.
+        current_leader_epoch: The epoch it believes in, or -1 for no check (KIP-320).
+        last_fetched_epoch: The epoch of the last record it has, or -1 (KIP-595).
+    """
+
+    offset: Offset
+    max_bytes: int
+    current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
+    last_fetched_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEndOffset:
+    """Where a leader epoch ends: the epoch found and its end offset; both -1 where it is not known."""
+
+    epoch: LeaderEpoch
+    end_offset: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What one partition of a fetch gives.
+
+    Attributes:
+        error: ``NONE``, or why there are no records.
+        records: Whole batches below the high watermark, back to back; the first may begin before the offset
+            asked.
+        high_watermark: The end of what is committed, or ``UNKNOWN_OFFSET``.
+        last_stable_offset: The end of what a read_committed consumer may see, or ``UNKNOWN_OFFSET``.
+        log_start_offset: The partition's log start offset, or ``UNKNOWN_OFFSET``.
+        diverging_epoch: Set where the reader's log departs from this one before the offset asked (KIP-595).
+    """
+
+    error: ErrorCode
+    records: Bytes = b""
+    high_watermark: Offset = UNKNOWN_OFFSET
+    last_stable_offset: Offset = UNKNOWN_OFFSET
+    log_start_offset: Offset = UNKNOWN_OFFSET
+    diverging_epoch: EpochEndOffset | None = None
+
+
+FetchResults = dict[TopicPartition, Fetched]
+"""The results of a fetch, in the order of its partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOffset:
+    """The answer to one partition of ListOffsets.
+
+    Attributes:
+        timestamp: Of the record found, in milliseconds since 1970; -1 for the earliest and latest offset.
+        offset: The offset found; ``UNKNOWN_OFFSET`` where no record is that young, or on error.
+        leader_epoch: The epoch of the record at ``offset``, or -1.
+    """
+
+    error: ErrorCode
+    timestamp: int = NO_TIMESTAMP
+    offset: Offset = UNKNOWN_OFFSET
+    leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """The answer to one partition of OffsetForLeaderEpoch."""
+
+    error: ErrorCode
+    leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
+    end_offset: Offset = UNKNOWN_OFFSET
+
+
+class Reads(Protocol):
+    """The consumers' paths; a consumer sees nothing at or above the high watermark."""
+
+    def fetch(
+        self,
+        partitions: Mapping[TopicPartition, FetchPartition],
+        *,
+        max_wait_ms: int,
+        min_bytes: int,
+        max_bytes: int,
+    ) -> asyncio.Future[FetchResults]:
+        """Read what is committed.
+
+        The future waits in the purgatory until there is enough, or for ``max_wait_ms``. Partitions are read
+        in the order of ``partitions``: a caller that is fair rotates it. The first batch of the first
+        partition that has one is given even if it is larger than ``max_bytes``.
+
+        Args:
+            partitions: What is wanted of each partition.
+            max_wait_ms: How long the answer may be held; 0 answers at once.
+            min_bytes: How much there must be, over all partitions, for an answer before ``max_wait_ms``.
+            max_bytes: The most that the answer may hold, over all partitions.
+        """
+        ...
+
+    def list_offset(
+        self,
+        topic_partition: TopicPartition,
+        timestamp: int,
+        current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
+    ) -> ListedOffset:
+        """The offset of the first record at least as young as ``timestamp``, or the latest or earliest.
+
+        Answers ``OFFSET_NOT_AVAILABLE`` while a new leader does not know its high watermark yet (versions
+        below 5 call it ``LEADER_NOT_AVAILABLE``: the handler translates).
+        """
+        ...
+
+    def end_offset_for(
+        self,
+        topic_partition: TopicPartition,
+        leader_epoch: LeaderEpoch,
+        current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
+    ) -> EpochEnd:
+        """Where ``leader_epoch`` ends in this leader's log (OffsetForLeaderEpoch, KIP-320)."""
+        ...
