@@ -27,6 +27,11 @@ class ErrorCode(IntEnum):
         member.meaning = meaning
         return member
 
+    @classmethod
+    def from_code(cls, code: int) -> ErrorCode:
+        """The error of that number; a number this table does not have means ``UNKNOWN_SERVER_ERROR``."""
+        return next((error for error in cls if error == code), cls.UNKNOWN_SERVER_ERROR)
+
     UNKNOWN_SERVER_ERROR = -1, False, "the server failed in a way it did not foresee"
     NONE = 0, False, "no error"
     OFFSET_OUT_OF_RANGE = 1, False, "the offset lies outside the log"
@@ -48,7 +53,11 @@ class ErrorCode(IntEnum):
     INVALID_TOPIC_EXCEPTION = 17, False, "the topic's name is not valid, or the topic may not be used so"
     RECORD_LIST_TOO_LARGE = 18, False, "the batch is larger than a segment"
     NOT_ENOUGH_REPLICAS = 19, True, "fewer in-sync replicas than min.insync.replicas; nothing was written"
-    NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20, True, "written, but the in-sync replicas fell below min.insync.replicas"
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = (
+        20,
+        True,
+        "written, but the in-sync replicas fell below min.insync.replicas",
+    )
     INVALID_REQUIRED_ACKS = 21, False, "acks must be -1, 0 or 1"
     ILLEGAL_GENERATION = 22, False, "the group is in another generation"
     INCONSISTENT_GROUP_PROTOCOL = 23, False, "no protocol is shared with the members of the group"

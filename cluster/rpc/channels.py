@@ -1,0 +1,89 @@
+"""The one table of gRPC options, for every server and every channel of the cluster.
+
+gRPC's own defaults hurt a cluster that fails over: two servers may share a port in silence, a channel whose
+peer was away waits up to minutes before it dials again, a peer that vanished without a word is noticed after
+hours, and messages over 4 MB are refused.
+Source of the keys: gRPC core, ``include/grpc/impl/channel_arg_names.h``.
+"""
+
+from __future__ import annotations
+
+import grpc.aio
+
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+"""The largest message either side sends or takes, in bytes.
+
+Control requests are chunked far below it; a fetch answer may exceed ``replica.fetch.response.max.bytes`` by
+one batch (``message.max.bytes``).
+"""
+
+RECONNECT_BACKOFF_MS = (50, 100, 500)
+"""First, least and greatest wait before a lost peer is dialled again, in milliseconds."""
+
+CORRELATION_ID_KEY = "correlation-id"
+"""The call metadata under which a control request carries its number (in Kafka: the header)."""
+
+Options = list[tuple[str, int]]
+
+
+def server_options(session_timeout_ms: int) -> Options:
+    """The options of a server whose peers send keepalive pings as ``channel_options`` has them do.
+
+    Args:
+        session_timeout_ms: ``zookeeper.session.timeout.ms``.
+    """
+    interval, timeout = _keepalive_ms(session_timeout_ms)
+    return [
+        ("grpc.so_reuseport", 0),
+        *_sizes(),
+        ("grpc.keepalive_time_ms", interval),
+        ("grpc.keepalive_timeout_ms", timeout),
+        ("grpc.keepalive_permit_without_calls", 1),
+        # Our own pings come often: without these two the server would take them for an attack and hang up.
+        ("grpc.http2.min_ping_interval_without_data_ms", 100),
+        ("grpc.http2.max_ping_strikes", 0),
+    ]
+
+
+def channel_options(session_timeout_ms: int) -> Options:
+    """The options of a channel that notices a vanished peer well before the peer's ZooKeeper session ends.
+
+    Args:
+        session_timeout_ms: ``zookeeper.session.timeout.ms``.
+    """
+    first, least, greatest = RECONNECT_BACKOFF_MS
+    interval, timeout = _keepalive_ms(session_timeout_ms)
+    return [
+        *_sizes(),
+        ("grpc.initial_reconnect_backoff_ms", first),
+        ("grpc.min_reconnect_backoff_ms", least),
+        ("grpc.max_reconnect_backoff_ms", greatest),
+        ("grpc.keepalive_time_ms", interval),
+        ("grpc.keepalive_timeout_ms", timeout),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.max_pings_without_data", 0),
+        # A channel stands for one life of one broker: it must not inherit the back-off of an earlier channel
+        # to the same address, and retrying is decided by whoever sends.
+        ("grpc.use_local_subchannel_pool", 1),
+        ("grpc.enable_retries", 0),
+        ("grpc.enable_http_proxy", 0),
+    ]
+
+
+def open_channel(host: str, port: int, session_timeout_ms: int) -> grpc.aio.Channel:
+    """A channel without encryption to ``host:port``; it dials when it is first used."""
+    target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return grpc.aio.insecure_channel(target, options=channel_options(session_timeout_ms))
+
+
+def _sizes() -> Options:
+    return [
+        ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ]
+
+
+def _keepalive_ms(session_timeout_ms: int) -> tuple[int, int]:
+    """Interval and patience of keepalive pings: together two thirds of a session."""
+    third = max(session_timeout_ms // 3, 1)
+    return third, third

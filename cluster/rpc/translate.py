@@ -1,0 +1,341 @@
+"""The messages of ``control.proto`` to the words of ``cluster.model``, and back.
+
+Every pair is lossless except in one respect: a request groups its partitions by topic, so partitions of one
+topic come back side by side, in their order, topics in the order of their first partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.commands import (
+    Command,
+    CommandResult,
+    CreateTopics,
+    CreateTopicsResult,
+    NewTopic,
+    Refused,
+    TopicResult,
+)
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.model.requests import (
+    LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataPartition,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+from cluster.rpc import control_pb2 as pb
+
+
+def _ids(numbers: Iterable[int]) -> tuple[BrokerId, ...]:
+    return tuple(BrokerId(number) for number in numbers)
+
+
+# Brokers and leaderships
+
+
+def broker_to_message(broker: Broker) -> pb.Broker:
+    """A broker with all its endpoints."""
+    return pb.Broker(
+        id=broker.id,
+        epoch=broker.epoch,
+        rack=broker.rack,
+        endpoints=[
+            pb.Endpoint(listener=e.listener, host=e.host, port=e.port, security_protocol=e.security_protocol)
+            for e in broker.endpoints
+        ],
+    )
+
+
+def broker_from_message(message: pb.Broker) -> Broker:
+    """The broker that ``broker_to_message`` wrote."""
+    return Broker(
+        id=BrokerId(message.id),
+        epoch=BrokerEpoch(message.epoch),
+        endpoints=tuple(Endpoint(e.listener, e.host, e.port, e.security_protocol) for e in message.endpoints),
+        rack=message.rack if message.HasField("rack") else None,
+    )
+
+
+def _state_to_message(state: PartitionState) -> pb.LeadershipState:
+    leadership = state.leader_and_isr
+    return pb.LeadershipState(
+        controller_epoch=state.controller_epoch,
+        leader=leadership.leader,
+        leader_epoch=leadership.leader_epoch,
+        isr=leadership.isr,
+        zk_version=leadership.version,
+    )
+
+
+def _state_from_message(message: pb.LeadershipState) -> PartitionState:
+    return PartitionState(
+        LeaderAndIsr(
+            leader=BrokerId(message.leader),
+            leader_epoch=LeaderEpoch(message.leader_epoch),
+            isr=_ids(message.isr),
+            version=PartitionVersion(message.zk_version),
+        ),
+        ControllerEpoch(message.controller_epoch),
+    )
+
+
+# LeaderAndIsr
+
+
+def leader_and_isr_request_to_message(request: LeaderAndIsrRequest) -> pb.LeaderAndIsrRequest:
+    """The request with its partitions grouped by topic."""
+    topics: dict[str, pb.LeaderAndIsrTopic] = {}
+    for partition in request.partitions:
+        name, number = partition.topic_partition
+        topic = topics.get(name) or topics.setdefault(name, pb.LeaderAndIsrTopic(topic=name))
+        topic.partitions.add(
+            partition=number,
+            state=_state_to_message(partition.state),
+            replicas=partition.assignment.replicas,
+            adding_replicas=partition.assignment.adding,
+            removing_replicas=partition.assignment.removing,
+            is_new=partition.is_new,
+        )
+    return pb.LeaderAndIsrRequest(
+        controller_id=request.controller_id,
+        controller_epoch=request.controller_epoch,
+        broker_epoch=request.broker_epoch,
+        topics=topics.values(),
+        live_leaders=[broker_to_message(broker) for broker in request.live_leaders],
+    )
+
+
+def leader_and_isr_request_from_message(message: pb.LeaderAndIsrRequest) -> LeaderAndIsrRequest:
+    """The request that ``leader_and_isr_request_to_message`` wrote."""
+    return LeaderAndIsrRequest(
+        controller_id=BrokerId(message.controller_id),
+        controller_epoch=ControllerEpoch(message.controller_epoch),
+        broker_epoch=BrokerEpoch(message.broker_epoch),
+        partitions=tuple(
+            LeaderAndIsrPartition(
+                topic_partition=TopicPartition(topic.topic, p.partition),
+                state=_state_from_message(p.state),
+                assignment=Assignment(_ids(p.replicas), _ids(p.adding_replicas), _ids(p.removing_replicas)),
+                is_new=p.is_new,
+            )
+            for topic in message.topics
+            for p in topic.partitions
+        ),
+        live_leaders=tuple(broker_from_message(broker) for broker in message.live_leaders),
+    )
+
+
+def leader_and_isr_response_to_message(response: LeaderAndIsrResponse) -> pb.LeaderAndIsrResponse:
+    """The error of the request and of each partition."""
+    return pb.LeaderAndIsrResponse(
+        error_code=response.error, partition_errors=_partition_errors_to_messages(response.partition_errors)
+    )
+
+
+def leader_and_isr_response_from_message(message: pb.LeaderAndIsrResponse) -> LeaderAndIsrResponse:
+    """The response that ``leader_and_isr_response_to_message`` wrote."""
+    return LeaderAndIsrResponse(
+        ErrorCode.from_code(message.error_code), _partition_errors_from_messages(message.partition_errors)
+    )
+
+
+# UpdateMetadata
+
+
+def update_metadata_request_to_message(request: UpdateMetadataRequest) -> pb.UpdateMetadataRequest:
+    """The request with its partitions grouped by topic."""
+    topics: dict[str, pb.UpdateMetadataTopic] = {}
+    for partition in request.partitions:
+        name, number = partition.topic_partition
+        topic = topics.get(name) or topics.setdefault(name, pb.UpdateMetadataTopic(topic=name))
+        topic.partitions.add(
+            partition=number,
+            state=_state_to_message(partition.state),
+            replicas=partition.replicas,
+            offline_replicas=partition.offline_replicas,
+        )
+    return pb.UpdateMetadataRequest(
+        controller_id=request.controller_id,
+        controller_epoch=request.controller_epoch,
+        broker_epoch=request.broker_epoch,
+        topics=topics.values(),
+        live_brokers=[broker_to_message(broker) for broker in request.live_brokers],
+    )
+
+
+def update_metadata_request_from_message(message: pb.UpdateMetadataRequest) -> UpdateMetadataRequest:
+    """The request that ``update_metadata_request_to_message`` wrote."""
+    return UpdateMetadataRequest(
+        controller_id=BrokerId(message.controller_id),
+        controller_epoch=ControllerEpoch(message.controller_epoch),
+        broker_epoch=BrokerEpoch(message.broker_epoch),
+        partitions=tuple(
+            UpdateMetadataPartition(
+                topic_partition=TopicPartition(topic.topic, p.partition),
+                state=_state_from_message(p.state),
+                replicas=_ids(p.replicas),
+                offline_replicas=_ids(p.offline_replicas),
+            )
+            for topic in message.topics
+            for p in topic.partitions
+        ),
+        live_brokers=tuple(broker_from_message(broker) for broker in message.live_brokers),
+    )
+
+
+def update_metadata_response_to_message(response: UpdateMetadataResponse) -> pb.UpdateMetadataResponse:
+    """The error of the request."""
+    return pb.UpdateMetadataResponse(error_code=response.error)
+
+
+def update_metadata_response_from_message(message: pb.UpdateMetadataResponse) -> UpdateMetadataResponse:
+    """The response that ``update_metadata_response_to_message`` wrote."""
+    return UpdateMetadataResponse(ErrorCode.from_code(message.error_code))
+
+
+# StopReplica
+
+
+def stop_replica_request_to_message(request: StopReplicaRequest) -> pb.StopReplicaRequest:
+    """The request with its partitions in their order."""
+    return pb.StopReplicaRequest(
+        controller_id=request.controller_id,
+        controller_epoch=request.controller_epoch,
+        broker_epoch=request.broker_epoch,
+        partitions=[
+            pb.StopReplicaPartition(
+                topic=p.topic_partition.topic,
+                partition=p.topic_partition.partition,
+                leader_epoch=p.leader_epoch,
+                delete_partition=p.delete,
+            )
+            for p in request.partitions
+        ],
+    )
+
+
+def stop_replica_request_from_message(message: pb.StopReplicaRequest) -> StopReplicaRequest:
+    """The request that ``stop_replica_request_to_message`` wrote."""
+    return StopReplicaRequest(
+        controller_id=BrokerId(message.controller_id),
+        controller_epoch=ControllerEpoch(message.controller_epoch),
+        broker_epoch=BrokerEpoch(message.broker_epoch),
+        partitions=tuple(
+            StopReplicaPartition(
+                TopicPartition(p.topic, p.partition), LeaderEpoch(p.leader_epoch), p.delete_partition
+            )
+            for p in message.partitions
+        ),
+    )
+
+
+def stop_replica_response_to_message(response: StopReplicaResponse) -> pb.StopReplicaResponse:
+    """The error of the request and of each partition."""
+    return pb.StopReplicaResponse(
+        error_code=response.error, partition_errors=_partition_errors_to_messages(response.partition_errors)
+    )
+
+
+def stop_replica_response_from_message(message: pb.StopReplicaResponse) -> StopReplicaResponse:
+    """The response that ``stop_replica_response_to_message`` wrote."""
+    return StopReplicaResponse(
+        ErrorCode.from_code(message.error_code), _partition_errors_from_messages(message.partition_errors)
+    )
+
+
+def _partition_errors_to_messages(errors: Mapping[TopicPartition, ErrorCode]) -> list[pb.PartitionError]:
+    return [
+        pb.PartitionError(topic=tp.topic, partition=tp.partition, error_code=error)
+        for tp, error in errors.items()
+    ]
+
+
+def _partition_errors_from_messages(
+    messages: Iterable[pb.PartitionError],
+) -> dict[TopicPartition, ErrorCode]:
+    return {TopicPartition(m.topic, m.partition): ErrorCode.from_code(m.error_code) for m in messages}
+
+
+# What brokers ask of the controller
+
+
+def create_topics_to_message(command: CreateTopics, timeout_ms: int) -> pb.CreateTopicsRequest:
+    """The command, with the time its caller is willing to wait in milliseconds."""
+    return pb.CreateTopicsRequest(
+        topics=[
+            pb.NewTopic(
+                name=topic.name,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignments={n: pb.Replicas(broker_ids=ids) for n, ids in topic.assignments.items()},
+                configs=topic.configs,
+            )
+            for topic in command.topics
+        ],
+        validate_only=command.validate_only,
+        timeout_ms=timeout_ms,
+    )
+
+
+def create_topics_from_message(message: pb.CreateTopicsRequest) -> Command:
+    """The command that ``create_topics_to_message`` wrote; its time stands in ``message.timeout_ms``."""
+    return CreateTopics(
+        topics=tuple(
+            NewTopic(
+                name=topic.name,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignments={n: _ids(topic.assignments[n].broker_ids) for n in sorted(topic.assignments)},
+                configs=dict(topic.configs),
+            )
+            for topic in message.topics
+        ),
+        validate_only=message.validate_only,
+    )
+
+
+def create_topics_result_to_message(result: CommandResult) -> pb.CreateTopicsResponse:
+    """The results, or the refusal of the whole command."""
+    if isinstance(result, Refused):
+        return pb.CreateTopicsResponse(error_code=result.error, error_message=result.message)
+    return pb.CreateTopicsResponse(
+        error_code=ErrorCode.NONE,
+        topics=[
+            pb.TopicResult(
+                name=topic.name,
+                error_code=topic.error,
+                error_message=topic.message,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+            )
+            for topic in result.topics
+        ],
+    )
+
+
+def create_topics_result_from_message(message: pb.CreateTopicsResponse) -> CommandResult:
+    """The result that ``create_topics_result_to_message`` wrote."""
+    if message.error_code != ErrorCode.NONE:
+        return Refused(ErrorCode.from_code(message.error_code), message.error_message)
+    return CreateTopicsResult(
+        tuple(
+            TopicResult(
+                name=topic.name,
+                error=ErrorCode.from_code(topic.error_code),
+                message=topic.error_message if topic.HasField("error_message") else None,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+            )
+            for topic in message.topics
+        )
+    )
