@@ -1,0 +1,295 @@
+"""The broker settings of its logs, with the topic setting that overrides each.
+
+Source: ``kafka.server.KafkaConfig`` and ``kafka.log.LogConfig.TopicConfigSynonyms`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+from cluster.model.configs import (
+    UNLIMITED_INT,
+    UNLIMITED_LONG,
+    Config,
+    Type,
+    at_least,
+    at_least_or_minus_one,
+    between,
+    not_empty,
+    one_of,
+)
+
+_BOOLEAN, _INT, _LONG = Type.BOOLEAN, Type.INT, Type.LONG
+_DOUBLE, _STRING, _LIST = Type.DOUBLE, Type.STRING, Type.LIST
+
+COMPRESSION_TYPES = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+"""What ``compression.type`` may be; ``producer`` keeps what the producer chose."""
+
+TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
+"""What ``message.timestamp.type`` may be."""
+
+CLEANUP_POLICIES = ("delete", "compact")
+"""What ``cleanup.policy`` may hold."""
+
+_DIRECTORIES = (
+    Config("log.dirs", _LIST, None, "The directories of the logs; as log.dir where not set.", not_empty()),
+    Config("log.dir", _STRING, "/tmp/kafka-logs", "The one directory of the logs.", not_empty()),
+    Config(
+        "num.recovery.threads.per.data.dir",
+        _INT,
+        1,
+        "Threads that recover the logs of a directory.",
+        at_least(1),
+    ),
+)
+
+_WRITING = (
+    Config(
+        "compression.type",
+        _STRING,
+        "producer",
+        "The compression of what is stored.",
+        one_of(*COMPRESSION_TYPES),
+        topic="compression.type",
+    ),
+    Config(
+        "message.max.bytes",
+        _INT,
+        1048588,
+        "The largest batch, bytes.",
+        at_least(0),
+        topic="max.message.bytes",
+    ),
+    Config(
+        "min.insync.replicas",
+        _INT,
+        1,
+        "In-sync replicas without which acks=all is refused.",
+        at_least(1),
+        topic="min.insync.replicas",
+    ),
+    Config(
+        "unclean.leader.election.enable",
+        _BOOLEAN,
+        default=False,
+        doc="Whether a replica outside the ISR may lead as a last resort.",
+        topic="unclean.leader.election.enable",
+    ),
+    Config(
+        "log.message.timestamp.type",
+        _STRING,
+        "CreateTime",
+        "Whose clock stamps records.",
+        one_of(*TIMESTAMP_TYPES),
+        topic="message.timestamp.type",
+    ),
+    Config(
+        "log.message.timestamp.difference.max.ms",
+        _LONG,
+        UNLIMITED_LONG,
+        "How far a record's own time may be from the broker's, ms.",
+        at_least(0),
+        topic="message.timestamp.difference.max.ms",
+    ),
+    Config(
+        "log.preallocate",
+        _BOOLEAN,
+        default=False,
+        doc="Whether segments are allocated ahead.",
+        topic="preallocate",
+    ),
+    Config(
+        "log.message.downconversion.enable",
+        _BOOLEAN,
+        default=True,
+        doc="Accepted; only the current message format is kept.",
+        topic="message.downconversion.enable",
+    ),
+    Config(
+        "log.message.format.version",
+        _STRING,
+        "2.6",
+        "Accepted; only the current message format is kept.",
+        not_empty(),
+        topic="message.format.version",
+    ),
+)
+
+_SEGMENTS = (
+    Config(
+        "log.segment.bytes",
+        _INT,
+        1073741824,
+        "The size at which a segment is rolled.",
+        at_least(14),
+        "segment.bytes",
+    ),
+    Config(
+        "log.roll.ms", _LONG, None, "The age at which a segment is rolled, ms.", at_least(1), "segment.ms"
+    ),
+    Config("log.roll.hours", _INT, 168, "The same in hours, where log.roll.ms is not set.", at_least(1)),
+    Config(
+        "log.roll.jitter.ms",
+        _LONG,
+        None,
+        "The most that is taken off at random, ms.",
+        at_least(0),
+        "segment.jitter.ms",
+    ),
+    Config(
+        "log.roll.jitter.hours",
+        _INT,
+        0,
+        "The same in hours, where log.roll.jitter.ms is not set.",
+        at_least(0),
+    ),
+    Config(
+        "log.index.size.max.bytes",
+        _INT,
+        10485760,
+        "The size of an index.",
+        at_least(4),
+        topic="segment.index.bytes",
+    ),
+    Config(
+        "log.index.interval.bytes",
+        _INT,
+        4096,
+        "Bytes between index entries.",
+        at_least(0),
+        topic="index.interval.bytes",
+    ),
+    Config(
+        "log.segment.delete.delay.ms",
+        _LONG,
+        60000,
+        "How long a removed file is kept, ms.",
+        at_least(0),
+        topic="file.delete.delay.ms",
+    ),
+)
+
+_RETENTION = (
+    Config(
+        "log.retention.ms",
+        _LONG,
+        None,
+        "How long records are kept, ms.",
+        at_least_or_minus_one(1),
+        topic="retention.ms",
+    ),
+    Config(
+        "log.retention.minutes",
+        _INT,
+        None,
+        "The same in minutes, where .ms is not set.",
+        at_least_or_minus_one(1),
+    ),
+    Config(
+        "log.retention.hours", _INT, 168, "The same in hours, where neither is set.", at_least_or_minus_one(1)
+    ),
+    Config(
+        "log.retention.bytes",
+        _LONG,
+        -1,
+        "How much of a log is kept; -1 all.",
+        at_least(-1),
+        topic="retention.bytes",
+    ),
+    Config(
+        "log.retention.check.interval.ms", _LONG, 300000, "How often retention is looked at, ms.", at_least(1)
+    ),
+    Config(
+        "log.cleanup.policy",
+        _LIST,
+        ("delete",),
+        "What becomes of old records.",
+        one_of(*CLEANUP_POLICIES),
+        topic="cleanup.policy",
+    ),
+)
+
+_FLUSHING = (
+    Config(
+        "log.flush.interval.messages",
+        _LONG,
+        UNLIMITED_LONG,
+        "Records between fsyncs.",
+        at_least(1),
+        topic="flush.messages",
+    ),
+    Config(
+        "log.flush.interval.ms",
+        _LONG,
+        None,
+        "Time between fsyncs, ms; as the scheduler interval where not set.",
+        at_least(0),
+        topic="flush.ms",
+    ),
+    Config(
+        "log.flush.scheduler.interval.ms",
+        _LONG,
+        UNLIMITED_LONG,
+        "How often that is looked at, ms.",
+        at_least(1),
+    ),
+    Config(
+        "log.flush.offset.checkpoint.interval.ms",
+        _INT,
+        60000,
+        "How often recovery points are written, ms.",
+        at_least(0),
+    ),
+    Config(
+        "log.flush.start.offset.checkpoint.interval.ms",
+        _INT,
+        60000,
+        "How often log start offsets are written, ms.",
+        at_least(0),
+    ),
+)
+
+_CLEANING = (
+    Config("log.cleaner.enable", _BOOLEAN, default=True, doc="Whether logs are compacted."),
+    Config("log.cleaner.threads", _INT, 1, "Threads that compact.", between(0, UNLIMITED_INT)),
+    Config(
+        "log.cleaner.dedupe.buffer.size", _LONG, 134217728, "Bytes for the map of keys.", at_least(1048577)
+    ),
+    Config("log.cleaner.io.buffer.size", _INT, 524288, "Bytes for reading and writing.", at_least(0)),
+    Config(
+        "log.cleaner.backoff.ms", _LONG, 15000, "Pause while there is nothing to compact, ms.", at_least(0)
+    ),
+    Config(
+        "log.cleaner.min.cleanable.ratio",
+        _DOUBLE,
+        0.5,
+        "The dirty part of a log that makes it worth compacting.",
+        between(0, 1),
+        topic="min.cleanable.dirty.ratio",
+    ),
+    Config(
+        "log.cleaner.delete.retention.ms",
+        _LONG,
+        86400000,
+        "How long a deleted key's mark is kept, ms.",
+        at_least(0),
+        topic="delete.retention.ms",
+    ),
+    Config(
+        "log.cleaner.min.compaction.lag.ms",
+        _LONG,
+        0,
+        "How long a record stays uncompacted at least, ms.",
+        at_least(0),
+        topic="min.compaction.lag.ms",
+    ),
+    Config(
+        "log.cleaner.max.compaction.lag.ms",
+        _LONG,
+        UNLIMITED_LONG,
+        "How long a record stays uncompacted at most, ms.",
+        at_least(1),
+        topic="max.compaction.lag.ms",
+    ),
+)
+
+LOG_CONFIGS = _DIRECTORIES + _WRITING + _SEGMENTS + _RETENTION + _FLUSHING + _CLEANING
+"""The settings of a broker's logs."""

@@ -1,0 +1,143 @@
+"""The settings of a topic, and how one gets its value from topic and broker.
+
+Source: ``kafka.log.LogConfig`` of release 2.8 (ranges differ from the broker's where stated there) and
+``LogConfig.extractLogConfigMap`` (which broker setting stands behind which).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from cluster.model.configs import (
+    UNLIMITED_LONG,
+    Config,
+    Rule,
+    Type,
+    Value,
+    at_least,
+    parse_given,
+    table,
+)
+from cluster.model.configs_broker import BROKER_CONFIGS
+
+_RANGES: dict[str, Rule] = {
+    "retention.ms": at_least(-1),
+    "flush.messages": at_least(0),
+    "flush.ms": at_least(0),
+    "segment.index.bytes": at_least(0),
+}
+
+_HOUR_MS = 3600 * 1000
+_MINUTE_MS = 60 * 1000
+
+
+def _number(value: Value) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _first(*values: int | None, otherwise: int) -> int:
+    return next((value for value in values if value is not None), otherwise)
+
+
+def _times(value: Value, factor: int) -> int | None:
+    number = _number(value)
+    return number if number is None or number < 0 else number * factor
+
+
+def segment_ms(broker: Mapping[str, Value]) -> int:
+    """``segment.ms`` of a topic that does not set it: ``log.roll.ms``, else ``log.roll.hours``."""
+    return _first(
+        _number(broker["log.roll.ms"]), _times(broker["log.roll.hours"], _HOUR_MS), otherwise=_HOUR_MS * 168
+    )
+
+
+def segment_jitter_ms(broker: Mapping[str, Value]) -> int:
+    """``segment.jitter.ms`` of a topic that does not set it: ``log.roll.jitter.ms``, else ``.hours``."""
+    return _first(
+        _number(broker["log.roll.jitter.ms"]), _times(broker["log.roll.jitter.hours"], _HOUR_MS), otherwise=0
+    )
+
+
+def retention_ms(broker: Mapping[str, Value]) -> int:
+    """``retention.ms`` of a topic that does not set it: ms over minutes over hours; -1 is for ever."""
+    return _first(
+        _number(broker["log.retention.ms"]),
+        _times(broker["log.retention.minutes"], _MINUTE_MS),
+        _times(broker["log.retention.hours"], _HOUR_MS),
+        otherwise=-1,
+    )
+
+
+def flush_ms(broker: Mapping[str, Value]) -> int:
+    """``flush.ms`` of a topic that does not set it: ``log.flush.interval.ms``, else the scheduler's."""
+    return _first(
+        _number(broker["log.flush.interval.ms"]),
+        _number(broker["log.flush.scheduler.interval.ms"]),
+        otherwise=UNLIMITED_LONG,
+    )
+
+
+_COMBINED = {
+    "segment.ms": segment_ms,
+    "segment.jitter.ms": segment_jitter_ms,
+    "retention.ms": retention_ms,
+    "flush.ms": flush_ms,
+}
+
+_BROKER_NAMES = {config.topic: config.name for config in BROKER_CONFIGS.values() if config.topic is not None}
+
+_THROTTLES = (
+    Config("leader.replication.throttled.replicas", Type.LIST, (), "Leaders whose replication is slowed."),
+    Config(
+        "follower.replication.throttled.replicas", Type.LIST, (), "Followers whose replication is slowed."
+    ),
+)
+
+TOPIC_CONFIGS = table(
+    (
+        replace(
+            BROKER_CONFIGS[name], name=topic, topic=None, rule=_RANGES.get(topic, BROKER_CONFIGS[name].rule)
+        )
+        for topic, name in _BROKER_NAMES.items()
+    ),
+    _THROTTLES,
+)
+"""Every setting that a topic may hold, by name."""
+
+
+def broker_twin(topic_setting: str) -> str | None:
+    """The broker setting that gives ``topic_setting`` its default, or None where there is none."""
+    return _BROKER_NAMES.get(topic_setting)
+
+
+def parse_topic(given: Mapping[str, str]) -> tuple[dict[str, Value], tuple[str, ...]]:
+    """Parse what a topic overrides.
+
+    Returns:
+        The values of the known settings, and the unknown names.
+
+    Raises:
+        ConfigError: For the first bad value.
+    """
+    return parse_given(TOPIC_CONFIGS, given)
+
+
+def resolve(broker: Mapping[str, Value], overrides: Mapping[str, Value]) -> dict[str, Value]:
+    """Every setting of a topic: its own override, else what the broker settings give.
+
+    Args:
+        broker: All broker settings, as `cluster.model.configs.with_defaults` returns them.
+        overrides: What the topic sets itself, parsed.
+    """
+    resolved: dict[str, Value] = {}
+    for name, config in TOPIC_CONFIGS.items():
+        if name in overrides:
+            resolved[name] = overrides[name]
+        elif name in _COMBINED:
+            resolved[name] = _COMBINED[name](broker)
+        elif name in _BROKER_NAMES:
+            resolved[name] = broker[_BROKER_NAMES[name]]
+        else:
+            resolved[name] = () if config.type is Type.LIST else None
+    return resolved

@@ -1,0 +1,47 @@
+import pytest
+
+from cluster.model.configs import REQUIRED, Type
+from cluster.model.configs_broker import BROKER_CONFIGS
+
+
+@pytest.mark.parametrize("config", BROKER_CONFIGS.values(), ids=lambda config: config.name)
+def test_every_default_satisfies_its_own_declaration(config):
+    if config.default is None or config.default is REQUIRED:
+        return
+    assert config.rule is None or config.default == () or config.rule.holds(config.default)
+    kind = {Type.BOOLEAN: bool, Type.DOUBLE: float, Type.STRING: str, Type.LIST: tuple}.get(config.type, int)
+    assert type(config.default) is kind
+
+
+@pytest.mark.parametrize("config", BROKER_CONFIGS.values(), ids=lambda config: config.name)
+def test_every_setting_says_what_it_does(config):
+    assert config.doc.endswith((".", "never."))
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        ("zookeeper.session.timeout.ms", 18000),
+        ("replica.lag.time.max.ms", 30000),
+        ("replica.fetch.wait.max.ms", 500),
+        ("min.insync.replicas", 1),
+        ("message.max.bytes", 1048588),
+        ("log.segment.bytes", 1073741824),
+        ("state.change.log.level", "INFO"),
+        ("auto.create.topics.enable", True),
+    ],
+)
+def test_defaults_are_those_of_kafka_2_8(name, default):
+    assert BROKER_CONFIGS[name].default == default
+
+
+def test_only_what_kafka_lacks_is_marked_as_ours():
+    ours = {name for name, config in BROKER_CONFIGS.items() if config.ours}
+    assert ours == {
+        "kafka.logs.dir",
+        "server.log.level",
+        "state.change.log.level",
+        "metrics.address",
+        "pid.file",
+        "failpoints",
+    }
