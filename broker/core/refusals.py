@@ -1,0 +1,87 @@
+"""Why a batch is refused: every reason by name, with the error code that the client is told.
+
+The reasons follow ``LogValidator.scala``, ``Log.scala`` (``analyzeAndValidateRecords``) and
+``ProducerStateManager.scala`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from cluster.model.errors import ErrorCode
+
+
+class Reason(Enum):
+    """A named reason for refusing a batch.
+
+    Attributes:
+        error: What the client is told on the wire.
+        meaning: One clause for people.
+    """
+
+    error: ErrorCode
+    meaning: str
+
+    def __init__(self, error: ErrorCode, meaning: str) -> None:
+        self.error = error
+        self.meaning = meaning
+
+    NO_BATCH = ErrorCode.INVALID_RECORD, "the record field holds no whole batch"
+    SEVERAL_BATCHES = ErrorCode.INVALID_RECORD, "the record field holds more than one batch"
+    BAD_FRAME = ErrorCode.CORRUPT_MESSAGE, "the batch length is smaller than any batch"
+    BAD_MAGIC = ErrorCode.CORRUPT_MESSAGE, "the magic byte is none that Kafka knows"
+    OLD_MAGIC = ErrorCode.INVALID_RECORD, "the message format is older than version 2"
+    NONZERO_BASE_OFFSET = ErrorCode.INVALID_RECORD, "a client's batch does not start at offset 0"
+    TOO_LARGE = ErrorCode.MESSAGE_TOO_LARGE, "the batch is larger than max.message.bytes"
+    LARGER_THAN_SEGMENT = ErrorCode.RECORD_LIST_TOO_LARGE, "the batch is larger than segment.bytes"
+    SHORTER_THAN_HEADER = ErrorCode.CORRUPT_MESSAGE, "the batch is shorter than its header"
+    BAD_CRC = ErrorCode.CORRUPT_MESSAGE, "the CRC-32C does not match the bytes"
+    NO_RECORDS = ErrorCode.INVALID_RECORD, "the batch counts no records"
+    BAD_COUNT = ErrorCode.INVALID_RECORD, "the record count does not match lastOffsetDelta"
+    CONTROL_FROM_CLIENT = ErrorCode.INVALID_RECORD, "a client may not write control batches"
+    SEQUENCE_MISSING = ErrorCode.INVALID_RECORD, "a batch with a producer id has no sequence"
+    UNKNOWN_CODEC = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "no compression codec has this number"
+    BAD_RECORD_LENGTH = ErrorCode.INVALID_RECORD, "a record's length does not fit into the batch"
+    RECORDS_MISCOUNTED = ErrorCode.INVALID_RECORD, "the batch holds another number of records than it counts"
+    LOG_APPEND_TIME_FROM_CLIENT = (
+        ErrorCode.INVALID_TIMESTAMP,
+        "a client may not set the timestamp type LogAppendTime",
+    )
+    TIMESTAMP_OUT_OF_RANGE = (
+        ErrorCode.INVALID_TIMESTAMP,
+        "a timestamp is further from now than message.timestamp.difference.max.ms",
+    )
+    OFFSETS_NOT_MONOTONIC = ErrorCode.UNKNOWN_SERVER_ERROR, "fetched batches do not follow the log end offset"
+    STALE_PRODUCER_EPOCH = (
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        "the producer's epoch is older than the known one",
+    )
+    NEW_EPOCH_NOT_AT_ZERO = (
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        "the first batch of a new producer epoch does not start at sequence 0",
+    )
+    SEQUENCE_GAP = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, "the batch does not follow the producer's last one"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A batch that is not written, and why.
+
+    Attributes:
+        reason: The named reason; its ``error`` goes to the client.
+        detail: The values: what was found and what was expected.
+        record_index: The record within the batch that broke the rule, or None where it is the batch itself.
+    """
+
+    reason: Reason
+    detail: str
+    record_index: int | None = None
+
+    @property
+    def error(self) -> ErrorCode:
+        """The error code that the client is told."""
+        return self.reason.error
+
+    def __str__(self) -> str:
+        return f"{self.reason.meaning}: {self.detail}"

@@ -1,0 +1,29 @@
+"""What goes wrong below the log: the disk itself, or files that contradict each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cluster.model.errors import ErrorCode
+
+
+class KafkaStorageError(Exception):
+    """The disk refused a read or a write; the log directory can no longer be trusted and goes offline.
+
+    Attributes:
+        log_dir: The directory that goes offline, with all its partitions.
+    """
+
+    error = ErrorCode.KAFKA_STORAGE_ERROR
+
+    def __init__(self, log_dir: Path, doing: str, cause: OSError | None = None) -> None:
+        super().__init__(f"log directory {log_dir}: {doing}" + (f": {cause}" if cause else ""))
+        self.log_dir = log_dir
+
+
+class CorruptCheckpointError(Exception):
+    """A checkpoint file that is not in Kafka's format; names the file, the line and what was expected."""
+
+
+class InconsistentDirectoryError(Exception):
+    """A log directory that this broker may not use: locked, or another broker's or cluster's."""

@@ -1,0 +1,88 @@
+"""What a log answers when it is appended to, read or asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import Offset
+
+
+class AppendOrigin(Enum):
+    """Who hands a leader a batch: decides which checks apply (``core/log/AppendOrigin`` of 2.8)."""
+
+    CLIENT = auto()
+    COORDINATOR = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class LogAppendInfo:
+    """A finished append.
+
+    Attributes:
+        first_offset: Offset of the first record; of a duplicate, the one that it was given the first time.
+        last_offset: Offset of the last record, likewise. Both -1 where a follower was handed no whole batch.
+        log_append_time: The broker's time in milliseconds on LogAppendTime topics, else -1.
+        log_start_offset: Where the log starts.
+        duplicate: True where an idempotent producer's batch was there already and nothing was written.
+        size: Bytes written.
+    """
+
+    first_offset: Offset
+    last_offset: Offset
+    log_append_time: int
+    log_start_offset: Offset
+    duplicate: bool = False
+    size: int = 0
+
+    @property
+    def required_offset(self) -> Offset:
+        """The high watermark that acks=all waits for: the offset after the last record."""
+        return Offset(self.last_offset + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchDataInfo:
+    """A successful read.
+
+    Attributes:
+        records: Whole batches, the first of which holds the offset asked for (and may begin below it).
+            Empty where
+            nothing lies between that offset and the upper bound, or nothing fits.
+        next_offset: The offset after the last record in ``records``, or the offset asked for where it is
+            empty.
+    """
+
+    records: bytes
+    next_offset: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetOutOfRange:
+    """A read below the log's start or beyond its end."""
+
+    offset: Offset
+    log_start_offset: Offset
+    log_end_offset: Offset
+
+    error = ErrorCode.OFFSET_OUT_OF_RANGE
+
+    def __str__(self) -> str:
+        return f"offset {self.offset} is outside {self.log_start_offset} to {self.log_end_offset}, the log"
+
+
+class TimestampAndOffset(NamedTuple):
+    """The first record at or after a time.
+
+    Attributes:
+        timestamp: Its timestamp in milliseconds.
+        offset: Its offset.
+        leader_epoch: The leader epoch it was written in, -1 where unknown.
+    """
+
+    timestamp: int
+    offset: Offset
+    leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
