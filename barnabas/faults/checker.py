@@ -1,0 +1,291 @@
+"""What a history proves about the cluster. Pure.
+
+After ``jepsen.tests.kafka``, without transactions. The log of a partition is what readers saw: offset to
+value. Judged are:
+
+* **lost**: acknowledged, not read, though readers got past its offset or the log ends before it;
+* **unread**: acknowledged, not read, and readers did not get that far (proves nothing, but is no success);
+* **duplicated**: one value at two offsets;
+* **reordered**: two values of one producer stand in a partition in the order opposite to their sending;
+* **inconsistent offsets**: two values at one offset, whether by two reads, two acks, or an ack and a read;
+* **aborted reads**: read, though its write certainly failed;
+* **phantoms**: read, but sent by nobody.
+
+And measured: per partition the longest time without an acknowledgement while a write was waiting for one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from barnabas.faults.history import Acked, Failed, Op, Read, Sent, Tail, Unknown
+from cluster.model.ids import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An acknowledged write; ``offset`` is None where the client was not told."""
+
+    partition: TopicPartition
+    offset: int | None
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A value that stands at several offsets."""
+
+    partition: TopicPartition
+    value: str
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inversion:
+    """Two values of one producer: ``later`` was sent after ``earlier`` and stands before it.
+
+    Attributes:
+        offsets: Where ``later`` and ``earlier`` stand, in this order, so ascending.
+    """
+
+    partition: TopicPartition
+    process: str
+    earlier: str
+    later: str
+    offsets: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Inconsistency:
+    """Several values that are said to stand at one offset."""
+
+    partition: TopicPartition
+    offset: int
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """The longest stretch in which a partition took no write although one was waiting; times in seconds."""
+
+    partition: TopicPartition
+    start: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasted."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement of a history.
+
+    Attributes:
+        sent: Writes attempted.
+        acknowledged: Writes promised to be kept.
+        failed: Writes certainly not made.
+        unknown: Writes of which nobody can say.
+        read: Distinct values read.
+        stalls: One for each partition that was written to, in the order of partitions.
+    """
+
+    sent: int
+    acknowledged: int
+    failed: int
+    unknown: int
+    read: int
+    lost: tuple[Write, ...]
+    unread: tuple[Write, ...]
+    duplicated: tuple[Duplicate, ...]
+    reordered: tuple[Inversion, ...]
+    inconsistent: tuple[Inconsistency, ...]
+    aborted_reads: tuple[Write, ...]
+    phantoms: tuple[Write, ...]
+    stalls: tuple[Stall, ...]
+
+    @property
+    def missing(self) -> int:
+        """Acknowledged writes that were not read back, for whatever reason."""
+        return len(self.lost) + len(self.unread)
+
+    @property
+    def valid(self) -> bool:
+        """Whether every promise was kept, each value standing once and in order."""
+        return not self.problems()
+
+    def problems(self) -> list[str]:
+        """A line for each kind of broken promise, with its count and first case."""
+        kinds = {
+            "lost": self.lost,
+            "unread": self.unread,
+            "duplicated": self.duplicated,
+            "reordered": self.reordered,
+            "inconsistent offsets": self.inconsistent,
+            "aborted reads": self.aborted_reads,
+            "phantoms": self.phantoms,
+        }
+        return [f"{name}: {len(cases)}, first {cases[0]}" for name, cases in kinds.items() if cases]
+
+
+@dataclass(slots=True)
+class _Partition:
+    """What the history says of one partition."""
+
+    sent: dict[str, tuple[str, int]] = field(default_factory=dict)  # value -> producer, its running number
+    acked: dict[str, int | None] = field(default_factory=dict)  # value -> offset
+    failed: set[str] = field(default_factory=set)
+    at: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))  # offset -> values read there
+    where: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # value -> offsets read at
+    position: int = 0
+    end: int | None = None
+
+    def is_lost(self, offset: int | None) -> bool:
+        """Whether an acknowledged value that was not read at all is proven lost."""
+        if offset is not None and offset < self.position:
+            return True
+        if self.end is None or self.position < self.end:
+            return False
+        return offset is None or offset >= self.end
+
+
+def check(history: Iterable[Op]) -> Verdict:
+    """Judge a history; the ops must be in the order of their times for the stalls to be right."""
+    ops = tuple(history)
+    partitions = _by_partition(ops)
+    missing = [
+        (partition, Write(tp, offset, value))
+        for tp, partition in partitions.items()
+        for value, offset in partition.acked.items()
+        if value not in partition.where
+    ]
+    return Verdict(
+        sent=sum(len(p.sent) for p in partitions.values()),
+        acknowledged=sum(len(p.acked) for p in partitions.values()),
+        failed=sum(len(p.failed) for p in partitions.values()),
+        unknown=sum(len(p.sent.keys() - p.acked.keys() - p.failed) for p in partitions.values()),
+        read=sum(len(p.where) for p in partitions.values()),
+        lost=tuple(write for partition, write in missing if partition.is_lost(write.offset)),
+        unread=tuple(write for partition, write in missing if not partition.is_lost(write.offset)),
+        duplicated=tuple(d for tp, p in partitions.items() for d in _duplicates(tp, p)),
+        reordered=tuple(i for tp, p in partitions.items() for i in _inversions(tp, p)),
+        inconsistent=tuple(i for tp, p in partitions.items() for i in _inconsistencies(tp, p)),
+        aborted_reads=tuple(
+            Write(tp, min(p.where[value]), value)
+            for tp, p in partitions.items()
+            for value in sorted(p.failed & p.where.keys())
+        ),
+        phantoms=tuple(
+            Write(tp, min(p.where[value]), value)
+            for tp, p in partitions.items()
+            for value in sorted(p.where.keys() - p.sent.keys())
+        ),
+        stalls=_stalls(ops),
+    )
+
+
+def _by_partition(ops: tuple[Op, ...]) -> dict[TopicPartition, _Partition]:
+    found: dict[TopicPartition, _Partition] = defaultdict(_Partition)
+    for op in ops:
+        match op:
+            case Sent(process=process, partition=tp, value=value):
+                sent = found[tp].sent
+                sent[value] = process, len(sent)
+            case Acked(partition=tp, value=value, offset=offset):
+                found[tp].acked[value] = offset
+            case Failed(partition=tp, value=value):
+                found[tp].failed.add(value)
+            case Read(partition=tp, value=value, offset=offset):
+                found[tp].at[offset].add(value)
+                found[tp].where[value].add(offset)
+                found[tp].position = max(found[tp].position, offset + 1)
+            case Tail(partition=tp, position=position, end=end):
+                found[tp].position = max(found[tp].position, position)
+                found[tp].end = end
+            case _:
+                pass
+    return dict(sorted(found.items()))
+
+
+def _duplicates(tp: TopicPartition, partition: _Partition) -> list[Duplicate]:
+    return [
+        Duplicate(tp, value, tuple(sorted(offsets)))
+        for value, offsets in partition.where.items()
+        if len(offsets) > 1
+    ]
+
+
+def _inversions(tp: TopicPartition, partition: _Partition) -> list[Inversion]:
+    """Each value that stands behind one sent later by the same producer, with the latest such one.
+
+    Of a duplicated value only the first place counts: its second is a duplicate, not a reordering.
+    """
+    inversions = []
+    latest: dict[str, tuple[int, str, int]] = {}  # producer -> highest running number so far, value, offset
+    places = sorted((min(offsets), value) for value, offsets in partition.where.items())
+    for offset, value in places:
+        if value not in partition.sent:
+            continue
+        process, number = partition.sent[value]
+        before = latest.get(process)
+        if before is None or before[0] < number:
+            latest[process] = number, value, offset
+        else:
+            inversions.append(
+                Inversion(tp, process, earlier=value, later=before[1], offsets=(before[2], offset))
+            )
+    return inversions
+
+
+def _inconsistencies(tp: TopicPartition, partition: _Partition) -> list[Inconsistency]:
+    claimed: dict[int, set[str]] = defaultdict(set)
+    for offset, values in partition.at.items():
+        claimed[offset] |= values
+    for value, acked_at in partition.acked.items():
+        if acked_at is not None:
+            claimed[acked_at].add(value)
+    return [
+        Inconsistency(tp, offset, tuple(sorted(values)))
+        for offset, values in sorted(claimed.items())
+        if len(values) > 1
+    ]
+
+
+def _stalls(ops: tuple[Op, ...]) -> tuple[Stall, ...]:
+    """The longest wait of each partition.
+
+    A wait begins with the last acknowledgement, or with the first send after a time in which nothing was
+    outstanding; it ends with the next acknowledgement, or with the end of the writing.
+    """
+    outstanding: dict[TopicPartition, int] = defaultdict(int)
+    since: dict[TopicPartition, float] = {}
+    longest: dict[TopicPartition, Stall] = {}
+
+    def close(tp: TopicPartition, time: float) -> None:
+        stall = Stall(tp, since.pop(tp, time), time)
+        if tp not in longest or stall.seconds > longest[tp].seconds:
+            longest[tp] = stall
+
+    last = 0.0
+    for op in ops:
+        match op:
+            case Sent(time=last, partition=tp):
+                outstanding[tp] += 1
+                since.setdefault(tp, last)
+            case Acked(time=last, partition=tp):
+                outstanding[tp] -= 1
+                close(tp, last)
+                if outstanding[tp] > 0:
+                    since[tp] = last
+            case Failed(time=last, partition=tp) | Unknown(time=last, partition=tp):
+                outstanding[tp] -= 1
+                if outstanding[tp] == 0:
+                    close(tp, last)
+            case _:
+                pass
+    for tp in list(since):
+        close(tp, last)
+    return tuple(longest[tp] for tp in sorted(longest))

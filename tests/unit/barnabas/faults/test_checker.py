@@ -1,0 +1,305 @@
+"""The judge judged: clean histories pass, and each fault that is planted is found and named."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from barnabas.faults.checker import (
+    Duplicate,
+    Inconsistency,
+    Inversion,
+    Stall,
+    Write,
+    check,
+)
+from barnabas.faults.history import Acked, Failed, Fault, Read, Sent, Tail, Unknown
+from cluster.model.ids import TopicPartition
+
+TP = TopicPartition("t", 0)
+OTHER = TopicPartition("t", 1)
+
+
+def sent(*values, tp=TP, process="p", time=0.0):
+    return [Sent(time, process, tp, value) for value in values]
+
+
+def acked(placed, tp=TP, process="p", time=1.0):
+    return [Acked(time, process, tp, value, offset) for value, offset in placed.items()]
+
+
+def read(placed, tp=TP):
+    return [Read(2.0, "r", tp, offset, value) for offset, value in placed.items()]
+
+
+def tail(position, end, tp=TP):
+    return [Tail(3.0, "r", tp, position, end)]
+
+
+CLEAN = [
+    *sent("a", "b", "c"),
+    *acked({"a": 0, "b": 1, "c": 2}),
+    *read({0: "a", 1: "b", 2: "c"}),
+    *tail(3, 3),
+]
+
+
+def test_a_history_in_which_every_promise_was_kept_is_valid():
+    verdict = check(CLEAN)
+    assert verdict.valid
+    assert verdict.problems() == []
+    assert (verdict.sent, verdict.acknowledged, verdict.read, verdict.unknown) == (3, 3, 3, 0)
+
+
+def test_nothing_at_all_is_valid():
+    assert check([]).valid
+
+
+def test_a_record_that_readers_passed_over_is_lost():
+    verdict = check([op for op in CLEAN if op != Read(2.0, "r", TP, 1, "b")])
+    assert verdict.lost == (Write(TP, 1, "b"),)
+    assert verdict.missing == 1
+    assert not verdict.valid
+    assert verdict.problems()[0].startswith("lost: 1, first Write(")
+
+
+def test_a_record_that_was_cut_off_with_the_end_of_the_log_is_lost():
+    history = [*sent("a", "b"), *acked({"a": 0, "b": 1}), *read({0: "a"}), *tail(1, 1)]
+    assert check(history).lost == (Write(TP, 1, "b"),)
+
+
+def test_a_record_overwritten_by_another_is_lost_and_its_offset_inconsistent():
+    history = [*sent("a", "b", "x"), *acked({"a": 0, "b": 1}), *read({0: "a", 1: "x"}), *tail(2, 2)]
+    verdict = check(history)
+    assert verdict.lost == (Write(TP, 1, "b"),)
+    assert verdict.inconsistent == (Inconsistency(TP, 1, ("b", "x")),)
+
+
+def test_a_record_behind_the_place_where_the_reader_gave_up_is_unread_and_not_called_lost():
+    history = [*sent("a", "b"), *acked({"a": 0, "b": 1}), *read({0: "a"}), *tail(1, 2)]
+    verdict = check(history)
+    assert verdict.lost == ()
+    assert verdict.unread == (Write(TP, 1, "b"),)
+    assert verdict.missing == 1
+    assert not verdict.valid
+
+
+def test_a_partition_that_nobody_could_read_is_unread():
+    assert check([*sent("a"), *acked({"a": 0}), *tail(0, None)]).unread == (Write(TP, 0, "a"),)
+    assert check([*sent("a"), *acked({"a": 0})]).unread == (Write(TP, 0, "a"),)
+
+
+def test_an_acknowledgement_without_offset_is_lost_once_the_whole_log_was_read():
+    history = [*sent("a", "b"), *acked({"a": 0, "b": None}), *read({0: "a"})]
+    assert check([*history, *tail(1, 1)]).lost == (Write(TP, None, "b"),)
+    assert check([*history, *tail(1, 2)]).unread == (Write(TP, None, "b"),)
+
+
+def test_a_value_at_two_offsets_is_duplicated_and_not_also_reordered():
+    history = [
+        *sent("a", "b"),
+        *acked({"a": 0, "b": 1}),
+        *read({0: "a", 1: "b", 2: "a"}),
+        *tail(3, 3),
+    ]
+    verdict = check(history)
+    assert verdict.duplicated == (Duplicate(TP, "a", (0, 2)),)
+    assert verdict.reordered == ()
+
+
+def test_the_same_offset_read_by_two_readers_is_no_duplicate():
+    assert check([*CLEAN, *read({0: "a", 1: "b", 2: "c"})]).valid
+
+
+def test_a_retry_that_landed_behind_its_successor_is_reordered():
+    history = [
+        *sent("a", "b", "c"),
+        *acked({"b": 0, "c": 1, "a": 2}),
+        *read({0: "b", 1: "c", 2: "a"}),
+        *tail(3, 3),
+    ]
+    assert check(history).reordered == (Inversion(TP, "p", earlier="a", later="c", offsets=(1, 2)),)
+
+
+def test_two_producers_may_interleave_as_they_like():
+    history = [
+        *sent("a1", process="p"),
+        *sent("b1", process="q"),
+        *sent("a2", process="p"),
+        *sent("b2", process="q"),
+        *read({0: "b1", 1: "b2", 2: "a1", 3: "a2"}),
+    ]
+    assert check(history).reordered == ()
+
+
+def test_two_readers_that_saw_different_values_at_one_offset_are_inconsistent():
+    history = [*CLEAN, *sent("d"), *read({2: "d"})]
+    assert check(history).inconsistent == (Inconsistency(TP, 2, ("c", "d")),)
+
+
+def test_two_acknowledgements_of_one_offset_are_inconsistent():
+    history = [*sent("a", "b"), *acked({"a": 0, "b": 0}), *read({0: "a"}), *tail(1, 1)]
+    assert check(history).inconsistent == (Inconsistency(TP, 0, ("a", "b")),)
+
+
+def test_a_write_that_certainly_failed_may_not_be_read():
+    history = [*sent("a"), Failed(1.0, "p", TP, "a", "refused"), *read({0: "a"}), *tail(1, 1)]
+    verdict = check(history)
+    assert verdict.aborted_reads == (Write(TP, 0, "a"),)
+    assert (verdict.failed, verdict.unknown) == (1, 0)
+
+
+def test_a_write_of_unknown_outcome_may_be_read_or_not():
+    history = [*sent("a", "b"), Unknown(1.0, "p", TP, "a", "timed out"), *read({0: "a"}), *tail(1, 1)]
+    verdict = check(history)
+    assert verdict.valid
+    assert verdict.unknown == 2  # one said so, one never heard of
+
+
+def test_a_value_that_nobody_sent_is_a_phantom():
+    assert check([*CLEAN, *read({3: "ghost"})]).phantoms == (Write(TP, 3, "ghost"),)
+
+
+def test_a_fault_in_one_partition_is_not_laid_at_the_door_of_another():
+    clean_other = [
+        *sent("z", tp=OTHER),
+        *acked({"z": 0}, tp=OTHER),
+        *read({0: "z"}, tp=OTHER),
+        *tail(1, 1, tp=OTHER),
+    ]
+    verdict = check([*clean_other, *sent("a"), *acked({"a": 0}), *tail(0, 0)])
+    assert [write.partition for write in verdict.lost] == [TP]
+
+
+# How long a partition could not be written
+
+
+def stall(*ops):
+    (only,) = check(ops).stalls
+    return only
+
+
+def test_a_stall_is_the_longest_gap_between_acknowledgements_while_writes_waited():
+    assert stall(
+        Sent(0.0, "p", TP, "a"),
+        Acked(0.5, "p", TP, "a", 0),
+        Sent(1.0, "p", TP, "b"),
+        Sent(2.0, "p", TP, "c"),
+        Fault(2.5, "SIGKILL broker 1"),
+        Acked(7.0, "p", TP, "b", 1),
+        Acked(7.1, "p", TP, "c", 2),
+    ) == Stall(TP, 1.0, 7.0)
+
+
+def test_time_in_which_nobody_wanted_to_write_is_no_stall():
+    ops = (
+        Sent(0.0, "p", TP, "a"),
+        Acked(0.25, "p", TP, "a", 0),
+        Sent(60.0, "p", TP, "b"),
+        Acked(60.5, "p", TP, "b", 1),
+    )
+    assert stall(*ops) == Stall(TP, 60.0, 60.5)
+    assert stall(*ops).seconds == 0.5
+
+
+def test_a_write_never_acknowledged_stalls_to_the_end_of_the_writing():
+    last = Sent(9.0, "p", TP, "b")
+    assert stall(Sent(1.0, "p", TP, "a"), last, Read(50.0, "r", TP, 0, "a")) == Stall(TP, 1.0, 9.0)
+
+
+def test_giving_up_on_some_writes_does_not_end_the_stall_of_the_others():
+    ops = (
+        Sent(0.0, "p", TP, "a"),
+        Sent(1.0, "p", TP, "b"),
+        Unknown(5.0, "p", TP, "a", "timed out"),
+        Acked(8.0, "p", TP, "b", 0),
+    )
+    assert stall(*ops) == Stall(TP, 0.0, 8.0)
+
+
+def test_giving_up_on_the_last_write_ends_the_stall():
+    assert stall(Sent(0.0, "p", TP, "a"), Unknown(5.0, "p", TP, "a", "timed out")).seconds == 5.0
+
+
+# Clean histories at random, and one fault planted in each
+
+
+@st.composite
+def clean_histories(draw):
+    """Producers over partitions; each acked value stands once, in order; unknown ones may be missing."""
+    ops, reads = [], []
+    for number in range(draw(st.integers(1, 3))):
+        tp = TopicPartition("t", number)
+        log = draw(
+            st.lists(st.tuples(st.sampled_from("pqr"), st.booleans(), st.booleans()), min_size=2, max_size=12)
+        )
+        offset = 0
+        for place, (process, is_acked, is_written) in enumerate(log):
+            value = f"{process}{number}.{place}"
+            ops.append(Sent(float(place), process, tp, value))
+            if is_acked:
+                ops.append(Acked(place + 0.5, process, tp, value, offset))
+            if is_acked or is_written:
+                reads.append(Read(100.0, "reader", tp, offset, value))
+                offset += 1
+        reads.append(Tail(101.0, "reader", tp, offset, offset))
+    return [*ops, *reads]
+
+
+@settings(max_examples=80)
+@given(clean_histories())
+def test_clean_histories_are_valid(history):
+    verdict = check(history)
+    assert verdict.problems() == []
+    assert verdict.acknowledged <= verdict.read <= verdict.sent
+    assert verdict.acknowledged + verdict.unknown == verdict.sent
+
+
+PLANTS = ["loss", "duplicate", "reorder", "inconsistent offset"]
+
+
+@settings(max_examples=80)
+@given(clean_histories(), st.sampled_from(PLANTS), st.data())
+def test_each_planted_fault_is_caught_and_nothing_else_is_made_of_it(history, plant, data):
+    acks = [op for op in history if isinstance(op, Acked)]
+    reads = {(op.partition, op.offset): op for op in history if isinstance(op, Read)}
+    if not acks:
+        return
+    victim = data.draw(st.sampled_from(acks))
+    tp, offset = victim.partition, victim.offset
+    process = next(op.process for op in history if isinstance(op, Sent) and op.value == victim.value)
+    if plant == "loss":
+        verdict = check([op for op in history if op != reads[tp, offset]])
+        assert verdict.lost == (Write(tp, offset, victim.value),)
+        assert len(verdict.problems()) == 1
+    elif plant == "duplicate":
+        end = max(o for p, o in reads if p == tp) + 1
+        verdict = check([*history, Read(102.0, "reader", tp, end, victim.value)])
+        assert verdict.duplicated == (Duplicate(tp, victim.value, (offset, end)),)
+        assert len(verdict.problems()) == 1
+    elif plant == "reorder":
+        mine = [o for p, o in sorted(reads) if p == tp and reads[p, o].value.startswith(process)]
+        if len(mine) < 2:
+            return
+        first, last = reads[tp, mine[0]], reads[tp, mine[-1]]
+        swap = {
+            first: Read(first.time, first.process, tp, first.offset, last.value),
+            last: Read(last.time, last.process, tp, last.offset, first.value),
+        }
+        without_offsets = [
+            Acked(op.time, op.process, op.partition, op.value, None) if isinstance(op, Acked) else op
+            for op in history
+        ]
+        verdict = check([swap.get(op, op) for op in without_offsets])
+        assert verdict.reordered
+        assert {inversion.partition for inversion in verdict.reordered} == {tp}
+        assert len(verdict.problems()) == 1
+    else:
+        verdict = check([*history, *sent("intruder", tp=tp), Read(102.0, "q", tp, offset, "intruder")])
+        assert verdict.inconsistent == (Inconsistency(tp, offset, tuple(sorted((victim.value, "intruder")))),)
+
+
+@pytest.mark.parametrize("fault", ["lost", "unread"])
+def test_missing_counts_both_ways_of_not_being_read_back(fault):
+    end = 1 if fault == "lost" else 2
+    verdict = check([*sent("a", "b"), *acked({"a": 0, "b": 1}), *read({0: "a"}), *tail(1, end)])
+    assert verdict.missing == len(getattr(verdict, fault)) == 1
