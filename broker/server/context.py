@@ -1,0 +1,97 @@
+"""What a request handler is given: the parts of the broker it may use, and the request it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from broker.core.metadata_cache import MetadataCache
+from broker.replicas.interface import Appends, Reads
+from broker.server.metadata_signal import MetadataSignal
+from broker.wire.frames import Body, Request
+from cluster.model.commands import ControllerPort
+from cluster.model.ids import BrokerId, ProducerId
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """The settings of the client port, from the table of configs.
+
+    Attributes:
+        auto_create_topics: ``auto.create.topics.enable``.
+        fetch_max_bytes: ``fetch.max.bytes``: the most records one fetch answer holds, whatever the
+            request says.
+        request_max_bytes: ``socket.request.max.bytes``: a larger frame closes its connection.
+        max_idle_ms: ``connections.max.idle.ms``; a connection that is silent for longer is closed.
+        max_connections: ``max.connections``; one more is closed at once.
+        send_buffer_bytes: ``socket.send.buffer.bytes``; -1 leaves it to the operating system.
+        receive_buffer_bytes: ``socket.receive.buffer.bytes``; -1 leaves it to the operating system.
+        request_timeout_ms: ``request.timeout.ms``: how long an automatic topic creation may take.
+    """
+
+    auto_create_topics: bool = True
+    fetch_max_bytes: int = 57_671_680
+    request_max_bytes: int = 104_857_600
+    max_idle_ms: int = 600_000
+    max_connections: int = 2_147_483_647
+    send_buffer_bytes: int = 102_400
+    receive_buffer_bytes: int = 102_400
+    request_timeout_ms: int = 30_000
+
+
+class ProducerIdsUnavailableError(Exception):
+    """No block of producer ids could be claimed now; the client may try again."""
+
+
+class CloseConnectionError(Exception):
+    """The request cannot be answered; its connection is closed, and the text says why in the log."""
+
+
+class ProducerIds(Protocol):
+    """Where producer ids come from."""
+
+    async def next_id(self) -> ProducerId:
+        """An id that no producer of the cluster was ever given.
+
+        Raises:
+            ProducerIdsUnavailableError: No block of ids could be claimed now; the client may try again.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServerContext:
+    """The broker as its request handlers see it; built once by the node.
+
+    Attributes:
+        broker_id: This broker.
+        cluster_id: The content of ``/cluster/id``.
+        settings: The settings of the client port.
+        metadata: What the controller last told of topics and brokers.
+        metadata_signal: Raised whenever ``metadata`` has changed.
+        appends: The produce path of the replicas.
+        reads: The consumers' paths of the replicas.
+        controller: The controller in this process: ``Refused`` with ``NOT_CONTROLLER`` where another
+            broker is it.
+        any_controller: The active controller wherever it runs; automatic topic creation goes through it.
+        producer_ids: Where producer ids come from.
+    """
+
+    broker_id: BrokerId
+    cluster_id: str
+    settings: ServerSettings
+    metadata: MetadataCache
+    metadata_signal: MetadataSignal
+    appends: Appends
+    reads: Reads
+    controller: ControllerPort
+    any_controller: ControllerPort
+    producer_ids: ProducerIds
+
+
+Answer = Body | None
+"""A response entity of kio, or None where the request gets no answer."""
+
+Handler = Callable[[ServerContext, Request], Answer | Awaitable[Answer]]
+"""Answers the requests of one API; ``broker.server.handlers`` says by which rules."""

@@ -1,0 +1,75 @@
+"""The APIs this broker serves and their versions: those of release 2.8, from the lowest version that kio
+reads.
+
+Announcing a version is a promise: Java and franz-go take the highest one at once, so a range stands here
+only where every version in it is served. Sources: ``common/message/*Request.json`` of release 2.8; KIP-35;
+KIP-511; KIP-896.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum, unique
+from types import MappingProxyType
+
+
+@unique
+class ApiKey(IntEnum):
+    """The number of an API on the wire."""
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    API_VERSIONS = 18
+    CREATE_TOPICS = 19
+    INIT_PRODUCER_ID = 22
+    OFFSET_FOR_LEADER_EPOCH = 23
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API and its versions, all inclusive.
+
+    Attributes:
+        key: Which API.
+        min_version: The lowest version served; a request below it closes the connection.
+        max_version: The highest version served and announced.
+        announced_from: The lowest version announced where that differs from the lowest one served, else None.
+        pipelined: Whether the next request of a connection may start before this one is answered (the
+            answers still go out in order).
+    """
+
+    key: ApiKey
+    min_version: int
+    max_version: int
+    announced_from: int | None = None
+    pipelined: bool = False
+
+    @property
+    def announced_min(self) -> int:
+        """The lowest version that ApiVersions names."""
+        return self.min_version if self.announced_from is None else self.announced_from
+
+    def serves(self, version: int) -> bool:
+        """Whether a request of that version is answered."""
+        return self.min_version <= version <= self.max_version
+
+
+_TABLE = (
+    # librdkafka before 2.11.1 compresses only where Produce 0 is announced; Kafka 4.0, which refuses 0-2 too,
+    # announces it for that reason (KIP-896). An idempotent producer has five produce requests in flight:
+    # each is appended as it comes, while the earlier ones still wait for the high watermark.
+    Api(ApiKey.PRODUCE, 3, 9, announced_from=0, pipelined=True),
+    Api(ApiKey.FETCH, 4, 12),
+    Api(ApiKey.LIST_OFFSETS, 1, 6),
+    Api(ApiKey.METADATA, 0, 11),
+    Api(ApiKey.API_VERSIONS, 0, 3),
+    Api(ApiKey.CREATE_TOPICS, 2, 7),
+    Api(ApiKey.INIT_PRODUCER_ID, 0, 4),
+    Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4),
+)
+
+APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in _TABLE})
+"""Every served API by its key, in the order in which ApiVersions lists them."""

@@ -1,0 +1,206 @@
+"""Requests and responses as kio's entities: bytes to entity through the guard, entity to bytes without
+large copies.
+
+A frame is an int32 size and that many bytes: a header and a body. kio chooses the header of each version
+itself (ApiVersions answers always carry header 0; KIP-511).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, NamedTuple, cast
+
+from kio.index import load_payload_module, load_request_schema
+from kio.serial import entity_reader, entity_writer
+from kio.static.constants import EntityType
+
+from broker.wire.apis import APIS, Api
+from broker.wire.guard import guard
+
+SIZE_BYTES = 4
+"""The int32 before each frame that says how long the frame is, itself not counted."""
+
+PREFIX_BYTES = 8
+"""The part of the request header that has the same place in all its versions: key, version, correlation id.
+"""
+
+BY_REFERENCE_BYTES = 16_384
+"""A field at least this long is handed on as it is; shorter ones are copied together."""
+
+NO_THROTTLE = dt.timedelta(0)
+"""The throttle time of every answer: there are no quotas."""
+
+Body = Any
+"""A request or response entity of kio; their classes are chosen by number at run time."""
+
+Chunk = bytes | bytearray | memoryview
+
+_PREFIX = struct.Struct(">hhi")
+_SIZE = struct.Struct(">i")
+
+
+class UnreadableFrameError(ValueError):
+    """A frame that is no request of the API and version it names."""
+
+
+class Prefix(NamedTuple):
+    """What stands at the start of every request, whatever its API and version.
+
+    Attributes:
+        api_key: Which API.
+        api_version: In which version.
+        correlation_id: The number that its answer repeats.
+    """
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as its handler gets it.
+
+    Attributes:
+        api: Which API.
+        version: The version of the request and of its answer.
+        correlation_id: The number that the answer repeats.
+        client_id: What the client calls itself, or None.
+        listener: The name of the listener on which it came in.
+        body: kio's entity of the request.
+    """
+
+    api: Api
+    version: int
+    correlation_id: int
+    client_id: str | None
+    listener: str
+    body: Body
+
+    def answer(self, name: str, /, **values: Any) -> Any:
+        """An entity of this request's response module.
+
+        Args:
+            name: The class, such as ``MetadataResponseTopic``; the names are the same in all versions.
+            values: Its fields; those that this version does not have are left out, as Kafka does with
+                fields that its schemas call ignorable.
+        """
+        return shape(self.api.key, self.version, name)(values)
+
+
+def read_prefix(frame: Chunk, at: int = 0) -> Prefix:
+    """The first eight bytes of a request.
+
+    Raises:
+        UnreadableFrameError: There are fewer.
+    """
+    try:
+        return Prefix(*_PREFIX.unpack_from(frame, at))
+    except struct.error:
+        raise UnreadableFrameError(
+            f"frame of {len(frame) - at} bytes; expected {PREFIX_BYTES} at least"
+        ) from None
+
+
+def decode(frame: memoryview, listener: str) -> Request:
+    """Read a request of an API and version that is served.
+
+    The record fields of the body are copies; ``frame`` may be overwritten afterwards.
+
+    Args:
+        frame: Header and body, read-only (kio refuses a writable buffer).
+        listener: The name of the listener on which it came in.
+
+    Raises:
+        UnreadableFrameError: The bytes are no such request, or hostile.
+    """
+    prefix = read_prefix(frame)
+    api = APIS[prefix.api_key]
+    schema, header_schema, read_header, read_body = _request_codec(prefix.api_key, prefix.api_version)
+    try:
+        data, at = guard(header_schema, frame, 0)
+        header, size = read_header(data, at)
+        data, at = guard(schema, data, at + size)
+        body, _ = read_body(data, at)
+    except (
+        Exception
+    ) as error:  # kio raises what its readers meet: ValueError, KeyError, RuntimeError, OverflowError
+        raise UnreadableFrameError(
+            f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
+        ) from error
+    return Request(api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body)
+
+
+def encode(correlation_id: int, body: Body) -> list[Chunk]:
+    """The bytes of a response, its size in front, as chunks to be written one after the other.
+
+    Long fields (the records of a fetch) stand among the chunks by reference, not as copies: they must not
+    change until they are written.
+    """
+    header_schema = type(body).__header_schema__
+    chunks = _Chunks()
+    chunks.write(b"\0\0\0\0")
+    # kio asks for a stream and uses write() alone.
+    out = cast("io.BytesIO", chunks)
+    entity_writer(header_schema)(out, header_schema(correlation_id=correlation_id))
+    entity_writer(type(body))(out, body)
+    return chunks.sized()
+
+
+class _Chunks:
+    """Collects what kio writes: the short pieces copied together, the long ones by reference."""
+
+    __slots__ = ("_done", "_open", "_size")
+
+    def __init__(self) -> None:
+        self._done: list[Chunk] = []
+        self._open = bytearray()
+        self._size = 0
+
+    def write(self, data: Chunk) -> None:
+        """Add one piece."""
+        if len(data) < BY_REFERENCE_BYTES:
+            self._open += data
+        else:
+            self._done += (self._open, data)
+            self._size += len(self._open) + len(data)
+            self._open = bytearray()
+
+    def sized(self) -> list[Chunk]:
+        """Everything written, with the frame's size in its first four bytes."""
+        chunks = [*self._done, self._open] if self._open else self._done
+        _SIZE.pack_into(cast("bytearray", chunks[0]), 0, self._size + len(self._open) - SIZE_BYTES)
+        return chunks
+
+
+class _RequestCodec(NamedTuple):
+    schema: type[Any]
+    header_schema: type[Any]
+    read_header: Callable[[memoryview, int], tuple[Any, int]]
+    read_body: Callable[[memoryview, int], tuple[Any, int]]
+
+
+@cache
+def _request_codec(api_key: int, version: int) -> _RequestCodec:
+    schema = load_request_schema(api_key, version)
+    header_schema = cast("type[Any]", schema.__header_schema__)
+    return _RequestCodec(schema, header_schema, entity_reader(header_schema), entity_reader(schema))
+
+
+@cache
+def shape(api_key: int, version: int, name: str) -> Callable[[dict[str, Any]], Any]:
+    """How to build an entity of one version's response module from values for the fields of all versions."""
+    schema = getattr(load_payload_module(api_key, version, EntityType.response), name)
+    known = frozenset(field.name for field in fields(schema))
+
+    def build(values: dict[str, Any]) -> Any:
+        if values.keys() <= known:
+            return schema(**values)
+        return schema(**{name: value for name, value in values.items() if name in known})
+
+    return build
