@@ -1,0 +1,99 @@
+"""What a follower makes of its leader's answer: where to cut its log, where to fetch next, when to wait.
+
+Source: KIP-101, KIP-279 and KIP-595 (truncation on fetch); Kafka's ``AbstractFetcherThread`` of release 2.8,
+``getOffsetTruncationState``, ``fetchOffsetAndTruncate`` and ``onPartitionFenced``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from broker.core.leader_epochs import UNDEFINED_OFFSET, EpochEndOffset
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import Offset
+
+
+def cut_on_becoming_follower(
+    latest_epoch: LeaderEpoch | None, log_end_offset: Offset, high_watermark: Offset
+) -> Offset | None:
+    """Where to truncate before the first fetch, or None to leave it to the fetch.
+
+    Only a log that knows no epoch is cut at the high watermark: what lies above it cannot be compared.
+    """
+    if latest_epoch is None and high_watermark < log_end_offset:
+        return high_watermark
+    return None
+
+
+def cut_on_divergence(
+    leader_end: EpochEndOffset, own_end: EpochEndOffset, log_end_offset: Offset, high_watermark: Offset
+) -> Offset:
+    """Where to truncate when the leader says that the logs diverge; the next fetch finds what is left of it.
+
+    Args:
+        leader_end: The largest epoch the leader knows that is not above the follower's last, and where it
+            ends.
+        own_end: The same question about ``leader_end.epoch``, asked of the follower's own log.
+        log_end_offset: The follower's.
+        high_watermark: The follower's; the cut where the leader knows nothing at all.
+    """
+    if leader_end.end_offset == UNDEFINED_OFFSET:
+        return min(high_watermark, log_end_offset)
+    if leader_end.epoch == UNKNOWN_LEADER_EPOCH or own_end.end_offset == UNDEFINED_OFFSET:
+        return Offset(min(leader_end.end_offset, log_end_offset))
+    if own_end.epoch != leader_end.epoch:
+        return Offset(min(own_end.end_offset, log_end_offset))
+    return Offset(min(own_end.end_offset, leader_end.end_offset, log_end_offset))
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """Cut the log at ``offset`` and fetch from there: the leader's log is shorter (an unclean election)."""
+
+    offset: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class StartOver:
+    """Drop the whole log and start at ``offset``: the leader no longer has what would follow ours."""
+
+    offset: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOn:
+    """The log may stay as it is: fetch again from its end."""
+
+
+OutOfRange = Truncate | StartOver | FetchOn
+
+
+def on_offset_out_of_range(
+    log_end_offset: Offset, leader_start_offset: Offset, leader_end_offset: Offset
+) -> OutOfRange:
+    """What to do about OFFSET_OUT_OF_RANGE, by where the leader's log begins and ends."""
+    if leader_end_offset < log_end_offset:
+        return Truncate(leader_end_offset)
+    if leader_start_offset > log_end_offset:
+        return StartOver(leader_start_offset)
+    return FetchOn()
+
+
+class Reaction(Enum):
+    """What a follower does about a partition's error."""
+
+    FIND_RANGE = "compare the ends of both logs"
+    AGAIN = "fetch again: our own leader epoch has moved on meanwhile"
+    DROP = "fetch it no more until the next LeaderAndIsr"
+    BACK_OFF = "wait for replica.fetch.backoff.ms"
+
+
+def reaction(error: ErrorCode, asked_in: LeaderEpoch, now_in: LeaderEpoch) -> Reaction:
+    """What to do about ``error``, asked for in epoch ``asked_in`` by a follower that is now in ``now_in``."""
+    if error == ErrorCode.OFFSET_OUT_OF_RANGE:
+        return Reaction.FIND_RANGE
+    if error == ErrorCode.FENCED_LEADER_EPOCH:
+        return Reaction.AGAIN if asked_in != now_in else Reaction.DROP
+    return Reaction.BACK_OFF
