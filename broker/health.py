@@ -1,0 +1,56 @@
+"""Is this broker ready to serve? ``python -m broker.health http://127.0.0.1:9404`` asks its metrics address.
+
+Exit code 0 where the broker runs, 1 with one line on stderr where it does not (yet). For health checks of
+containers, which have Python and no other HTTP client.
+"""
+
+from __future__ import annotations
+
+import sys
+import urllib.request
+
+BROKER_STATE = "kafka_server_KafkaServer_BrokerState"
+"""Kafka's gauge of a broker's life cycle."""
+
+RUNNING = 3
+"""The value of ``BROKER_STATE`` while clients are served (Kafka: ``BrokerState.RUNNING``)."""
+
+DEADLINE_S = 2.0
+"""How long the metrics address may take to answer, in seconds."""
+
+
+def broker_state(exposition: str) -> int | None:
+    """The value of ``BROKER_STATE`` in a page of Prometheus' text format, or None where it is not there."""
+    for line in exposition.splitlines():
+        name, _, value = line.partition(" ")
+        if name == BROKER_STATE:
+            return int(float(value))
+    return None
+
+
+def complaint(url: str) -> str | None:
+    """Why the broker whose metrics address is ``url`` is not ready, as one line; None where it is."""
+    try:
+        with urllib.request.urlopen(f"{url}/metrics", timeout=DEADLINE_S) as answer:
+            state = broker_state(answer.read().decode())
+    except OSError as error:
+        return f"{url} does not answer: {error}"
+    if state != RUNNING:
+        return f"{BROKER_STATE} is {state}, expected {RUNNING}"
+    return None
+
+
+def main(arguments: list[str]) -> int:
+    """Check the one address given; the exit code."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m broker.health http://HOST:PORT" + "\n")
+        return 2
+    problem = complaint(arguments[0])
+    if problem is not None:
+        sys.stderr.write(problem + "\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
