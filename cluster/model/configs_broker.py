@@ -324,7 +324,7 @@ _GROUPS = (
     ),
 )
 
-LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR")
 """log4j's levels, least important first."""
 
 _OURS = (

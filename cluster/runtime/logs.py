@@ -1,0 +1,110 @@
+"""server.log: what a process has to say, through structlog; what libraries log comes there too."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from cluster.runtime.line_clock import LineClock
+from cluster.runtime.rolling_file import HourlyRollingFile
+
+FILE_NAME = "server.log"
+
+_LEVELS = {"TRACE": logging.DEBUG, "WARN": logging.WARNING}
+_KAFKA_NAMES = {"warning": "WARN", "critical": "FATAL", "exception": "ERROR"}
+_NOT_FIELDS = ("event", "level", "logger", "stamp", "exception")
+
+
+class _RollingHandler(logging.Handler):
+    """Writes to an hourly rolled file and flushes each line: server.log is short and read after crashes."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = HourlyRollingFile(path, LineClock().now())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._file.roll_if_due(LineClock().now())
+            self._file.write(self.format(record) + "\n")
+            self._file.flush()
+        except (OSError, ValueError):
+            self.handleError(record)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Stamp:
+    """Adds the time stamp to an event; loggers of any thread may come here."""
+
+    def __init__(self) -> None:
+        self._clock = LineClock()
+        self._lock = threading.Lock()
+
+    def __call__(
+        self, _logger: Any, _method: str, event: MutableMapping[str, Any]
+    ) -> MutableMapping[str, Any]:
+        with self._lock:
+            event["stamp"] = self._clock.stamp()
+        return event
+
+
+def as_kafka_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
+    """Lay an event out as log4j's ``[%d] %p %m (%c)%n``; fields follow the message as ``name=value``."""
+    level = str(event.get("level", "info"))
+    fields = "".join(f" {k}={v}" for k, v in event.items() if k not in _NOT_FIELDS and not k.startswith("_"))
+    line = (
+        f"[{event.get('stamp', '')}] {_KAFKA_NAMES.get(level, level.upper())} "
+        f"{event.get('event', '')}{fields} ({event.get('logger') or 'root'})"
+    )
+    return f"{line}\n{event['exception']}" if event.get("exception") else line
+
+
+def set_up(directory: Path | None, level: str) -> None:
+    """Send all logging to ``directory``/server.log, and to standard error.
+
+    Args:
+        directory: None for standard error alone.
+        level: The least level (``server.log.level``): TRACE, DEBUG, INFO, WARN or ERROR.
+    """
+    shared: list[Any] = [
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        _Stamp(),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    if directory is not None:
+        handlers.append(_RollingHandler(directory / FILE_NAME))
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, as_kafka_line],
+    )
+    root = logging.getLogger()
+    for old in list(root.handlers):
+        root.removeHandler(old)
+        old.close()
+    for handler in handlers:
+        handler.setFormatter(formatter)
+        root.addHandler(handler)
+    root.setLevel(_LEVELS.get(level, level))
+    for library in ("asyncio", "grpc", "kazoo"):
+        logging.getLogger(library).setLevel(max(root.level, logging.WARNING))

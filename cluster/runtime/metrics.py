@@ -1,0 +1,156 @@
+"""What a broker counts, under Kafka's names: the one place where metrics are made.
+
+A name is Kafka's JMX name with underscores:
+``kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions`` is
+``kafka_server_ReplicaManager_UnderReplicatedPartitions``. Rates are counters, for the reader to derive.
+Source of the names: the "Monitoring" chapter of Kafka 2.8's documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, GCCollector, Histogram, ProcessCollector
+
+_MILLISECONDS = (0.1, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000)
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+
+
+class BrokerState(IntEnum):
+    """``kafka.server:type=KafkaServer,name=BrokerState``; numbers of ``kafka.server.BrokerStates``."""
+
+    NOT_RUNNING = 0
+    STARTING = 1
+    RECOVERING_FROM_UNCLEAN_SHUTDOWN = 2
+    RUNNING_AS_BROKER = 3
+    PENDING_CONTROLLED_SHUTDOWN = 6
+    SHUTTING_DOWN = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """All metrics of one broker process, in a registry of their own.
+
+    A gauge of something that is known elsewhere is given a function (``set_function``), which the metrics
+    page calls from its own thread: it may read a number or a length, and nothing that changes in between.
+
+    Attributes:
+        registry: Where they are collected.
+    """
+
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    broker_state: Gauge = field(init=False)
+    active_controller_count: Gauge = field(init=False)
+    offline_partitions_count: Gauge = field(init=False)
+    global_topic_count: Gauge = field(init=False)
+    global_partition_count: Gauge = field(init=False)
+    preferred_replica_imbalance_count: Gauge = field(init=False)
+    controller_state: Gauge = field(init=False)
+    event_queue_size: Gauge = field(init=False)
+    event_queue_time_ms: Histogram = field(init=False)
+    event_time_ms: Histogram = field(init=False)
+    unclean_leader_elections: Counter = field(init=False)
+    leader_elections: Counter = field(init=False)
+    under_replicated_partitions: Gauge = field(init=False)
+    under_min_isr_partition_count: Gauge = field(init=False)
+    leader_count: Gauge = field(init=False)
+    partition_count: Gauge = field(init=False)
+    offline_replica_count: Gauge = field(init=False)
+    isr_shrinks: Counter = field(init=False)
+    isr_expands: Counter = field(init=False)
+    purgatory_size: Gauge = field(init=False)
+    delayed_operations: Gauge = field(init=False)
+    offline_log_directory_count: Gauge = field(init=False)
+    bytes_in: Counter = field(init=False)
+    bytes_out: Counter = field(init=False)
+    requests: Counter = field(init=False)
+    request_time_ms: Histogram = field(init=False)
+    connection_count: Gauge = field(init=False)
+    loop_lag_seconds: Histogram = field(init=False)
+
+    def __post_init__(self) -> None:
+        ProcessCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        for name, make in _METRICS.items():
+            object.__setattr__(self, name, make(self.registry))
+
+    def watch(self, gauge: Gauge, read: Callable[[], float], **labels: str) -> None:
+        """Have ``gauge`` show what ``read`` returns whenever the page is asked for."""
+        (gauge.labels(**labels) if labels else gauge).set_function(read)
+
+
+_Make = Callable[[CollectorRegistry], Gauge | Counter | Histogram]
+
+
+def _gauge(name: str, doc: str, *labels: str) -> _Make:
+    return lambda registry: Gauge(name, doc, labels, registry=registry)
+
+
+def _counter(name: str, doc: str, *labels: str) -> _Make:
+    return lambda registry: Counter(name, doc, labels, registry=registry)
+
+
+def _histogram(name: str, doc: str, *labels: str, buckets: tuple[float, ...] = _MILLISECONDS) -> _Make:
+    return lambda registry: Histogram(name, doc, labels, buckets=buckets, registry=registry)
+
+
+_CONTROLLER = "kafka_controller_KafkaController_"
+_EVENTS = "kafka_controller_ControllerEventManager_"
+_STATS = "kafka_controller_ControllerStats_"
+_REPLICAS = "kafka_server_ReplicaManager_"
+_PURGATORY = "kafka_server_DelayedOperationPurgatory_"
+_TRAFFIC = "kafka_server_BrokerTopicMetrics_"
+_REQUESTS = "kafka_network_RequestMetrics_"
+
+_METRICS: dict[str, _Make] = {
+    "broker_state": _gauge("kafka_server_KafkaServer_BrokerState", "3 is running as broker"),
+    "active_controller_count": _gauge(
+        _CONTROLLER + "ActiveControllerCount", "1 where this is the controller"
+    ),
+    "offline_partitions_count": _gauge(_CONTROLLER + "OfflinePartitionsCount", "Partitions without a leader"),
+    "global_topic_count": _gauge(_CONTROLLER + "GlobalTopicCount", "Topics the controller knows"),
+    "global_partition_count": _gauge(_CONTROLLER + "GlobalPartitionCount", "Partitions the controller knows"),
+    "preferred_replica_imbalance_count": _gauge(
+        _CONTROLLER + "PreferredReplicaImbalanceCount", "Partitions not led by their preferred replica"
+    ),
+    "controller_state": _gauge(_CONTROLLER + "ControllerState", "Number of the kind of event being handled"),
+    "event_queue_size": _gauge(_EVENTS + "EventQueueSize", "Events that wait for the controller"),
+    "event_queue_time_ms": _histogram(_EVENTS + "EventQueueTimeMs", "How long an event waited, ms"),
+    "event_time_ms": _histogram(_STATS + "RateAndTimeMs", "How long an event was handled, ms", "event"),
+    "unclean_leader_elections": _counter(
+        _STATS + "UncleanLeaderElectionsPerSec", "Leaders from outside the ISR"
+    ),
+    "leader_elections": _counter(_STATS + "LeaderElectionsPerSec", "Leaders elected"),
+    "under_replicated_partitions": _gauge(
+        _REPLICAS + "UnderReplicatedPartitions", "Led with a lagging replica"
+    ),
+    "under_min_isr_partition_count": _gauge(
+        _REPLICAS + "UnderMinIsrPartitionCount", "Led with an ISR below min.insync.replicas"
+    ),
+    "leader_count": _gauge(_REPLICAS + "LeaderCount", "Partitions led here"),
+    "partition_count": _gauge(_REPLICAS + "PartitionCount", "Partitions with a replica here"),
+    "offline_replica_count": _gauge(_REPLICAS + "OfflineReplicaCount", "Replicas in failed log directories"),
+    "isr_shrinks": _counter(_REPLICAS + "IsrShrinksPerSec", "Shrinks of an ISR led here"),
+    "isr_expands": _counter(_REPLICAS + "IsrExpandsPerSec", "Expansions of an ISR led here"),
+    "purgatory_size": _gauge(
+        _PURGATORY + "PurgatorySize", "Watched keys of waiting requests", "delayedOperation"
+    ),
+    "delayed_operations": _gauge(_PURGATORY + "NumDelayedOperations", "Waiting requests", "delayedOperation"),
+    "offline_log_directory_count": _gauge(
+        "kafka_log_LogManager_OfflineLogDirectoryCount", "Failed log directories"
+    ),
+    "bytes_in": _counter(_TRAFFIC + "BytesInPerSec", "Bytes of records written by clients"),
+    "bytes_out": _counter(_TRAFFIC + "BytesOutPerSec", "Bytes of records read by clients"),
+    "requests": _counter(_REQUESTS + "RequestsPerSec", "Requests of clients", "request"),
+    "request_time_ms": _histogram(_REQUESTS + "TotalTimeMs", "From frame to answer, ms", "request"),
+    "connection_count": _gauge(
+        "kafka_server_socket_server_metrics_connection_count", "Open client connections"
+    ),
+    "loop_lag_seconds": _histogram(
+        "barnabas_event_loop_lag_seconds",
+        "How late the event loop was for its heartbeat, s",
+        buckets=_SECONDS,
+    ),
+}

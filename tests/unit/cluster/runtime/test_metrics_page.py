@@ -1,0 +1,73 @@
+import urllib.error
+import urllib.request
+
+import pytest
+
+from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
+from cluster.runtime.metrics import Metrics
+from cluster.runtime.metrics_page import MetricsPage
+
+
+@pytest.fixture
+def state():
+    return {"healthy": True, "armed": []}
+
+
+@pytest.fixture
+def page(state):
+    page = MetricsPage(
+        "127.0.0.1",
+        0,
+        Metrics().registry,
+        lambda: state["healthy"],
+        lambda point, action: state["armed"].append((point, action)),
+    )
+    yield page
+    page.close()
+
+
+def ask(page, path, method="GET"):
+    request = urllib.request.Request(f"http://127.0.0.1:{page.port}{path}", method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def test_metrics_are_shown(page):
+    status, text = ask(page, "/metrics")
+    assert status == 200
+    assert "kafka_server_KafkaServer_BrokerState" in text
+
+
+def test_health_follows_the_broker(page, state):
+    assert ask(page, "/health") == (200, "serving\n")
+    state["healthy"] = False
+    assert ask(page, "/health") == (503, "not serving\n")
+
+
+def test_a_failpoint_is_armed_by_post(page, state):
+    assert ask(page, "/failpoints/follower.fetch?action=pause", "POST") == (200, "follower.fetch=pause\n")
+    assert state["armed"] == [(FOLLOWER_FETCH, Action.PAUSE)]
+
+
+def test_failpoints_are_listed(page):
+    assert ask(page, "/failpoints") == (200, "follower.fetch=off\n")
+
+
+def test_an_unknown_failpoint_is_named(page, state):
+    status, text = ask(page, "/failpoints/nothing?action=pause", "POST")
+    assert status == 400
+    assert "no failpoint is called 'nothing'" in text
+    assert state["armed"] == []
+
+
+def test_anything_else_is_not_there(page):
+    assert ask(page, "/secrets")[0] == 404
+
+
+def test_a_taken_port_is_an_error(page):
+    with pytest.raises(OSError, match="in use"):
+        MetricsPage("127.0.0.1", page.port, Metrics().registry, lambda: True, lambda _point, _action: None)

@@ -1,0 +1,56 @@
+import asyncio
+from datetime import datetime
+
+from cluster.model.statechange.kinds import Kind
+from cluster.model.statechange.levels import Level
+from cluster.model.statechange.line import StateChange
+from cluster.runtime.statechange_log import FLUSH_INTERVAL_S, StateChangeLog
+
+MOMENT = datetime(2026, 11, 21, 12, 0, 0, 7000).astimezone().timestamp()
+INFO = StateChange(Kind.UPDATE_METADATA_BATCH, {"brokers": (1, 2), "count": 6}, speaker_id=1, speaker_epoch=3)
+TEXT = (
+    "[2026-11-21 12:00:00,007] INFO [Controller id=1 epoch=3] Sending UpdateMetadata request to brokers "
+    "HashSet(1, 2) for 6 partitions (state.change.logger)\n"
+)
+
+
+async def test_a_line_looks_as_log4j_lays_it_out(tmp_path):
+    log = StateChangeLog(tmp_path / "state-change.log", Level.TRACE, clock=lambda: MOMENT)
+    log.write(INFO)
+    log.close()
+    assert (tmp_path / "state-change.log").read_text() == TEXT
+
+
+async def test_lines_below_the_level_are_not_written(tmp_path):
+    log = StateChangeLog(tmp_path / "state-change.log", Level.WARN, clock=lambda: MOMENT)
+    log.write(INFO)
+    log.close()
+    assert (tmp_path / "state-change.log").read_text() == ""
+
+
+async def test_lines_reach_the_file_without_being_flushed_by_hand(tmp_path):
+    log = StateChangeLog(tmp_path / "state-change.log", Level.TRACE, clock=lambda: MOMENT)
+    log.write(INFO)
+    await asyncio.sleep(FLUSH_INTERVAL_S)  # a timer set later fires later
+    assert (tmp_path / "state-change.log").read_text() == TEXT
+    log.close()
+
+
+async def test_a_new_hour_starts_a_new_file(tmp_path):
+    now = [MOMENT]
+    log = StateChangeLog(tmp_path / "state-change.log", Level.TRACE, clock=lambda: now[0])
+    log.write(INFO)
+    now[0] += 3600
+    log.write(INFO)
+    log.close()
+    assert (tmp_path / "state-change.log.2026-11-21-12").read_text() == TEXT
+    assert (tmp_path / "state-change.log").read_text() == TEXT.replace(" 12:", " 13:")
+
+
+async def test_after_close_nothing_is_written_and_nothing_fails(tmp_path):
+    log = StateChangeLog(tmp_path / "state-change.log", Level.TRACE, clock=lambda: MOMENT)
+    log.close()
+    log.write(INFO)
+    log.flush()
+    log.close()
+    assert (tmp_path / "state-change.log").read_text() == ""
