@@ -1,6 +1,4 @@
-"""Waking those who wait for the controller's next word: the metadata cache is pure and cannot wake anyone
-itself.
-"""
+"""Waking those who wait for the controller's next word: the metadata cache is pure and wakes nobody."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The APIs this broker serves and their versions: those of release 2.8, from the lowest version that kio
-reads.
+"""The APIs this broker serves and their versions.
 
-Announcing a version is a promise: Java and franz-go take the highest one at once, so a range stands here
-only where every version in it is served. Sources: ``common/message/*Request.json`` of release 2.8; KIP-35;
-KIP-511; KIP-896.
+They are those of release 2.8, from the lowest version that kio reads. Announcing a version is a promise:
+Java and franz-go take the highest one at once, so a range stands here only where every version in it is
+served. Sources: ``common/message/*Request.json`` of release 2.8; KIP-35; KIP-511; KIP-896.
 """
 
 from __future__ import annotations

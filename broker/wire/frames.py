@@ -1,8 +1,8 @@
-"""Requests and responses as kio's entities: bytes to entity through the guard, entity to bytes without
-large copies.
+"""Requests and responses as kio's entities.
 
-A frame is an int32 size and that many bytes: a header and a body. kio chooses the header of each version
-itself (ApiVersions answers always carry header 0; KIP-511).
+Bytes become an entity behind the guard; an entity becomes bytes without large copies. A frame is an int32
+size and that many bytes: a header and a body. kio chooses the header of each version itself (ApiVersions
+answers always carry header 0; KIP-511).
 """
 
 from __future__ import annotations

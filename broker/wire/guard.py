@@ -188,7 +188,8 @@ def _field(entity: type[Any], field: Field[Any], *, nullable: bool) -> _Shape:
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
         shape = _compiled(item) if is_dataclass(item) else _primitive(field, flexible=flexible)
-        return _array(f"{entity.__name__}.{field.name}", shape, flexible=flexible)
+        step = _array(f"{entity.__name__}.{field.name}", shape, flexible=flexible)
+        return _Shape(step, 1 if flexible else 4)
     if is_dataclass(kind):
         shape = _compiled(cast("type[Any]", kind))
         return _Shape(_nullable(shape.step), 1) if nullable else shape
