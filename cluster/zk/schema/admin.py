@@ -1,0 +1,83 @@
+"""What tools, leaders and brokers leave for the controller: ``/admin/*`` and the two notification queues.
+
+A mark in ``/admin/delete_topics`` has no body: its name says all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.zk.schema import paths
+from cluster.zk.schema.body import Body, are_integers, encode_json, is_integer, is_text
+
+LOG_DIR_FAILURE = 1
+"""The one kind of log directory event there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirEvent:
+    """A broker's word that one of its log directories failed."""
+
+    broker: BrokerId
+    event: int = LOG_DIR_FAILURE
+
+
+def encode_partitions(partitions: Iterable[TopicPartition]) -> bytes:
+    """The body of ``/admin/preferred_replica_election`` and of each ``isr_change_<seq>``."""
+    items = [{"topic": tp.topic, "partition": tp.partition} for tp in partitions]
+    return encode_json({"version": 1, "partitions": items})
+
+
+def decode_preferred_replica_election(content: bytes) -> tuple[TopicPartition, ...]:
+    """``/admin/preferred_replica_election``."""
+    return _decode_partitions(Body(paths.PREFERRED_REPLICA_ELECTION, content))
+
+
+def decode_isr_change(path: str, content: bytes) -> tuple[TopicPartition, ...]:
+    """An ``isr_change_<seq>``; ``path`` is the whole path, for errors."""
+    return _decode_partitions(Body(path, content))
+
+
+def encode_reassignment(reassignment: Mapping[TopicPartition, tuple[BrokerId, ...]]) -> bytes:
+    """``/admin/reassign_partitions``: the replicas that each partition shall have."""
+    items = [
+        {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas)}
+        for tp, replicas in reassignment.items()
+    ]
+    return encode_json({"version": 1, "partitions": items})
+
+
+def decode_reassignment(content: bytes) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+    """``/admin/reassign_partitions``; of a partition named twice the last word holds, as in Kafka."""
+    body = Body(paths.REASSIGN_PARTITIONS, content)
+    reassignment: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+    for item in body.objects("partitions"):
+        replicas = item.get("replicas")
+        if not are_integers(replicas):
+            raise body.error("a list of integers in field 'replicas' of each partition")
+        reassignment[_topic_partition(body, item)] = tuple(BrokerId(number) for number in item["replicas"])
+    return reassignment
+
+
+def encode_log_dir_event(event: LogDirEvent) -> bytes:
+    """A ``log_dir_event_<seq>``."""
+    return encode_json({"version": 1, "broker": event.broker, "event": event.event})
+
+
+def decode_log_dir_event(path: str, content: bytes) -> LogDirEvent:
+    """A ``log_dir_event_<seq>``; ``path`` is the whole path, for errors."""
+    body = Body(path, content)
+    return LogDirEvent(BrokerId(body.integer("broker")), body.integer("event"))
+
+
+def _decode_partitions(body: Body) -> tuple[TopicPartition, ...]:
+    return tuple(_topic_partition(body, item) for item in body.objects("partitions"))
+
+
+def _topic_partition(body: Body, item: Mapping[str, object]) -> TopicPartition:
+    topic, partition = item.get("topic"), item.get("partition")
+    if not (is_text(topic) and is_integer(partition)):
+        raise body.error("a 'topic' (string) and a 'partition' (integer) in each of 'partitions'")
+    return TopicPartition(str(topic), int(str(partition)))

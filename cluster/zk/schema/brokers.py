@@ -1,0 +1,108 @@
+"""``/controller``, ``/controller_epoch`` and ``/brokers/ids/<id>``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from cluster.model.ids import BrokerId
+from cluster.zk.schema import paths
+from cluster.zk.schema.body import Body, ZnodeDecodeError, encode_json
+
+BROKER_VERSION = 4
+"""What IBP 0.10.0-IV1 to 2.6 writes; 5 would add ``features``."""
+
+_ENDPOINT = re.compile(r"(?P<listener>[^:/]+)://(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>-?\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerRegistration:
+    """Who is controller, and since when.
+
+    Attributes:
+        broker: The broker that runs the controller.
+        timestamp_ms: When it was elected, in milliseconds since 1970.
+    """
+
+    broker: BrokerId
+    timestamp_ms: int
+
+
+def encode_controller(registration: ControllerRegistration) -> bytes:
+    """``/controller``, version 1 (releases before 3.4)."""
+    timestamp = str(registration.timestamp_ms)
+    return encode_json({"version": 1, "brokerid": registration.broker, "timestamp": timestamp})
+
+
+def decode_controller(content: bytes) -> ControllerRegistration:
+    """``/controller`` of version 1, or 2 (which adds ``kraftControllerEpoch``)."""
+    body = Body(paths.CONTROLLER, content)
+    return ControllerRegistration(BrokerId(body.integer("brokerid")), body.integer("timestamp"))
+
+
+def encode_controller_epoch(epoch: ControllerEpoch) -> bytes:
+    """``/controller_epoch``: decimal digits, no JSON."""
+    return str(epoch).encode()
+
+
+def decode_controller_epoch(content: bytes) -> ControllerEpoch:
+    """``/controller_epoch``."""
+    if not re.fullmatch(rb"\d+", content):
+        raise ZnodeDecodeError(paths.CONTROLLER_EPOCH, content, "a decimal number")
+    return ControllerEpoch(int(content))
+
+
+def encode_broker(
+    endpoints: tuple[Endpoint, ...], rack: str | None, timestamp_ms: int, jmx_port: int = -1
+) -> bytes:
+    """A registration of version 4; ``host`` and ``port`` are those of the first PLAINTEXT endpoint."""
+    plaintext = next((e for e in endpoints if e.security_protocol == "PLAINTEXT"), None)
+    fields: dict[str, object] = {
+        "listener_security_protocol_map": {e.listener: e.security_protocol for e in endpoints},
+        "endpoints": [encode_endpoint(e) for e in endpoints],
+        "jmx_port": jmx_port,
+        "port": plaintext.port if plaintext else -1,
+        "host": plaintext.host if plaintext else None,
+        "version": BROKER_VERSION,
+        "timestamp": str(timestamp_ms),
+    }
+    if rack is not None:
+        fields["rack"] = rack
+    return encode_json(fields)
+
+
+def decode_broker(broker_id: BrokerId, content: bytes, epoch: BrokerEpoch) -> Broker:
+    """A registration of version 1 to 5.
+
+    Args:
+        broker_id: The last part of the path.
+        content: The body.
+        epoch: The czxid of the znode.
+    """
+    body = Body(paths.broker(broker_id), content)
+    if body.version == 1:
+        endpoints: tuple[Endpoint, ...] = (Endpoint("PLAINTEXT", body.text("host"), body.integer("port")),)
+    else:
+        known = "listener_security_protocol_map"
+        protocols = body.text_map(known) if body.has(known) else {}
+        endpoints = tuple(_decode_endpoint(body, text, protocols) for text in body.texts("endpoints"))
+    return Broker(broker_id, epoch, endpoints, body.text("rack") if body.has("rack") else None)
+
+
+def encode_endpoint(endpoint: Endpoint) -> str:
+    """``LISTENER://host:port``, an IPv6 address in brackets."""
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    return f"{endpoint.listener}://{host}:{endpoint.port}"
+
+
+def _decode_endpoint(body: Body, text: str, protocols: dict[str, str]) -> Endpoint:
+    """One of ``endpoints``; before version 4 a listener's name was its security protocol."""
+    match = _ENDPOINT.fullmatch(text)
+    if match is None:
+        raise body.error("LISTENER://host:port in field 'endpoints'")
+    listener = match["listener"]
+    return Endpoint(
+        listener, match["v6"] or match["host"] or "", int(match["port"]), protocols.get(listener, listener)
+    )

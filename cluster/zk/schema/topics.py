@@ -1,0 +1,88 @@
+"""``/brokers/topics/<topic>`` and ``/brokers/topics/<topic>/partitions/<partition>/state``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.zk.schema import paths
+from cluster.zk.schema.body import Body, encode_json
+
+TOPIC_VERSION = 2
+"""What releases 2.4 to 2.7 write, and 2.8 with an IBP below 2.8: no topic id (version 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAssignment:
+    """A topic's partitions as its znode holds them.
+
+    Attributes:
+        partitions: Partition number to its replicas.
+        topic_id: The id that an IBP of 2.8 or later gave it, else None; kept when the node is rewritten.
+        version: The znode's data version.
+    """
+
+    partitions: dict[int, Assignment] = field(default_factory=dict)
+    topic_id: str | None = None
+    version: int = 0
+
+
+def encode_topic(partitions: Mapping[int, Assignment], topic_id: str | None = None) -> bytes:
+    """A topic's assignment: version 2, or 3 where the topic has an id that must not be lost."""
+    fields: dict[str, object] = {
+        "version": TOPIC_VERSION if topic_id is None else 3,
+        "partitions": {str(p): list(a.replicas) for p, a in partitions.items()},
+        "adding_replicas": {str(p): list(a.adding) for p, a in partitions.items() if a.adding},
+        "removing_replicas": {str(p): list(a.removing) for p, a in partitions.items() if a.removing},
+    }
+    if topic_id is not None:
+        fields["topic_id"] = topic_id
+    return encode_json(fields)
+
+
+def decode_topic(name: str, content: bytes, version: int = 0) -> TopicAssignment:
+    """A topic's assignment of version 1 to 3; ``version`` is the znode's data version."""
+    body = Body(paths.topic(name), content)
+    adding = body.replicas_by_partition("adding_replicas") if body.has("adding_replicas") else {}
+    removing = body.replicas_by_partition("removing_replicas") if body.has("removing_replicas") else {}
+    partitions = {
+        partition: Assignment(
+            _broker_ids(replicas),
+            _broker_ids(adding.get(partition, ())),
+            _broker_ids(removing.get(partition, ())),
+        )
+        for partition, replicas in body.replicas_by_partition("partitions").items()
+    }
+    return TopicAssignment(partitions, body.text("topic_id") if body.has("topic_id") else None, version)
+
+
+def encode_state(leader_and_isr: LeaderAndIsr, controller_epoch: ControllerEpoch) -> bytes:
+    """A partition's state, version 1; the data version is not part of it."""
+    return encode_json(
+        {
+            "controller_epoch": controller_epoch,
+            "leader": leader_and_isr.leader,
+            "version": 1,
+            "leader_epoch": leader_and_isr.leader_epoch,
+            "isr": list(leader_and_isr.isr),
+        }
+    )
+
+
+def decode_state(tp: TopicPartition, content: bytes, version: int) -> PartitionState:
+    """A partition's state; ``version`` is the znode's data version."""
+    body = Body(paths.partition_state(tp), content)
+    leader_and_isr = LeaderAndIsr(
+        BrokerId(body.integer("leader")),
+        LeaderEpoch(body.integer("leader_epoch")),
+        _broker_ids(body.integers("isr")),
+        PartitionVersion(version),
+    )
+    return PartitionState(leader_and_isr, ControllerEpoch(body.integer("controller_epoch")))
+
+
+def _broker_ids(numbers: tuple[int, ...]) -> tuple[BrokerId, ...]:
+    return tuple(BrokerId(number) for number in numbers)
