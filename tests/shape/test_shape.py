@@ -1,0 +1,96 @@
+"""The shape of the source is a test: sizes, twins, names and docstrings. There is no exemption list."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("analysis", "barnabas", "bench", "broker", "cluster", "controller")
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+BANNED_ENDINGS = ("Manager", "Helper", "Helpers", "Util", "Utils")
+
+
+def is_generated(path: Path) -> bool:
+    return path.parent == ROOT / "cluster" / "rpc" and "_pb2" in path.stem
+
+
+def python_files(*folders: str) -> list[Path]:
+    return [
+        path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")) if not is_generated(path)
+    ]
+
+
+SOURCES = python_files(*PACKAGES)
+ALL_FILES = SOURCES + python_files("tests", "scripts")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), filename=str(path))
+
+
+def test_there_are_sources_to_judge() -> None:
+    assert {path.relative_to(ROOT).parts[0] for path in SOURCES} == set(PACKAGES)
+
+
+@pytest.mark.parametrize("path", ALL_FILES, ids=name)
+def test_a_file_fits_on_a_few_screens(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= FILE_LINES_MAX
+
+
+@pytest.mark.parametrize("path", ALL_FILES, ids=name)
+def test_a_function_fits_on_one_screen(path: Path) -> None:
+    too_long = {
+        node.name: (node.end_lineno or node.lineno) - node.lineno + 1
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or node.lineno) - node.lineno + 1 > FUNCTION_LINES_MAX
+    }
+    assert not too_long
+
+
+@pytest.mark.parametrize("path", ALL_FILES, ids=name)
+def test_a_class_says_what_it_is(path: Path) -> None:
+    vague = [
+        node.name
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ClassDef) and node.name.endswith(BANNED_ENDINGS)
+    ]
+    assert not vague
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_a_module_says_why_it_exists(path: Path) -> None:
+    assert ast.get_docstring(tree(path))
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.name != "__init__.py"], ids=name)
+def test_a_source_module_has_its_twin(path: Path) -> None:
+    relative = path.relative_to(ROOT)
+    twin = ROOT / "tests" / "unit" / relative.parent / f"test_{relative.stem.strip('_')}.py"
+    assert twin.is_file(), f"{name(path)} wants {name(twin)}"
+
+
+def test_a_unit_test_has_a_source() -> None:
+    orphans = [
+        name(path)
+        for path in sorted((ROOT / "tests" / "unit").rglob("test_*.py"))
+        if not any(
+            (ROOT / path.parent.relative_to(ROOT / "tests" / "unit") / f"{stem}.py").is_file()
+            for stem in (path.stem.removeprefix("test_"), f"__{path.stem.removeprefix('test_')}__")
+        )
+    ]
+    assert not orphans
+
+
+def test_the_protocol_folder_is_no_package() -> None:
+    assert not list((ROOT / "proto").rglob("*.py")), "a package named proto would shadow proto-plus"

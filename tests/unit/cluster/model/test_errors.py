@@ -1,0 +1,20 @@
+"""The error table against an independent one: the codes that kio generates from Kafka's sources."""
+
+from __future__ import annotations
+
+import pytest
+from kio.schema.errors import ErrorCode as KioErrorCode
+
+from cluster.model.errors import ErrorCode
+
+
+@pytest.mark.parametrize("error", list(ErrorCode), ids=lambda error: error.name)
+def test_number_name_and_retriability_are_kafkas(error: ErrorCode) -> None:
+    theirs = KioErrorCode(int(error))
+    assert theirs.name.upper() == error.name
+    assert theirs.retriable == error.retriable
+    assert error.meaning
+
+
+def test_a_number_gives_its_error() -> None:
+    assert ErrorCode(41) is ErrorCode.NOT_CONTROLLER

@@ -1,0 +1,20 @@
+"""Names of things."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.model.ids import LEADER_DURING_DELETE, NO_LEADER, TopicPartition
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition", "printed"),
+    [("orders", 3, "orders-3"), ("a-1", 0, "a-1-0"), ("a.b_c", 12, "a.b_c-12")],
+)
+def test_a_partition_prints_as_kafka_prints_it(topic: str, partition: int, printed: str) -> None:
+    assert str(TopicPartition(topic, partition)) == printed
+    assert f"{TopicPartition(topic, partition)}" == printed
+
+
+def test_the_two_values_that_are_no_leader_are_those_of_the_wire() -> None:
+    assert (NO_LEADER, LEADER_DURING_DELETE) == (-1, -2)
