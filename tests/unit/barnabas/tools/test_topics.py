@@ -1,0 +1,47 @@
+"""kafka-topics.sh: its flags, its layout and its complaints; the cluster is asked in tests/integration."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from barnabas.tools import topics
+
+
+def partition(number: int, leader: int) -> SimpleNamespace:
+    return SimpleNamespace(id=number, leader=leader, replicas=[1, 2, 3], isrs=[3, 1])
+
+
+def test_describe_has_kafkas_layout() -> None:
+    topic = SimpleNamespace(topic="orders", partitions={1: partition(1, -1), 0: partition(0, 3)})
+    assert topics.describe_lines(topic, {"min.insync.replicas": "2", "segment.bytes": "100"}) == [
+        "Topic: orders\tPartitionCount: 2\tReplicationFactor: 3\t"
+        "Configs: min.insync.replicas=2,segment.bytes=100",
+        "\tTopic: orders\tPartition: 0\tLeader: 3\tReplicas: 1,2,3\tIsr: 3,1",
+        "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 1,2,3\tIsr: 3,1",
+    ]
+
+
+def test_configs_are_name_and_value() -> None:
+    assert topics.parse_configs(["a.b=1", "c = x=y "]) == {"a.b": "1", "c": "x=y"}
+    with pytest.raises(topics.TopicCommandError, match=r"'retention\.ms' is not of the form NAME=VALUE"):
+        topics.parse_configs(["retention.ms"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--list"], ["--bootstrap-server", "h:1"], ["--bootstrap-server", "h:1", "--list", "--create"]],
+)
+def test_one_action_and_a_server_are_required(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        topics.main(arguments)
+    assert exit_.value.code == 2
+    assert "usage: kafka-topics.sh" in capsys.readouterr().err
+
+
+def test_create_wants_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
+    assert topics.main(["--bootstrap-server", "127.0.0.1:1", "--create"]) == 1
+    assert 'Missing required argument "[topic]"' in capsys.readouterr().out
