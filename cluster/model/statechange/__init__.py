@@ -1,0 +1,30 @@
+"""Every line of state-change.log, as data: one table for what our brokers write and what the analysis reads.
+
+To write: build a ``StateChange`` through ``ControllerLines(controller_id, epoch)``,
+``BrokerLines(broker_id)`` or ``RequestLines(broker_id, controller_id, controller_epoch, correlation_id)``,
+one method for each line of release 2.8; it carries its ``level``, ``message`` and ``entry(time)``.
+To read: ``read_message(text)``.
+"""
+
+from cluster.model.statechange.broker_lines import BrokerLines, RequestLines
+from cluster.model.statechange.controller_lines import ControllerLines
+from cluster.model.statechange.kinds import Kind
+from cluster.model.statechange.leadership import Leadership
+from cluster.model.statechange.levels import Level
+from cluster.model.statechange.line import LOGGER, StateChange
+from cluster.model.statechange.reader import Message, read_message
+from cluster.model.statechange.template import Speaker
+
+__all__ = [
+    "LOGGER",
+    "BrokerLines",
+    "ControllerLines",
+    "Kind",
+    "Leadership",
+    "Level",
+    "Message",
+    "RequestLines",
+    "Speaker",
+    "StateChange",
+    "read_message",
+]

@@ -1,0 +1,214 @@
+"""The other lines of a broker: a partition's start, StopReplica, UpdateMetadata, and life without ZooKeeper.
+
+Source: kafka-controller.md, sections 8.4 and 8.5; state-change-in-the-wild.md for KRaft.
+"""
+
+from __future__ import annotations
+
+from cluster.model.statechange.kinds import Kind
+from cluster.model.statechange.template import Speaker, Template, row
+
+_B = Speaker.BROKER
+_STATE = "<leadership:leader_and_isr_state>"
+_LEADER_WITH_ID = (
+    "Leader <tp> with topic id <topic_id> starts at leader epoch <leader_epoch> from offset <offset> with "
+    "partition "
+    "epoch <partition_epoch>, high watermark <high_watermark>, ISR <isr:id_array>, adding replicas "
+    "<adding:id_array> and removing replicas <removing:id_array>"
+)
+_FOLLOWER_WITH_EPOCH = (
+    "Follower <tp> starts at leader epoch <leader_epoch> from offset <offset> with partition epoch "
+    "<partition_epoch> "
+    "and high watermark <high_watermark>. Current leader is <leader>. "
+)
+_PREVIOUS = "Previous leader epoch was <previous_leader_epoch>."
+_PREVIOUS_LEADER = "Previous leader <previous_leader> and previous leader epoch was <previous_leader_epoch>."
+
+_PARTITION = (
+    row(
+        Kind.LEADER_STARTS, _B, "INFO", "2.6 to 3.2",
+        "Leader <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
+        "<high_watermark> "
+        "ISR <isr:id_array> addingReplicas <adding:id_array> removingReplicas <removing:id_array>. "
+        "" + _PREVIOUS,
+    ),
+    row(
+        # Builds of the 2.6 trunk print the lists bare.
+        Kind.LEADER_STARTS, _B, "INFO", "2.6.0",
+        "Leader <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
+        "<high_watermark> "
+        "ISR <isr:ids> addingReplicas <adding:ids> removingReplicas <removing:ids> ." + _PREVIOUS,
+    ),
+    row(Kind.LEADER_STARTS, _B, "INFO", "3.3 to 3.4", f"{_LEADER_WITH_ID}. {_PREVIOUS}"),
+    row(
+        Kind.LEADER_STARTS, _B, "INFO", "3.5",
+        f"{_LEADER_WITH_ID} <under_min_isr:under_min_isr>. {_PREVIOUS}",
+    ),
+    row(
+        Kind.LEADER_STARTS, _B, "INFO", "3.6+",
+        f"{_LEADER_WITH_ID} <under_min_isr:under_min_isr>. {_PREVIOUS_LEADER}",
+    ),
+    row(
+        Kind.FOLLOWER_STARTS, _B, "INFO", "2.6 to 3.2",
+        "Follower <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
+        "<high_watermark>. " + _PREVIOUS,
+    ),
+    row(Kind.FOLLOWER_STARTS, _B, "INFO", "3.3 to 3.5", _FOLLOWER_WITH_EPOCH + _PREVIOUS),
+    row(Kind.FOLLOWER_STARTS, _B, "INFO", "3.6+", _FOLLOWER_WITH_EPOCH + _PREVIOUS_LEADER),
+    row(
+        Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "3.3+",
+        f"Skipped the become-leader state change for <tp> with topic id <topic_id> and partition state "
+        f"{_STATE} since "
+        "it is already the leader with leader epoch <leader_epoch>. Current high watermark "
+        "<high_watermark>, ISR "
+        "<isr:id_array>, adding replicas <adding:id_array> and removing replicas <removing:id_array>.",
+    ),
+    row(
+        Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "3.3+",
+        f"Skipped the become-follower state change for <tp> with topic id <topic_id> and partition state "
+        f"{_STATE} since "
+        "it is already a follower with leader epoch <leader_epoch>.",
+    ),
+    row(
+        Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "3.3+",
+        f"Skipped the become-leader state change for <tp> with topic id <topic_id> and partition state "
+        f"{_STATE} since "
+        "the leader is already at a newer partition epoch <partition_epoch>.",
+    ),
+    row(
+        Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "3.3+",
+        f"Skipped the become-follower state change for <tp> with topic id <topic_id> and partition state "
+        f"{_STATE} since "
+        "the follower is already at a newer partition epoch <partition_epoch>.",
+    ),
+    row(
+        Kind.LEADER_RECOVERED, _B, "INFO", "3.3+",
+        "The topic partition <tp> was marked as RECOVERING. Marking the topic partition as RECOVERED.",
+    ),
+    row(
+        Kind.LEADER_RECOVERED, _B, "INFO", "3.2",
+        "The topic partition <tp> was marked as RECOVERING. Leader log recovery is not implemented. Marking "
+        "the topic "
+        "partition as RECOVERED.",
+    ),
+    row(
+        Kind.BECOME_LEADER_ZOOKEEPER_EXCEPTION, _B, "ERROR", "2.7+",
+        "A ZooKeeper client exception has occurred and makeLeader will be skipping the state change for the "
+        "partition "
+        "<tp> with leader epoch: <leader_epoch>.",
+    ),
+    row(
+        Kind.BECOME_FOLLOWER_ZOOKEEPER_EXCEPTION, _B, "ERROR", "2.7+",
+        "A ZooKeeper client exception has occurred. makeFollower will be skipping the state change for the "
+        "partition "
+        "<tp> with leader epoch: <leader_epoch>.",
+    ),
+)  # fmt: skip
+
+_IGNORING_STOP = (
+    "Ignoring StopReplica request (delete=<delete>) from controller <controller> with correlation id "
+    "<correlation_id> epoch <controller_epoch> for partition <tp> "
+)
+_STALE = "Latest known controller epoch is <latest_controller_epoch>"
+
+_STOP_REPLICA = (
+    row(
+        Kind.STOP_REPLICA_HANDLING, _B, "INFO", "2.6+",
+        "Handling StopReplica request correlationId <correlation_id> from controller <controller> for "
+        "<count> "
+        "partitions",
+    ),
+    row(
+        Kind.STOP_REPLICA_RECEIVED, _B, "TRACE", "2.6+",
+        "Received StopReplica request <leadership:stop_replica_state> correlation id <correlation_id> from "
+        "controller "
+        "<controller> epoch <controller_epoch> for partition <tp>",
+    ),
+    row(
+        Kind.STOP_REPLICA_STALE_CONTROLLER, _B, "WARN", "2.6+",
+        "Ignoring StopReplica request from controller <controller> with correlation id <correlation_id> "
+        "since its "
+        "controller epoch <controller_epoch> is old. " + _STALE,
+    ),
+    row(
+        # WARN where the broker refuses the replica; ERROR (next row) where the directory fails during the
+        # deletion.
+        Kind.STOP_REPLICA_OFFLINE_DIR, _B, "WARN", "2.6+",
+        _IGNORING_STOP + "as the local replica for the partition is in an offline log directory",
+    ),
+    row(
+        Kind.STOP_REPLICA_OFFLINE_DIR, _B, "ERROR", "2.7+",
+        "Ignoring StopReplica request (delete=<delete=true>) from controller <controller> with correlation "
+        "id "
+        "<correlation_id> epoch <controller_epoch> for partition <tp> as the local replica for the "
+        "partition is in an "
+        "offline log directory",
+    ),
+    row(
+        Kind.STOP_REPLICA_EXCEPTION, _B, "ERROR", "2.7+",
+        _IGNORING_STOP + "due to an unexpected <exception:text> exception: <error>",
+    ),
+    row(
+        Kind.STOP_REPLICA_STALE_EPOCH, _B, "WARN", "2.6+",
+        _IGNORING_STOP + "since its associated leader epoch <leader_epoch> is smaller than the current "
+        "leader epoch <current_leader_epoch>",
+    ),
+    row(
+        Kind.STOP_REPLICA_SAME_EPOCH, _B, "INFO", "2.6 to 3.7",
+        _IGNORING_STOP + "since its associated leader epoch <leader_epoch> matches the current leader epoch",
+    ),
+    row(
+        Kind.STOP_REPLICA_STARTED, _B, "TRACE", "0.8 to 2.5",
+        "Handling stop replica (delete=<delete>) for partition <tp>",
+    ),
+    row(
+        Kind.STOP_REPLICA_FINISHED, _B, "TRACE", "0.8 to 2.5",
+        "Finished handling stop replica (delete=<delete>) for partition <tp>",
+    ),
+    row(
+        Kind.STOP_REPLICA_NO_REPLICA, _B, "TRACE", "0.8 to 2.5",
+        "Ignoring stop replica (delete=<delete>) for partition <tp> as replica doesn't exist on broker",
+    ),
+    row(
+        Kind.STOP_REPLICA_STORAGE_ERROR, _B, "ERROR", "1.0 to 2.5",
+        "Ignoring stop replica (delete=<delete>) for partition <tp> due to storage exception",
+    ),
+    row(
+        Kind.STOP_REPLICA_STALE_CONTROLLER, _B, "WARN", "0.8 to 2.5",
+        "Received stop replica request from an old controller epoch <controller_epoch>. " + _STALE,
+    ),
+)  # fmt: skip
+
+_SENT_BY = (
+    "in response to UpdateMetadata request sent by controller <controller> epoch <controller_epoch> with "
+    "correlation "
+    "id <correlation_id>"
+)
+
+_UPDATE_METADATA = (
+    row(
+        Kind.UPDATE_METADATA_STALE_CONTROLLER, _B, "WARN", "0.8+",
+        "Received update metadata request with correlation id <correlation_id> from an old controller "
+        "<controller> "
+        "with epoch <controller_epoch>. " + _STALE,
+    ),
+    row(
+        Kind.METADATA_CACHED, _B, "TRACE", "0.8+",
+        "Cached leader info <leadership:update_metadata_state> for partition <tp> " + _SENT_BY,
+    ),
+    row(
+        Kind.METADATA_DELETED, _B, "TRACE", "0.8.2+",
+        "Deleted partition <tp> from metadata cache " + _SENT_BY,
+    ),
+    row(
+        Kind.METADATA_TOPIC_DELETED, _B, "TRACE", "0.8.1",
+        "Deleted partitions for topic <topic:text> from metadata cache " + _SENT_BY,
+    ),
+    row(
+        Kind.METADATA_UPDATED, _B, "INFO", "2.6+",
+        "Add <count> partitions and deleted <deleted_count> partitions from metadata cache " + _SENT_BY,
+    ),
+)  # fmt: skip
+
+BROKER_TABLE: tuple[Template, ...] = (*_PARTITION, *_STOP_REPLICA, *_UPDATE_METADATA)
+"""Every line of a broker under ZooKeeper that is not about LeaderAndIsr."""

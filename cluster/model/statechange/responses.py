@@ -1,0 +1,49 @@
+"""How the answers to the controller's requests print (release 2.8, the ``…ResponseData`` classes)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from cluster.model.requests import (
+    ControlResponse,
+    LeaderAndIsrResponse,
+    StopReplicaResponse,
+    UpdateMetadataResponse,
+)
+
+
+def api_of(response: ControlResponse) -> str:
+    """The api that ``response`` answers: ``LEADER_AND_ISR``, ``UPDATE_METADATA`` or ``STOP_REPLICA``."""
+    match response:
+        case LeaderAndIsrResponse():
+            return "LEADER_AND_ISR"
+        case UpdateMetadataResponse():
+            return "UPDATE_METADATA"
+        case StopReplicaResponse():
+            return "STOP_REPLICA"
+
+
+def write_response(response: ControlResponse) -> str:
+    """The answer as Kafka prints it."""
+    match response:
+        case LeaderAndIsrResponse(error, errors):
+            return (
+                f"LeaderAndIsrResponseData(errorCode={error.value}, "
+                f"partitionErrors=[{_errors('LeaderAndIsrPartitionError', errors)}], topics=[])"
+            )
+        case UpdateMetadataResponse(error):
+            return f"UpdateMetadataResponseData(errorCode={error.value})"
+        case StopReplicaResponse(error, errors):
+            return (
+                f"StopReplicaResponseData(errorCode={error.value}, "
+                f"partitionErrors=[{_errors('StopReplicaPartitionError', errors)}])"
+            )
+
+
+def _errors(name: str, errors: Mapping[TopicPartition, ErrorCode]) -> str:
+    return ", ".join(
+        f"{name}(topicName='{tp.topic}', partitionIndex={tp.partition}, errorCode={error.value})"
+        for tp, error in errors.items()
+    )

@@ -1,0 +1,152 @@
+"""One row of the table of lines: a text with named, typed fields, from which line and pattern both come.
+
+A text holds fields as ``<name>``, ``<name:format>`` or ``<name=constant>``. A field without a format has the
+one that its name implies, an integer where none is. A constant is a part of the text that is also a value: in
+``Changed partition <tp> state from <from> to <to=NewPartition> …`` the state reached is always the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from cluster.model.statechange.kinds import Kind
+from cluster.model.statechange.levels import OUR_RELEASE, Level, Release, is_between, release
+from cluster.model.statechange.values import FORMATS, ValueFormat
+
+_FIELD = re.compile(r"<(?P<name>\w+)(?::(?P<format>\w+)|=(?P<constant>[^<>]+))?>")
+
+_FORMAT_OF_NAME = {
+    "tp": "topic_partition",
+    "from": "word",
+    "to": "word",
+    "brokers": "id_set",
+    "transition": "transition",
+    "delete": "flag",
+    "error": "text",
+    "topic_id": "optional_text",
+    "previous_leader": "optional_id",
+}
+
+
+class Speaker(StrEnum):
+    """Who a line's prefix says is speaking."""
+
+    CONTROLLER = "controller"
+    """``[Controller id=1 epoch=3] ``."""
+    CONTROLLER_WITHOUT_EPOCH = "controller-without-epoch"
+    """``[Controller id=1] ``, of lines logged outside a transition."""
+    BROKER = "broker"
+    """``[Broker id=1] ``."""
+    NOBODY = "nobody"
+    """No prefix at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One form of one kind of line, in a range of releases.
+
+    Attributes:
+        kind: What it says.
+        speaker: Who says it.
+        levels: Its level, each with the first release that has it, in ascending order.
+        since: The first release with this form.
+        until: The last release with this form, None for to this day.
+        text: The line without its prefix, as in 1.0 and later; before that the first letter was small.
+        pattern: Matches the whole of such a text; one named group for each field that is no constant.
+        formats: The format of each field that is no constant.
+        constants: The fields whose value is always the same.
+    """
+
+    kind: Kind
+    speaker: Speaker
+    levels: tuple[tuple[Release, Level], ...]
+    since: Release
+    until: Release | None
+    text: str
+    pattern: re.Pattern[str] = field(init=False, compare=False, repr=False)
+    formats: dict[str, ValueFormat] = field(init=False, compare=False, repr=False)
+    constants: dict[str, str] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        pattern, formats, constants = _compile(self.text)
+        object.__setattr__(self, "pattern", pattern)
+        object.__setattr__(self, "formats", formats)
+        object.__setattr__(self, "constants", constants)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the release that our brokers are has this form."""
+        return is_between(OUR_RELEASE, self.since, self.until)
+
+    def level_in(self, moment: Release) -> Level:
+        """The line's level in that release."""
+        level = self.levels[0][1]
+        for since, later in self.levels:
+            if since <= moment:
+                level = later
+        return level
+
+    def write(self, values: Mapping[str, Any]) -> str:
+        """The text with the fields filled in.
+
+        Raises:
+            ValueError: Where a field is missing or is none of this template's.
+        """
+        if values.keys() != self.formats.keys():
+            raise ValueError(
+                f"the line {self.kind.value!r} has the fields {sorted(self.formats)}, not {sorted(values)}"
+            )
+        return _FIELD.sub(lambda found: found["constant"] or self._spell(found["name"], values), self.text)
+
+    def read(self, text: str) -> dict[str, Any] | None:
+        """The values of the fields, constants included, or None where ``text`` is not of this form."""
+        found = self.pattern.fullmatch(text)
+        if found is None:
+            return None
+        values = {name: self.formats[name].read(spelled) for name, spelled in found.groupdict().items()}
+        return self.constants | values
+
+    def _spell(self, name: str, values: Mapping[str, Any]) -> str:
+        return self.formats[name].write(values[name])
+
+
+def row(kind: Kind, speaker: Speaker, level: str, releases: str, text: str) -> Template:
+    """A row of the table, in the words that a table can be read in.
+
+    Args:
+        kind: What it says.
+        speaker: Who says it.
+        level: ``"TRACE"``, or with changes ``"TRACE, INFO from 2.6"``.
+        releases: Those with this form: ``"2.6+"``, ``"0.8 to 1.0"`` or ``"0.8.0"`` alone.
+        text: The line with its fields.
+    """
+    first, _, last = releases.partition(" to ")
+    since = release(first.removesuffix("+"))
+    until = None if first.endswith("+") else release(last or first)
+    levels = []
+    for part in level.split(", "):
+        name, _, changed = part.partition(" from ")
+        levels.append((release(changed) if changed else since, Level[name]))
+    return Template(kind, speaker, tuple(levels), since, until, text)
+
+
+def _compile(text: str) -> tuple[re.Pattern[str], dict[str, ValueFormat], dict[str, str]]:
+    formats: dict[str, ValueFormat] = {}
+    constants: dict[str, str] = {}
+    pattern = ""
+    end = 0
+    for found in _FIELD.finditer(text):
+        name = found["name"]
+        pattern += re.escape(text[end : found.start()])
+        end = found.end()
+        if found["constant"]:
+            constants[name] = found["constant"]
+            pattern += re.escape(found["constant"])
+        else:
+            formats[name] = FORMATS[found["format"] or _FORMAT_OF_NAME.get(name, "int")]
+            pattern += f"(?P<{name}>{formats[name].pattern})"
+    return re.compile(pattern + re.escape(text[end:]), re.DOTALL), formats, constants

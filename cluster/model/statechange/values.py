@@ -1,0 +1,178 @@
+"""How values are spelled inside a line: for each format a pattern, a writer and a reader.
+
+The writers spell as release 2.8 does; the patterns and readers take the spellings of all releases, so that a
+new spelling of a value needs no new row in the table. Source: kafka-controller.md, section 8.2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.model.brokers import GRPC_LISTENER, Broker
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment
+from cluster.model.statechange.leadership import (
+    LEADERSHIP_PATTERN,
+    read_leadership,
+    write_leader_and_isr,
+    write_leader_and_isr_partition,
+    write_partition_state,
+    write_stop_replica_partition,
+    write_update_metadata_partition,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueFormat:
+    """One way to spell a value.
+
+    Attributes:
+        name: What a template calls it.
+        pattern: A regular expression without groups that matches every spelling.
+        write: The value as release 2.8 spells it.
+        read: The value that a matching text means.
+    """
+
+    name: str
+    pattern: str
+    write: Callable[[Any], str]
+    read: Callable[[str], Any]
+
+
+def read_topic_partition(text: str) -> TopicPartition:
+    """``[topic,0]`` (to 0.11) or ``topic-0``: a topic may hold hyphens, the last one counts.
+
+    Raises:
+        ValueError: Where no partition number is there.
+    """
+    if text.startswith("["):
+        topic, _, partition = text[1:-1].rpartition(",")
+    else:
+        topic, _, partition = text.rpartition("-")
+    return TopicPartition(topic, int(partition))
+
+
+def write_node(broker: Broker, listener: str = GRPC_LISTENER) -> str:
+    """A broker as ``org.apache.kafka.common.Node`` prints it: ``host:port (id: 1 rack: null)``.
+
+    Args:
+        broker: The broker.
+        listener: The listener that the sender of the line dials.
+    """
+    endpoint = broker.endpoint(listener)
+    address = f"{endpoint.host}:{endpoint.port}" if endpoint else ":-1"
+    return f"{address} (id: {broker.id} rack: {'null' if broker.rack is None else broker.rack})"
+
+
+def _read_node(text: str) -> int:
+    found = _NODE_ID.search(text)
+    if found is None:
+        raise ValueError(f"a node names no broker id: {text!r}")
+    return int(found[1] or found[2] or found[3])
+
+
+def _write_assignment(value: Assignment) -> str:
+    return (
+        f"ReplicaAssignment(replicas={_join(value.replicas)}, addingReplicas={_join(value.adding)}, "
+        f"removingReplicas={_join(value.removing)})"
+    )
+
+
+def _read_assignment(text: str) -> Assignment:
+    parts = [*_ASSIGNED.findall(text), "", "", ""][:3]
+    replicas, adding, removing = (tuple(BrokerId(int(n)) for n in part.split(",") if n) for part in parts)
+    return Assignment(replicas, adding, removing)
+
+
+def _read_topic_partitions(text: str) -> tuple[TopicPartition, ...]:
+    return tuple(read_topic_partition(part) for part in text.split(",") if part)
+
+
+def _read_ids(text: str) -> tuple[int, ...]:
+    inner = text[text.find("(") + 1 :].strip("[]() ")
+    return tuple(int(part) for part in inner.split(",") if part.strip())
+
+
+def _read_optional_id(text: str) -> int | None:
+    inner = text.removeprefix("Some(").removesuffix(")")
+    return None if inner == "None" else int(inner)
+
+
+def _read_optional_text(text: str) -> str | None:
+    return None if text == "None" else text.removeprefix("Some(").removesuffix(")")
+
+
+def _join(values: Iterable[object], by: str = ",") -> str:
+    return by.join(str(value) for value in values)
+
+
+def _optional(value: object) -> str:
+    return "None" if value is None else f"Some({value})"
+
+
+_NODE_ID = re.compile(r"Node\((-?\d+),|\bid: ?(-?\d+)|^(-?\d+)$")
+_ASSIGNED = re.compile(r"\w+=([\d,]*?)(?=, |\))")
+_IDS = r"(?:-?\d+(?:, ?-?\d+)*)?"
+_TOPIC_PARTITION = r"(?:\[[^\s,\[\]]+,\s?\d+\]|[^\s,\[\]]+-\d+)"
+
+_FORMATS = (
+    ValueFormat("int", r"-?\d+", str, int),
+    ValueFormat("word", r"\w+", str, str),
+    ValueFormat(
+        "flag", r"true|false", lambda value: "true" if value else "false", lambda text: text == "true"
+    ),
+    ValueFormat("text", r".*", str, str),
+    ValueFormat("transition", r"become-(?:leader|follower)", str, str),
+    ValueFormat("topic_partition", _TOPIC_PARTITION, str, read_topic_partition),
+    ValueFormat(
+        "topic_partitions",
+        rf"{_TOPIC_PARTITION}(?:,{_TOPIC_PARTITION})*|",
+        _join,
+        _read_topic_partitions,
+    ),
+    ValueFormat("ids", _IDS, _join, _read_ids),
+    ValueFormat("id_array", rf"\[{_IDS}\]", lambda ids: f"[{_join(ids)}]", _read_ids),
+    ValueFormat(
+        "id_set",
+        rf"\w*Set\({_IDS}\)",
+        lambda ids: f"HashSet({_join(ids, ', ')})" if ids else "Set()",
+        _read_ids,
+    ),
+    ValueFormat("optional_id", r"Some\(-?\d+\)|None", _optional, _read_optional_id),
+    ValueFormat("optional_text", r"Some\([^\s()]*\)|None", _optional, _read_optional_text),
+    ValueFormat(
+        "node",
+        r"(?:Node\(-?\d+, \S+, \d+\)|\S+ \(id: -?\d+ rack: [^()]*\)|id:\d+,host:\S+,port:\d+|-?\d+)",
+        str,
+        _read_node,
+    ),
+    ValueFormat("assignment", r"ReplicaAssignment\([^()]*\)", _write_assignment, _read_assignment),
+    ValueFormat(
+        "under_min_isr",
+        r"(?:\(under-min-isr\))?",
+        lambda under: "(under-min-isr)" if under else "",
+        bool,
+    ),
+    ValueFormat(
+        "end_point",
+        r"BrokerEndPoint\(id=-?\d+, host=\S+\)",
+        str,
+        lambda text: int(text[18 : text.index(",")]),
+    ),
+    ValueFormat(
+        "under_min_isr", r"(?:\(under-min-isr\))?", lambda under: "(under-min-isr)" if under else "", bool
+    ),
+    ValueFormat("leader_and_isr", LEADERSHIP_PATTERN, write_leader_and_isr, read_leadership),
+    ValueFormat("leader_isr_and_epoch", LEADERSHIP_PATTERN, write_partition_state, read_leadership),
+    ValueFormat("leader_and_isr_state", LEADERSHIP_PATTERN, write_leader_and_isr_partition, read_leadership),
+    ValueFormat(
+        "update_metadata_state", LEADERSHIP_PATTERN, write_update_metadata_partition, read_leadership
+    ),
+    ValueFormat("stop_replica_state", LEADERSHIP_PATTERN, write_stop_replica_partition, read_leadership),
+)
+
+FORMATS: dict[str, ValueFormat] = {value_format.name: value_format for value_format in _FORMATS}
+"""Every format by its name."""
