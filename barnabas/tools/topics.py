@@ -79,8 +79,10 @@ def describe_lines(topic: Any, configs: dict[str, str]) -> list[str]:
     factor = len(partitions[0].replicas) if partitions else 0
     overrides = ",".join(f"{name}={value}" for name, value in configs.items())
     lines = [
-        f"Topic: {topic.topic}\tPartitionCount: {len(partitions)}"
-        f"\tReplicationFactor: {factor}\tConfigs: {overrides}"
+        (
+            f"Topic: {topic.topic}\tPartitionCount: {len(partitions)}"
+            f"\tReplicationFactor: {factor}\tConfigs: {overrides}"
+        )
     ]
     lines += [
         f"\tTopic: {topic.topic}\tPartition: {partition.id}"

@@ -16,8 +16,10 @@ def partition(number: int, leader: int) -> SimpleNamespace:
 def test_describe_has_kafkas_layout() -> None:
     topic = SimpleNamespace(topic="orders", partitions={1: partition(1, -1), 0: partition(0, 3)})
     assert topics.describe_lines(topic, {"min.insync.replicas": "2", "segment.bytes": "100"}) == [
-        "Topic: orders\tPartitionCount: 2\tReplicationFactor: 3\t"
-        "Configs: min.insync.replicas=2,segment.bytes=100",
+        (
+            "Topic: orders\tPartitionCount: 2\tReplicationFactor: 3\t"
+            "Configs: min.insync.replicas=2,segment.bytes=100"
+        ),
         "\tTopic: orders\tPartition: 0\tLeader: 3\tReplicas: 1,2,3\tIsr: 3,1",
         "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 1,2,3\tIsr: 3,1",
     ]
