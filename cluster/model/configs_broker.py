@@ -2,12 +2,13 @@
 
 Source: ``kafka.server.KafkaConfig`` of release 2.8 (names, types, defaults, ranges), and ours at the end.
 Deviations, because brokers speak gRPC to each other on a listener of that name: ``listeners``,
-``listener.security.protocol.map`` and ``inter.broker.listener.name`` have defaults that include it; and
-``inter.broker.protocol.version`` can only be 2.6, which is what we are.
+``listener.security.protocol.map`` and ``inter.broker.listener.name`` have defaults that include it (the last
+can be nothing else); and ``inter.broker.protocol.version`` can only be 2.6, which is what we are.
 """
 
 from __future__ import annotations
 
+from cluster.model.brokers import GRPC_LISTENER
 from cluster.model.configs import (
     REQUIRED,
     UNLIMITED_INT,
@@ -86,7 +87,11 @@ _NETWORK = (
         not_empty(),
     ),
     Config(
-        "inter.broker.listener.name", _STRING, "GRPC", "The listener on which brokers speak to each other."
+        "inter.broker.listener.name",
+        _STRING,
+        GRPC_LISTENER,
+        "The listener on which brokers speak to each other.",
+        one_of(GRPC_LISTENER),
     ),
     Config(
         "inter.broker.protocol.version", _STRING, "2.6", "What brokers speak to each other.", one_of("2.6")

@@ -1,0 +1,267 @@
+"""A broker's settings: ``server.properties`` and overrides, parsed, cross-checked and typed.
+
+Sources: ``kafka.server.KafkaConfig`` (``validateValues``, listeners) and ``kafka.log.LogConfig`` of release
+2.8.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from broker.core.log_config import LogConfig
+from broker.core.record_batch import TimestampType
+from broker.listeners import parse_listeners, parse_security_map
+from cluster.model.brokers import Endpoint
+from cluster.model.configs import ConfigError, Value, parse_given, with_defaults
+from cluster.model.configs_broker import BROKER_CONFIGS
+from cluster.model.configs_topic import parse_topic, resolve
+from cluster.model.properties import parse_properties
+
+
+class SettingsFileError(ValueError):
+    """``server.properties`` cannot be read, or an override is not ``key=value``."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """The settings a broker runs by.
+
+    Attributes:
+        values: Every setting of the table by its Kafka name, parsed, defaults filled in.
+        listeners: Where it listens; an empty host is all addresses, port 0 any free one.
+        advertised: What others dial, one for each of ``listeners`` that is advertised.
+        inter_broker_listener: Which of them the brokers use.
+        log_dirs: The directories of its logs.
+        metrics_address: Host and port of the metrics page, or None.
+        topic_defaults: The log settings of a topic that sets none of its own.
+    """
+
+    values: Mapping[str, Value]
+    listeners: tuple[Endpoint, ...]
+    advertised: tuple[Endpoint, ...]
+    inter_broker_listener: str
+    log_dirs: tuple[Path, ...]
+    metrics_address: tuple[str, int] | None
+    topic_defaults: LogConfig
+
+    def integer(self, name: str) -> int:
+        """The value of the whole-number setting ``name``."""
+        return _integer(self.values, name)
+
+    def text(self, name: str) -> str | None:
+        """The value of the text setting ``name``, or None where it is not set."""
+        value = self.values[name]
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} is not text but {value!r}")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """The value of the true-or-false setting ``name``."""
+        value = self.values[name]
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} is not true or false but {value!r}")
+        return value
+
+    @property
+    def zookeeper_connect(self) -> str:
+        """``zookeeper.connect``."""
+        return str(self.values["zookeeper.connect"])
+
+    @property
+    def session_timeout_ms(self) -> int:
+        """``zookeeper.session.timeout.ms``."""
+        return self.integer("zookeeper.session.timeout.ms")
+
+    @property
+    def connection_timeout_ms(self) -> int:
+        """``zookeeper.connection.timeout.ms``, else the session timeout."""
+        value = self.values["zookeeper.connection.timeout.ms"]
+        return self.session_timeout_ms if value is None else self.integer("zookeeper.connection.timeout.ms")
+
+    @property
+    def logs_dir(self) -> Path:
+        """The directory of server.log and state-change.log."""
+        return Path(str(self.values["kafka.logs.dir"]))
+
+    @property
+    def pid_file(self) -> Path | None:
+        """The file that holds the process id, or None."""
+        name = self.text("pid.file")
+        return None if name is None else Path(name)
+
+    def log_config(self, overrides: Mapping[str, str]) -> LogConfig:
+        """The log settings of a topic whose own settings are ``overrides``; unknown ones do not count.
+
+        Raises:
+            ConfigError: For the first bad value.
+        """
+        return resolve_log_config(self.values, overrides)
+
+
+def read_settings(path: Path, overrides: Iterable[str] = ()) -> dict[str, str]:
+    """The text of the settings in the file at ``path``, with ``overrides`` (``key=value``) over them.
+
+    Raises:
+        SettingsFileError: The file cannot be read, or an override is not of that form.
+    """
+    try:
+        settings = parse_properties(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsFileError(f"Cannot read the settings file {path}: {error}") from error
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if not equals or not key.strip():
+            raise SettingsFileError(f"The override '{override}' must have the form key=value")
+        settings[key.strip()] = value
+    return settings
+
+
+def parse(settings: Mapping[str, str], hostname: str | None = None) -> tuple[BrokerConfig, tuple[str, ...]]:
+    """Check the text of ``settings`` and give it types.
+
+    Args:
+        settings: Key to text.
+        hostname: What is advertised for a listener without a host; this machine's name where it is None.
+
+    Returns:
+        The settings, and the names of those that no broker knows.
+
+    Raises:
+        ConfigError: A value is bad, or contradicts another.
+    """
+    given, unknown = parse_given(
+        BROKER_CONFIGS, {key: text for key, text in settings.items() if text.strip()}
+    )
+    values = with_defaults(BROKER_CONFIGS, given)
+    security = parse_security_map(_names(values, "listener.security.protocol.map"))
+    listeners = parse_listeners("listeners", _names(values, "listeners"), security)
+    config = BrokerConfig(
+        values=MappingProxyType(values),
+        listeners=listeners,
+        advertised=_advertised(values, listeners, security, hostname),
+        inter_broker_listener=str(values["inter.broker.listener.name"]),
+        log_dirs=tuple(Path(name) for name in _names(values, "log.dirs") or (str(values["log.dir"]),)),
+        metrics_address=_metrics_address(values["metrics.address"]),
+        topic_defaults=resolve_log_config(values, {}),
+    )
+    _cross_check(config)
+    return config, unknown
+
+
+def resolve_log_config(broker: Mapping[str, Value], overrides: Mapping[str, str]) -> LogConfig:
+    """The log settings of a topic: its own over the broker's.
+
+    Args:
+        broker: All broker settings.
+        overrides: The text of the topic's own settings, as ``/config/topics/<t>`` holds them; unknown ones
+            are another release's and do not count.
+
+    Raises:
+        ConfigError: For the first bad value.
+    """
+    topic = resolve(broker, parse_topic(overrides)[0])
+    return LogConfig(
+        segment_bytes=_integer(topic, "segment.bytes"),
+        segment_ms=_integer(topic, "segment.ms"),
+        segment_jitter_ms=_integer(topic, "segment.jitter.ms"),
+        segment_index_bytes=_integer(topic, "segment.index.bytes"),
+        index_interval_bytes=_integer(topic, "index.interval.bytes"),
+        preallocate=bool(topic["preallocate"]),
+        max_message_bytes=_integer(topic, "max.message.bytes"),
+        message_timestamp_type=_TIMESTAMP_TYPES[str(topic["message.timestamp.type"])],
+        message_timestamp_difference_max_ms=_integer(topic, "message.timestamp.difference.max.ms"),
+        compression_type=str(topic["compression.type"]),
+        min_insync_replicas=_integer(topic, "min.insync.replicas"),
+        unclean_leader_election_enable=bool(topic["unclean.leader.election.enable"]),
+        cleanup_policy=frozenset(_names(topic, "cleanup.policy")),
+        retention_ms=_integer(topic, "retention.ms"),
+        retention_bytes=_integer(topic, "retention.bytes"),
+        file_delete_delay_ms=_integer(topic, "file.delete.delay.ms"),
+        flush_messages=_integer(topic, "flush.messages"),
+        flush_ms=_integer(topic, "flush.ms"),
+    )
+
+
+_TIMESTAMP_TYPES = {
+    "CreateTime": TimestampType.CREATE_TIME,
+    "LogAppendTime": TimestampType.LOG_APPEND_TIME,
+}
+
+
+def _integer(values: Mapping[str, Value], name: str) -> int:
+    value = values[name]
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} is not a whole number but {value!r}")
+    return value
+
+
+def _names(values: Mapping[str, Value], name: str) -> tuple[str, ...]:
+    value = values[name]
+    return value if isinstance(value, tuple) else ()
+
+
+def _advertised(
+    values: Mapping[str, Value],
+    listeners: tuple[Endpoint, ...],
+    security: Mapping[str, str],
+    hostname: str | None,
+) -> tuple[Endpoint, ...]:
+    """``advertised.listeners``, else ``listeners``; where there is no host, the machine's name."""
+    key = "advertised.listeners" if values["advertised.listeners"] is not None else "listeners"
+    advertised = parse_listeners(key, _names(values, key), security)
+    names = {listener.listener for listener in listeners}
+    for endpoint in advertised:
+        if endpoint.listener not in names:
+            allowed = f"made of listeners that `listeners` has: {', '.join(sorted(names))}"
+            raise ConfigError(key, str(endpoint), allowed)
+        if endpoint.host in {"0.0.0.0", "::"}:
+            raise ConfigError(key, str(endpoint), "an address that others can dial")
+    return tuple(
+        endpoint
+        if endpoint.host
+        else Endpoint(
+            endpoint.listener, hostname or socket.getfqdn(), endpoint.port, endpoint.security_protocol
+        )
+        for endpoint in advertised
+    )
+
+
+def _metrics_address(value: Value) -> tuple[str, int] | None:
+    if value is None:
+        return None
+    host, colon, port = str(value).rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65535:
+        raise ConfigError("metrics.address", str(value), "host:port")
+    return host.strip("[]") or "0.0.0.0", int(port)
+
+
+def _cross_check(config: BrokerConfig) -> None:
+    """Refuse settings that contradict each other (Kafka: ``validateValues``)."""
+    wait = config.integer("replica.fetch.wait.max.ms")
+    for limit in ("replica.socket.timeout.ms", "replica.lag.time.max.ms"):
+        if wait > config.integer(limit):
+            allowed = f"at most {limit}, which is {config.integer(limit)}"
+            raise ConfigError("replica.fetch.wait.max.ms", str(wait), allowed)
+    advertised = {endpoint.listener for endpoint in config.advertised}
+    if config.inter_broker_listener not in advertised:
+        raise ConfigError(
+            "inter.broker.listener.name",
+            config.inter_broker_listener,
+            f"one of the advertised listeners: {', '.join(sorted(advertised))}",
+        )
+    if advertised == {config.inter_broker_listener}:
+        raise ConfigError(
+            "listeners", ",".join(map(str, config.listeners)), "two at least, one of them for clients"
+        )
+    broker_id, largest = config.integer("broker.id"), config.integer("reserved.broker.max.id")
+    if config.flag("broker.id.generation.enable") and broker_id > largest:
+        allowed = f"at most reserved.broker.max.id, which is {largest}"
+        raise ConfigError("broker.id", str(broker_id), allowed)
+    if broker_id < 0 and not config.flag("broker.id.generation.enable"):
+        raise ConfigError(
+            "broker.id", str(broker_id), "at least 0 where broker.id.generation.enable is false"
+        )
