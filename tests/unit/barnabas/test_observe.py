@@ -1,0 +1,70 @@
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from barnabas.observe import ClusterView, ControllerEpochs, Observer, PartitionView
+from cluster.model.ids import TopicPartition
+
+
+@pytest.fixture(scope="module")
+def mock_bootstrap():
+    owner = AdminClient({"test.mock.num.brokers": 3, "bootstrap.servers": "mock", "log_level": 2})
+    brokers = owner.list_topics(timeout=5).brokers.values()
+    yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+    del owner
+
+
+def test_an_ordinary_client_sees_brokers_controller_and_leaders(mock_bootstrap):
+    view = Observer(mock_bootstrap).look("observed")
+    assert set(view.brokers) == {1, 2, 3}
+    assert view.partitions
+    for tp, partition in view.partitions.items():
+        assert tp.topic == "observed"
+        assert partition.leader in partition.isr
+        assert partition.replicas == (1, 2, 3)
+
+
+def test_waiting_for_a_whole_topic_ends_with_what_is_missing(mock_bootstrap):
+    observer = Observer(mock_bootstrap)
+    assert observer.wait_until_in_sync("observed", partitions=4, timeout_s=5).partitions
+    with pytest.raises(TimeoutError, match="99 partitions expected with a leader and a full ISR"):
+        observer.wait_until_in_sync("observed", partitions=99, timeout_s=0.1)
+
+
+def view(*leaders):
+    return ClusterView(
+        partitions={
+            TopicPartition("t", n): PartitionView(leader, isr=(), replicas=())
+            for n, leader in enumerate(leaders)
+        }
+    )
+
+
+def test_the_leader_of_most_partitions_is_found_and_ties_go_to_the_lowest_id():
+    assert view(2, 3, 3, None, None, None).leader_of_most() == 3
+    assert view(3, 2, 1, 2, 3, 1).leader_of_most() == 1
+    with pytest.raises(LookupError, match="none of 1 partitions"):
+        view(None).leader_of_most()
+
+
+def test_the_controller_epoch_is_the_highest_any_log_speaks_of(tmp_path):
+    one, two = tmp_path / "1.log", tmp_path / "2.log"
+    epochs = ControllerEpochs([one, two])
+    assert epochs.highest() == 0
+    one.write_text(
+        "[2026-11-21 11:00:00,000] INFO [Controller id=1 epoch=1] Sending ... (state.change.logger)\n"
+    )
+    assert epochs.highest() == 1
+    two.write_text("[…] INFO [Controller id=2 epoch=3] Changed … (state.change.logger)\n")
+    with one.open("a") as file:
+        file.write("[…] INFO [Controller id=1 epoch=2] …\n")
+    assert epochs.highest() == 3
+
+
+def test_a_line_that_is_still_being_written_counts_once_it_is_whole(tmp_path):
+    log = tmp_path / "state-change.log"
+    epochs = ControllerEpochs([log])
+    log.write_text("[Controller id=1 epoch=1")
+    assert epochs.highest() == 0
+    with log.open("a") as file:
+        file.write("2] Sending …\n")
+    assert epochs.highest() == 12
