@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from broker.core.leader_epochs import EpochEndOffset
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
@@ -112,14 +113,6 @@ class FetchPartition:
     max_bytes: int
     current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
     last_fetched_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
-
-
-@dataclass(frozen=True, slots=True)
-class EpochEndOffset:
-    """Where a leader epoch ends: the epoch found and its end offset; both -1 where it is not known."""
-
-    epoch: LeaderEpoch
-    end_offset: Offset
 
 
 @dataclass(frozen=True, slots=True)

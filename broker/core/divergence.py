@@ -1,0 +1,37 @@
+"""What a leader finds when it compares a reader's last epoch with its own log.
+
+Source: KIP-595 (truncation on fetch); Kafka's ``Partition.readRecords`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from broker.core.leader_epochs import UNDEFINED_EPOCH_END, EpochEndOffset
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from cluster.model.ids import Offset
+
+
+class Agreement(Enum):
+    """How a reader's log stands to the leader's, as far as it lies below the offset it asks for."""
+
+    AGREES = "the same, or not to be compared"
+    DIVERGES = "the reader must cut its log and ask again"
+    UNKNOWN = "the leader knows nothing of the reader's epoch: OFFSET_OUT_OF_RANGE"
+
+
+def agreement(leader_end: EpochEndOffset, last_fetched_epoch: LeaderEpoch, fetch_offset: Offset) -> Agreement:
+    """Compare the end of ``last_fetched_epoch`` in the leader's log with where the reader wants to go on.
+
+    Args:
+        leader_end: The leader's answer about ``last_fetched_epoch``.
+        last_fetched_epoch: The epoch of the reader's last record; -1 is not compared.
+        fetch_offset: The offset that follows the reader's last record.
+    """
+    if last_fetched_epoch == UNKNOWN_LEADER_EPOCH:
+        return Agreement.AGREES
+    if leader_end == UNDEFINED_EPOCH_END:
+        return Agreement.UNKNOWN
+    if leader_end.epoch < last_fetched_epoch or leader_end.end_offset < fetch_offset:
+        return Agreement.DIVERGES
+    return Agreement.AGREES

@@ -1,0 +1,179 @@
+"""The produce path: to the local leader's log, and with acks=all into the purgatory until it is committed.
+
+Source: Kafka's ``ReplicaManager.appendRecords`` and ``DelayedProduce`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from broker.core.record_batch import HEADER_SIZE, Codec, parse_header
+from broker.core.refusals import Refusal
+from broker.core.waiting import DelayedOperation
+from broker.disk.errors import KafkaStorageError
+from broker.replicas.hosted import HostedPartition, HostedPartitions
+from broker.replicas.interface import Appended, AppendResults, Bytes, RecordFault
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import Offset, TopicPartition
+
+ACKS_ALL = -1
+"""The answer waits for all in-sync replicas."""
+
+_ACKS = frozenset((ACKS_ALL, 0, 1))
+
+INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state"))
+"""The topics that only the broker's own coordinators write."""
+
+
+class DelayedProduce(DelayedOperation):
+    """An acks=all produce that waits for the high watermark to pass what it appended."""
+
+    __slots__ = ("_answer", "_hosted", "_pending", "_results")
+
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        results: AppendResults,
+        pending: dict[TopicPartition, Offset],
+        answer: asyncio.Future[AppendResults],
+    ) -> None:
+        """``pending`` is the high watermark that each partition still waits for; its result is a success so far."""
+        super().__init__()
+        self._hosted = hosted
+        self._results = results
+        self._pending = pending
+        self._answer = answer
+
+    def is_satisfied(self) -> bool:
+        """Whether no partition waits any more; those decided now are not looked at again."""
+        for topic_partition, required in tuple(self._pending.items()):
+            error = self._outcome(topic_partition, required)
+            if error is not None:
+                del self._pending[topic_partition]
+                if error is not ErrorCode.NONE:
+                    self._fail(topic_partition, error)
+        return not self._pending
+
+    def _outcome(self, topic_partition: TopicPartition, required: Offset) -> ErrorCode | None:
+        partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
+        if isinstance(partition, ErrorCode):
+            return partition
+        replica = partition.replica
+        if replica.high_watermark < required:
+            return None
+        enough = len(replica.maximal_isr) >= partition.log.config.min_insync_replicas
+        return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    def _fail(self, topic_partition: TopicPartition, error: ErrorCode) -> None:
+        done = self._results[topic_partition]
+        self._results[topic_partition] = Appended(error, log_start_offset=done.log_start_offset)
+
+    def on_complete(self) -> None:
+        """Answer; what is still pending has run out of time."""
+        for topic_partition in self._pending:
+            self._fail(topic_partition, ErrorCode.REQUEST_TIMED_OUT)
+        if not self._answer.done():
+            self._answer.set_result(self._results)
+
+    def on_expiration(self) -> None:
+        """Nothing to add: the answer says it all."""
+
+
+class Appender:
+    """Appends what clients produce (implements ``interface.Appends``)."""
+
+    def __init__(self, hosted: HostedPartitions) -> None:
+        self._hosted = hosted
+
+    def append(
+        self,
+        batches: Mapping[TopicPartition, Bytes | None],
+        *,
+        acks: int,
+        timeout_ms: int,
+        allow_zstd: bool = True,
+        allow_internal_topics: bool = False,
+    ) -> asyncio.Future[AppendResults]:
+        """Append to the local leaders; see ``interface.Appends.append``."""
+        answer: asyncio.Future[AppendResults] = asyncio.get_running_loop().create_future()
+        results: AppendResults = {}
+        pending: dict[TopicPartition, Offset] = {}
+        grown: list[HostedPartition] = []
+        for topic_partition, records in batches.items():
+            if acks not in _ACKS:
+                results[topic_partition] = Appended(
+                    ErrorCode.INVALID_REQUIRED_ACKS, message=f"acks is {acks}; expected -1, 0 or 1"
+                )
+            elif topic_partition.topic in INTERNAL_TOPICS and not allow_internal_topics:
+                results[topic_partition] = Appended(
+                    ErrorCode.INVALID_TOPIC_EXCEPTION,
+                    message=f"clients may not write to {topic_partition.topic}",
+                )
+            elif records is not None and not allow_zstd and _is_zstd(records):
+                results[topic_partition] = Appended(
+                    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message="zstd needs Produce 7 or higher"
+                )
+            else:
+                self._append(topic_partition, records, acks, results, pending, grown)
+        # Woken only now: a follower's fetch that one partition ends takes the others' batches along.
+        for partition in grown:
+            self._hosted.grew(partition)
+        if pending:
+            produce = DelayedProduce(self._hosted, results, pending, answer)
+            self._hosted.produces.try_complete_else_watch(produce, tuple(pending), timeout_ms)
+        else:
+            answer.set_result(results)
+        return answer
+
+    def _append(
+        self,
+        topic_partition: TopicPartition,
+        records: Bytes | None,
+        acks: int,
+        results: AppendResults,
+        pending: dict[TopicPartition, Offset],
+        grown: list[HostedPartition],
+    ) -> None:
+        partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
+        if isinstance(partition, ErrorCode):
+            results[topic_partition] = Appended(partition)
+            return
+        if acks == ACKS_ALL and partition.is_under_min_isr:
+            results[topic_partition] = Appended(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                message=f"{topic_partition} has {len(partition.replica.isr)} in-sync replicas; "
+                f"min.insync.replicas is {partition.log.config.min_insync_replicas}",
+            )
+            return
+        log = partition.log
+        partition.replica.before_append(log.log_end_offset)
+        try:
+            info = log.append_as_leader(records, partition.replica.leader_epoch)
+        except KafkaStorageError as error:
+            self._hosted.disk_failed(error)
+            results[topic_partition] = Appended(ErrorCode.KAFKA_STORAGE_ERROR, message=str(error))
+            return
+        if isinstance(info, Refusal):
+            results[topic_partition] = _refused(info, log.log_start_offset)
+            return
+        results[topic_partition] = Appended(
+            ErrorCode.NONE, info.first_offset, info.log_append_time, info.log_start_offset
+        )
+        if acks == ACKS_ALL:
+            pending[topic_partition] = info.required_offset
+        if not info.duplicate:
+            grown.append(partition)
+
+
+def _is_zstd(records: Bytes) -> bool:
+    return len(records) >= HEADER_SIZE and parse_header(records).codec_number == Codec.ZSTD
+
+
+def _refused(refusal: Refusal, log_start_offset: Offset) -> Appended:
+    index = refusal.record_index
+    faults = () if index is None else (RecordFault(index, refusal.detail),)
+    return Appended(
+        refusal.error, log_start_offset=log_start_offset, record_faults=faults, message=str(refusal)
+    )

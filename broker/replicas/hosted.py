@@ -1,0 +1,222 @@
+"""All partitions of which this broker holds a replica: log, state, and who is told of changes.
+
+Everything runs on the broker's event loop. Whoever changes a partition calls one of the three event methods
+at once, so that nothing ever has to be polled.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Hashable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from broker.core.metadata_cache import MetadataCache
+from broker.core.replica import Replica
+from broker.core.waiting import Purgatory
+from broker.disk.errors import KafkaStorageError
+from broker.disk.log import Log
+from broker.replicas.settings import ReplicaSettings
+from broker.replicas.timers import LoopTimer
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, Offset, TopicPartition
+
+_log = structlog.get_logger(__name__)
+
+
+def monotonic_ms() -> int:
+    """Milliseconds of the clock that never goes back."""
+    return time.monotonic_ns() // 1_000_000
+
+
+class Feed(Protocol):
+    """A follower's fetch session, as the partitions that it fetches see it."""
+
+    def data_appended(self, topic_partition: TopicPartition) -> None:
+        """The leader's log has grown."""
+        ...
+
+    def high_watermark_rose(self, topic_partition: TopicPartition) -> None:
+        """The leader's high watermark has risen."""
+        ...
+
+    def leadership_changed(self, topic_partition: TopicPartition) -> None:
+        """What the session knows of the partition may hold no longer."""
+        ...
+
+
+class Logs(Protocol):
+    """What the replicas need of the broker's log directories (``broker.disk.log_dirs.LogDirs``)."""
+
+    def get(self, topic_partition: TopicPartition) -> Log | None:
+        """That partition's log, or None where this broker has none."""
+        ...
+
+    def get_or_create(self, topic_partition: TopicPartition) -> Log:
+        """That partition's log, created where there is none."""
+        ...
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Close the log and have its directory removed."""
+        ...
+
+    def high_watermark(self, topic_partition: TopicPartition) -> Offset:
+        """The checkpointed high watermark, forced into the log."""
+        ...
+
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
+        """Write the high watermarks down; blocks on the disk."""
+        ...
+
+    def fail(self, directory: Path, cause: str) -> tuple[TopicPartition, ...]:
+        """Take a directory offline; returns the partitions whose logs are gone with it."""
+        ...
+
+
+class HostedPartition:
+    """One partition of which this broker holds a replica.
+
+    Attributes:
+        topic_partition: Which partition.
+        replica: Its state.
+        log: Its log.
+        feeds: The sessions of the followers that fetch it from here.
+    """
+
+    __slots__ = ("feeds", "log", "replica", "topic_partition")
+
+    def __init__(self, replica: Replica, log: Log) -> None:
+        self.topic_partition = replica.topic_partition
+        self.replica = replica
+        self.log = log
+        self.feeds: dict[BrokerId, Feed] = {}
+
+    @property
+    def is_under_min_isr(self) -> bool:
+        """Whether this broker leads, with fewer in-sync replicas than ``min.insync.replicas``."""
+        return self.replica.is_leader and len(self.replica.isr) < self.log.config.min_insync_replicas
+
+
+class HostedPartitions:
+    """The partitions by name, with the purgatories of the requests that wait for them.
+
+    Attributes:
+        broker_id: This broker.
+        produces: Where acks=all waits for the high watermark, by partition.
+        fetches: Where long polls wait for data, by partition; a follower's hold waits under its session.
+    """
+
+    def __init__(
+        self, broker_id: BrokerId, logs: Logs, metadata: MetadataCache, settings: ReplicaSettings
+    ) -> None:
+        self.broker_id = broker_id
+        self.settings = settings
+        self.produces: Purgatory[Hashable] = Purgatory(LoopTimer(), settings.produce_purge_interval)
+        self.fetches: Purgatory[Hashable] = Purgatory(LoopTimer(), settings.fetch_purge_interval)
+        self._logs = logs
+        self._metadata = metadata
+        self._partitions: dict[TopicPartition, HostedPartition] = {}
+        self._offline: set[TopicPartition] = set()
+
+    @property
+    def all(self) -> Collection[HostedPartition]:
+        """Every partition of which a replica is hosted and online."""
+        return self._partitions.values()
+
+    @property
+    def offline(self) -> Collection[TopicPartition]:
+        """The partitions whose replicas lie in failed log directories."""
+        return self._offline
+
+    def get(self, topic_partition: TopicPartition) -> HostedPartition | None:
+        """The partition, or None where no replica of it is online here."""
+        return self._partitions.get(topic_partition)
+
+    def led(
+        self, topic_partition: TopicPartition, current_leader_epoch: LeaderEpoch
+    ) -> HostedPartition | ErrorCode:
+        """The partition, if this broker leads it and ``current_leader_epoch`` passes; else what to answer."""
+        partition = self._partitions.get(topic_partition)
+        if partition is None:
+            return self.absence(topic_partition)
+        error = partition.replica.judge_epoch(current_leader_epoch)
+        return partition if error is ErrorCode.NONE else error
+
+    def absence(self, topic_partition: TopicPartition) -> ErrorCode:
+        """Why a partition that ``get`` does not find is not served here."""
+        if topic_partition in self._offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if self._metadata.partition(topic_partition) is not None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def host(self, topic_partition: TopicPartition) -> HostedPartition:
+        """The partition; where it is new, with its log as it lies on disk, or an empty one.
+
+        Raises:
+            KafkaStorageError: The log cannot be created.
+        """
+        partition = self._partitions.get(topic_partition)
+        if partition is None:
+            log = self._logs.get_or_create(topic_partition)
+            checkpointed = self._logs.high_watermark(topic_partition)
+            replica = Replica(self.broker_id, topic_partition, self.settings.lag_time_max_ms, checkpointed)
+            partition = self._partitions[topic_partition] = HostedPartition(replica, log)
+        return partition
+
+    def remove(self, topic_partition: TopicPartition, *, delete: bool) -> None:
+        """Host the partition no more; with ``delete``, its log goes too, also where it was not hosted."""
+        partition = self._partitions.pop(topic_partition, None)
+        if delete and self._logs.get(topic_partition) is not None:
+            self._logs.delete(topic_partition)
+        if partition is not None:
+            self.leadership_changed(partition)
+
+    def grew(self, partition: HostedPartition) -> None:
+        """The leader's log of ``partition`` has grown."""
+        for feed in partition.feeds.values():
+            feed.data_appended(partition.topic_partition)
+        if partition.replica.appended(partition.log.log_end_offset, monotonic_ms()):
+            self.high_watermark_rose(partition)
+
+    def high_watermark_rose(self, partition: HostedPartition) -> None:
+        """The leader's high watermark of ``partition`` has risen."""
+        topic_partition = partition.topic_partition
+        for feed in partition.feeds.values():
+            feed.high_watermark_rose(topic_partition)
+        self.produces.check_and_complete(topic_partition)
+        self.fetches.check_and_complete(topic_partition)
+
+    def leadership_changed(self, partition: HostedPartition) -> None:
+        """The role or the leader epoch of ``partition`` has changed, or it is hosted no more."""
+        topic_partition = partition.topic_partition
+        for feed in tuple(partition.feeds.values()):
+            feed.leadership_changed(topic_partition)
+        self.produces.check_and_complete(topic_partition)
+        self.fetches.check_and_complete(topic_partition)
+
+    def disk_failed(self, error: KafkaStorageError) -> None:
+        """Take the log directory that ``error`` names offline, with all its partitions; the others go on."""
+        gone = self._logs.fail(error.log_dir, str(error))
+        _log.error(
+            "log directory taken offline",
+            directory=str(error.log_dir),
+            error=str(error),
+            partitions=len(gone),
+        )
+        for topic_partition in gone:
+            self._offline.add(topic_partition)
+            partition = self._partitions.pop(topic_partition, None)
+            if partition is not None:
+                self.leadership_changed(partition)
+
+    def high_watermarks(self) -> dict[TopicPartition, Offset]:
+        """What a checkpoint of the high watermarks holds now."""
+        return {name: partition.replica.high_watermark for name, partition in self._partitions.items()}
+
+    def write_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
+        """Write a checkpoint; blocks on the disk, so it is run off the loop."""
+        self._logs.checkpoint_high_watermarks(high_watermarks)

@@ -1,0 +1,200 @@
+"""The consumers' paths: fetch below the high watermark, offsets by timestamp, ends of leader epochs.
+
+Source: Kafka's ``ReplicaManager.fetchMessages``, ``DelayedFetch`` and ``Partition.fetchOffsetForTimestamp``
+of release 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from broker.core.divergence import Agreement, agreement
+from broker.core.waiting import DelayedOperation
+from broker.disk.errors import KafkaStorageError
+from broker.disk.results import OffsetOutOfRange
+from broker.replicas.hosted import HostedPartition, HostedPartitions
+from broker.replicas.interface import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    EpochEnd,
+    Fetched,
+    FetchPartition,
+    FetchResults,
+    ListedOffset,
+)
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import Offset, TopicPartition
+
+
+class DelayedFetch(DelayedOperation):
+    """A long poll that waits for enough committed data, or for a reason to answer without."""
+
+    __slots__ = ("_answer", "_max_bytes", "_min_bytes", "_partitions", "_reader")
+
+    def __init__(
+        self,
+        reader: Reader,
+        partitions: Mapping[TopicPartition, FetchPartition],
+        min_bytes: int,
+        max_bytes: int,
+        answer: asyncio.Future[FetchResults],
+    ) -> None:
+        super().__init__()
+        self._reader = reader
+        self._partitions = partitions
+        self._min_bytes = min_bytes
+        self._max_bytes = max_bytes
+        self._answer = answer
+
+    def is_satisfied(self) -> bool:
+        """Whether there is enough to read, or some partition has an error to tell."""
+        return self._answer.done() or self._reader.has_enough(self._partitions, self._min_bytes)
+
+    def on_complete(self) -> None:
+        """Read again and answer."""
+        if not self._answer.done():
+            self._answer.set_result(self._reader.read(self._partitions, self._max_bytes))
+
+    def on_expiration(self) -> None:
+        """Nothing to add: what there is has been answered."""
+
+
+class Reader:
+    """Serves consumers (implements ``interface.Reads``)."""
+
+    def __init__(self, hosted: HostedPartitions) -> None:
+        self._hosted = hosted
+
+    def fetch(
+        self,
+        partitions: Mapping[TopicPartition, FetchPartition],
+        *,
+        max_wait_ms: int,
+        min_bytes: int,
+        max_bytes: int,
+    ) -> asyncio.Future[FetchResults]:
+        """Read what is committed; see ``interface.Reads.fetch``."""
+        answer: asyncio.Future[FetchResults] = asyncio.get_running_loop().create_future()
+        enough = min(min_bytes, max_bytes)
+        fetch = DelayedFetch(self, partitions, enough, max_bytes, answer)
+        if max_wait_ms <= 0 or not partitions:
+            fetch.force_complete()
+        else:
+            self._hosted.fetches.try_complete_else_watch(fetch, partitions, max_wait_ms)
+        return answer
+
+    def has_enough(self, partitions: Mapping[TopicPartition, FetchPartition], min_bytes: int) -> bool:
+        """Whether an answer is due: an error, a divergence, or ``min_bytes`` to read over all partitions."""
+        available = 0
+        for topic_partition, wanted in partitions.items():
+            partition = self._hosted.led(topic_partition, wanted.current_leader_epoch)
+            if isinstance(partition, ErrorCode) or _objection(partition, wanted) is not None:
+                return True
+            high_watermark = partition.replica.high_watermark
+            if wanted.offset < high_watermark:
+                readable = partition.log.bytes_between(wanted.offset, high_watermark)
+                available += min(readable, wanted.max_bytes)
+        return available >= min_bytes
+
+    def read(self, partitions: Mapping[TopicPartition, FetchPartition], max_bytes: int) -> FetchResults:
+        """Read at once, whatever there is."""
+        results: FetchResults = {}
+        remaining = max_bytes
+        nothing_yet = True
+        for topic_partition, wanted in partitions.items():
+            fetched = self._read_one(topic_partition, wanted, remaining, nothing_yet=nothing_yet)
+            results[topic_partition] = fetched
+            if fetched.records:
+                nothing_yet = False
+                remaining -= len(fetched.records)
+        return results
+
+    def _read_one(
+        self, topic_partition: TopicPartition, wanted: FetchPartition, remaining: int, *, nothing_yet: bool
+    ) -> Fetched:
+        partition = self._hosted.led(topic_partition, wanted.current_leader_epoch)
+        if isinstance(partition, ErrorCode):
+            return Fetched(partition)
+        objection = _objection(partition, wanted)
+        if objection is not None:
+            return objection
+        high_watermark = partition.replica.high_watermark
+        limit = max(min(wanted.max_bytes, remaining), 0)
+        records = b""
+        if wanted.offset < high_watermark and (limit or nothing_yet):
+            try:
+                found = partition.log.read(wanted.offset, limit, high_watermark, min_one_batch=nothing_yet)
+            except KafkaStorageError as error:
+                self._hosted.disk_failed(error)
+                return Fetched(ErrorCode.KAFKA_STORAGE_ERROR)
+            if isinstance(found, OffsetOutOfRange):
+                return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
+            records = found.records
+        # Without transactions the last stable offset is the high watermark.
+        return Fetched(
+            ErrorCode.NONE, records, high_watermark, high_watermark, partition.log.log_start_offset
+        )
+
+    def list_offset(
+        self,
+        topic_partition: TopicPartition,
+        timestamp: int,
+        current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
+    ) -> ListedOffset:
+        """The offset of a timestamp; see ``interface.Reads.list_offset``."""
+        partition = self._hosted.led(topic_partition, current_leader_epoch)
+        if isinstance(partition, ErrorCode):
+            return ListedOffset(partition)
+        replica = partition.replica
+        if timestamp == EARLIEST_TIMESTAMP:
+            return ListedOffset(ErrorCode.NONE, offset=partition.log.log_start_offset)
+        if timestamp != LATEST_TIMESTAMP:
+            found = partition.log.offset_at(timestamp)
+            if found is not None and found.offset < replica.high_watermark:
+                return ListedOffset(ErrorCode.NONE, found.timestamp, found.offset, found.leader_epoch)
+        # A new leader's high watermark may lag behind its predecessor's until its followers have fetched: an
+        # answer from it could send a consumer backwards.
+        if replica.high_watermark < replica.epoch_start_offset:
+            return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
+        if timestamp == LATEST_TIMESTAMP:
+            return ListedOffset(
+                ErrorCode.NONE, offset=replica.high_watermark, leader_epoch=replica.leader_epoch
+            )
+        return ListedOffset(ErrorCode.NONE)
+
+    def end_offset_for(
+        self,
+        topic_partition: TopicPartition,
+        leader_epoch: LeaderEpoch,
+        current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
+    ) -> EpochEnd:
+        """Where a leader epoch ends; see ``interface.Reads.end_offset_for``."""
+        partition = self._hosted.led(topic_partition, current_leader_epoch)
+        if isinstance(partition, ErrorCode):
+            return EpochEnd(partition)
+        epoch, end_offset = partition.log.end_offset_for(leader_epoch)
+        return EpochEnd(ErrorCode.NONE, epoch, Offset(end_offset))
+
+
+def _objection(partition: HostedPartition, wanted: FetchPartition) -> Fetched | None:
+    """Why a fetch gets no records, though this broker leads the partition in the epoch asked for."""
+    log = partition.log
+    if not log.log_start_offset <= wanted.offset <= log.log_end_offset:
+        return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
+    leader_end = log.end_offset_for(wanted.last_fetched_epoch)
+    match agreement(leader_end, wanted.last_fetched_epoch, wanted.offset):
+        case Agreement.UNKNOWN:
+            return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
+        case Agreement.DIVERGES:
+            high_watermark = partition.replica.high_watermark
+            return Fetched(
+                ErrorCode.NONE,
+                high_watermark=high_watermark,
+                last_stable_offset=high_watermark,
+                log_start_offset=log.log_start_offset,
+                diverging_epoch=leader_end,
+            )
+        case Agreement.AGREES:
+            return None
