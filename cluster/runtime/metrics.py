@@ -68,6 +68,7 @@ class Metrics:
     requests: Counter = field(init=False)
     request_time_ms: Histogram = field(init=False)
     connection_count: Gauge = field(init=False)
+    live_brokers: Gauge = field(init=False)
     loop_lag_seconds: Histogram = field(init=False)
 
     def __post_init__(self) -> None:
@@ -148,6 +149,7 @@ _METRICS: dict[str, _Make] = {
     "connection_count": _gauge(
         "kafka_server_socket_server_metrics_connection_count", "Open client connections"
     ),
+    "live_brokers": _gauge("barnabas_live_brokers", "Brokers that the controller has told this one of"),
     "loop_lag_seconds": _histogram(
         "barnabas_event_loop_lag_seconds",
         "How late the event loop was for its heartbeat, s",

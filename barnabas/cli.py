@@ -1,0 +1,75 @@
+"""The command ``barnabas``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from barnabas import up as foreground
+from barnabas import zookeeper as embedded
+
+app = typer.Typer(
+    name="barnabas",
+    help="A Kafka-compatible broker cluster in Python that you can kill and watch recover.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+_Directory = Annotated[
+    Path, typer.Option("--dir", help="Where everything lies; created where it is not there.")
+]
+
+
+@app.command()
+def up(
+    brokers: Annotated[int, typer.Option(min=1, max=1000, help="How many brokers.")] = 3,
+    directory: _Directory = Path("barnabas-data"),
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="The first broker's port for clients; 0 takes any free ones."),
+    ] = 9092,
+) -> None:
+    """Keep a local cluster in the foreground: ZooKeeper and brokers, each a process."""
+    raise typer.Exit(foreground.run(directory, brokers, port))
+
+
+@app.command()
+def zookeeper(
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port for clients; 0 takes any free one.")
+    ] = 2181,
+    directory: _Directory = Path("barnabas-zookeeper"),
+) -> None:
+    """Keep an embedded ZooKeeper server in the foreground."""
+    try:
+        status = embedded.run_in_foreground(directory, port)
+    except embedded.ZooKeeperStartError as error:
+        typer.echo(f"barnabas: {error}", err=True)
+        status = 1
+    raise typer.Exit(status)
+
+
+@app.command()
+def demo() -> None:
+    """Start a cluster, write to it, kill leader and controller, and tell what was lost and what happened."""
+    from barnabas import demo as story  # its clients take a second to import
+
+    raise typer.Exit(story.run())
+
+
+@app.command()
+def analyze(
+    paths: Annotated[list[Path], typer.Argument(help="state-change.log files, or folders of them.")],
+    out: Annotated[Path, typer.Option("--out", help="Where tables and timeline are written.")],
+) -> None:
+    """Read state-change.log files with Spark and tell what happened."""
+    from analysis import job  # Spark takes seconds to import
+
+    raise typer.Exit(job.run(paths, out))
+
+
+def main() -> None:
+    """What the console script calls."""
+    app()

@@ -1,0 +1,94 @@
+"""Which TCP ports a local cluster uses."""
+
+from __future__ import annotations
+
+import random
+import socket
+from dataclasses import dataclass
+
+HOST = "127.0.0.1"
+
+_FIRST, _LAST = 20000, 32000
+"""Below the range from which the system takes ports for outgoing connections (32768 and up on Linux): while a
+broker is dead nobody else gets its port by chance."""
+
+_GRPC, _METRICS, _ZOOKEEPER = 1000, 2000, 3000
+"""How far these ports lie above those for clients."""
+
+
+class PortError(ValueError):
+    """No such ports can be had; the message names the port and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerPorts:
+    """The ports of one broker: for clients, for other brokers, and for the metrics page."""
+
+    kafka: int
+    grpc: int
+    metrics: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPorts:
+    """The ports of ZooKeeper and of each broker in turn."""
+
+    zookeeper: int
+    brokers: tuple[BrokerPorts, ...]
+
+
+def derived(port: int, brokers: int) -> ClusterPorts:
+    """Brokers on ``port``, ``port`` + 1, …; gRPC 1000 above, metrics 2000, ZooKeeper at ``port`` + 3000.
+
+    Raises:
+        PortError: The highest of them is no port, or one is taken.
+    """
+    highest = port + _ZOOKEEPER + brokers
+    if port < 1 or highest > 65535:
+        raise PortError(f"--port {port} does not leave room for {brokers} brokers: ports go from 1 to 65535")
+    ports = ClusterPorts(
+        zookeeper=port + _ZOOKEEPER,
+        brokers=tuple(BrokerPorts(port + i, port + i + _GRPC, port + i + _METRICS) for i in range(brokers)),
+    )
+    for number in _all(ports):
+        if not _is_free(number):
+            raise PortError(
+                f"the port {HOST}:{number} is taken; choose others with --port, or any with --port 0"
+            )
+    return ports
+
+
+def any_free(brokers: int) -> ClusterPorts:
+    """Ports that nobody uses now.
+
+    Raises:
+        PortError: There are not enough.
+    """
+    numbers = range(_FIRST, _LAST)
+    start = random.randrange(len(numbers))
+    free = (number for number in (*numbers[start:], *numbers[:start]) if _is_free(number))
+    taken = [number for number, _ in zip(free, range(1 + 3 * brokers), strict=False)]
+    if len(taken) < 1 + 3 * brokers:
+        raise PortError(f"fewer than {1 + 3 * brokers} free ports from {_FIRST} to {_LAST}")
+    each = iter(taken[1:])
+    return ClusterPorts(
+        taken[0], tuple(BrokerPorts(next(each), next(each), next(each)) for _ in range(brokers))
+    )
+
+
+def _all(ports: ClusterPorts) -> list[int]:
+    return [
+        ports.zookeeper,
+        *(n for broker in ports.brokers for n in (broker.kafka, broker.grpc, broker.metrics)),
+    ]
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # A port whose last connections are in TIME_WAIT is free for a listener, also to the brokers.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True

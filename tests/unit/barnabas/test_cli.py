@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from barnabas import cli
+from barnabas.zookeeper import ZooKeeperStartError
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    calls = []
+
+    def run(*arguments):
+        calls.append(arguments)
+        return 7
+
+    monkeypatch.setattr(cli.foreground, "run", run)
+    return calls
+
+
+def test_up_has_the_defaults_of_kafka(ran):
+    result = CliRunner().invoke(cli.app, ["up"])
+    assert result.exit_code == 7
+    assert ran == [(Path("barnabas-data"), 3, 9092)]
+
+
+def test_up_takes_brokers_dir_and_port(ran):
+    CliRunner().invoke(cli.app, ["up", "--brokers", "5", "--dir", "d", "--port", "0"])
+    assert ran == [(Path("d"), 5, 0)]
+
+
+def test_up_refuses_no_brokers(ran):
+    assert CliRunner().invoke(cli.app, ["up", "--brokers", "0"]).exit_code == 2
+    assert ran == []
+
+
+def test_zookeeper_that_cannot_start_is_one_line(monkeypatch):
+    def refuse(_directory, _port):
+        raise ZooKeeperStartError("no java found")
+
+    monkeypatch.setattr(cli.embedded, "run_in_foreground", refuse)
+    result = CliRunner().invoke(cli.app, ["zookeeper", "--port", "0"])
+    assert (result.exit_code, result.stderr) == (1, "barnabas: no java found\n")
+
+
+def test_every_command_is_there():
+    text = CliRunner().invoke(cli.app, ["--help"]).stdout
+    assert all(command in text for command in ("up", "zookeeper", "demo", "analyze"))
