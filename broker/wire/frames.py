@@ -40,6 +40,7 @@ Body = Any
 
 Chunk = bytes | bytearray | memoryview
 
+_MILLISECOND = dt.timedelta(milliseconds=1)
 _PREFIX = struct.Struct(">hhi")
 _SIZE = struct.Struct(">i")
 
@@ -134,6 +135,11 @@ def decode(frame: memoryview, listener: str) -> Request:
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error
     return Request(api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body)
+
+
+def milliseconds(duration: dt.timedelta) -> int:
+    """The whole milliseconds of a duration as kio reads it."""
+    return duration // _MILLISECOND
 
 
 def encode(correlation_id: int, body: Body) -> list[Chunk]:

@@ -187,7 +187,9 @@ def _field(entity: type[Any], field: Field[Any], *, nullable: bool) -> _Shape:
     kind = _not_none(field.type)
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
-        shape = _compiled(item) if is_dataclass(item) else _primitive(field, flexible=flexible)
+        shape = (
+            _compiled(cast("type[Any]", item)) if is_dataclass(item) else _primitive(field, flexible=flexible)
+        )
         step = _array(f"{entity.__name__}.{field.name}", shape, flexible=flexible)
         return _Shape(step, 1 if flexible else 4)
     if is_dataclass(kind):

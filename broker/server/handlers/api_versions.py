@@ -1,0 +1,49 @@
+"""ApiVersions (18): what this broker serves; the first request of every client (KIP-35, KIP-511)."""
+
+from __future__ import annotations
+
+import re
+
+from broker.server.context import Answer, ServerContext
+from broker.wire.apis import APIS, ApiKey
+from broker.wire.frames import NO_THROTTLE, Request, shape
+from cluster.model.errors import ErrorCode
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+"""What a client may call itself and its version (``ApiVersionsRequest.java``)."""
+
+
+def handle(_context: ServerContext, request: Request) -> Answer:
+    """All APIs and their versions; ``INVALID_REQUEST`` for a client whose name or version is malformed."""
+    body = request.body
+    is_valid = request.version < 3 or all(
+        _SOFTWARE.fullmatch(text) for text in (body.client_software_name, body.client_software_version)
+    )
+    api_keys = [
+        request.answer(
+            "ApiVersion", api_key=api.key, min_version=api.announced_min, max_version=api.max_version
+        )
+        for api in APIS.values()
+    ]
+    return request.answer(
+        "ApiVersionsResponse",
+        error_code=ErrorCode.NONE if is_valid else ErrorCode.INVALID_REQUEST,
+        api_keys=tuple(api_keys) if is_valid else (),
+        throttle_time=NO_THROTTLE,
+    )
+
+
+def unsupported_version() -> Answer:
+    """The answer to an ApiVersions of a version that is not served.
+
+    Version 0 is the one layout that every client can read; it holds the versions of ApiVersions alone, from
+    which the client picks (KIP-511).
+    """
+    api = APIS[ApiKey.API_VERSIONS]
+    row = {"api_key": api.key, "min_version": api.announced_min, "max_version": api.max_version}
+    return shape(api.key, 0, "ApiVersionsResponse")(
+        {
+            "error_code": ErrorCode.UNSUPPORTED_VERSION,
+            "api_keys": (shape(api.key, 0, "ApiVersion")(row),),
+        }
+    )

@@ -1,0 +1,124 @@
+"""CreateTopics (19): hand the topics to the controller, and wait until their leaders are known here.
+
+Sources: ``KafkaApis.handleCreateTopicsRequest``, ``ZkAdminManager.createTopics`` and
+``DelayedCreatePartitions`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from broker.server.context import Answer, ServerContext
+from broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from cluster.model.commands import CreateTopics, NewTopic, Refused, TopicResult
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId
+
+
+async def handle(context: ServerContext, request: Request) -> Answer:
+    """What became of each topic, in the order of the request."""
+    body = request.body
+    timeout_ms = milliseconds(body.timeout)
+    deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+    results = _contradictions(body.topics)
+    wanted = tuple(_new_topic(topic) for topic in body.topics if topic.name not in results)
+    command = CreateTopics(wanted, validate_only=body.validate_only)
+    told = await context.controller.submit(command, timeout_ms)
+    if isinstance(told, Refused):
+        # Kafka looks for the controller before it looks at the topics.
+        results = {topic.name: TopicResult(topic.name, told.error, told.message) for topic in body.topics}
+    else:
+        results |= {result.name: result for result in told.topics}
+        if not body.validate_only:
+            left_ms = (deadline - asyncio.get_running_loop().time()) * 1000
+            results |= await _await_leaders(context, results, timeout_ms, int(left_ms))
+    return request.answer(
+        "CreateTopicsResponse",
+        throttle_time=NO_THROTTLE,
+        topics=tuple(_result(request, results[name]) for name in dict.fromkeys(t.name for t in body.topics)),
+    )
+
+
+def _contradictions(topics: tuple[Any, ...]) -> dict[str, TopicResult]:
+    """The topics that need no controller to be refused, by name."""
+    times = Counter(topic.name for topic in topics)
+    refused = {}
+    for topic in topics:
+        error, message = ErrorCode.INVALID_REQUEST, ""
+        null_configs = [config.name for config in topic.configs if config.value is None]
+        if times[topic.name] > 1:
+            message = f"Topic '{topic.name}' is named {times[topic.name]} times; expected once"
+        elif null_configs:
+            message = (
+                f"The settings {', '.join(null_configs)} of topic '{topic.name}' are null; expected text"
+            )
+        elif topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
+            message = (
+                f"Topic '{topic.name}' has an assignment, {topic.num_partitions} partitions and replication "
+                f"factor "
+                f"{topic.replication_factor}; expected -1 for both beside an assignment"
+            )
+        elif len({by_hand.partition_index for by_hand in topic.assignments}) < len(topic.assignments):
+            error = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+            message = f"The assignment of topic '{topic.name}' names a partition twice"
+        if message:
+            refused[topic.name] = TopicResult(topic.name, error, message)
+    return refused
+
+
+def _new_topic(topic: Any) -> NewTopic:
+    return NewTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        {
+            by_hand.partition_index: tuple(BrokerId(broker) for broker in by_hand.broker_ids)
+            for by_hand in topic.assignments
+        },
+        {config.name: config.value for config in topic.configs},
+    )
+
+
+async def _await_leaders(
+    context: ServerContext, results: dict[str, TopicResult], timeout_ms: int, left_ms: int
+) -> dict[str, TopicResult]:
+    """``REQUEST_TIMED_OUT`` for each topic that is written but has a partition without leader in the end."""
+    written = [result for result in results.values() if result.error is ErrorCode.NONE]
+
+    def late() -> list[TopicResult]:
+        return [result for result in written if not _has_leaders(context, result)]
+
+    await context.metadata_signal.until(lambda: not late(), left_ms)
+    return {
+        result.name: TopicResult(
+            result.name,
+            ErrorCode.REQUEST_TIMED_OUT,
+            f"The leaders of topic '{result.name}' were not known within {timeout_ms} ms; it is being "
+            f"created",
+        )
+        # A request that gives no time is not told of success, as in Kafka.
+        for result in (late() if timeout_ms > 0 else written)
+    }
+
+
+def _has_leaders(context: ServerContext, result: TopicResult) -> bool:
+    partitions = context.metadata.partitions(result.name)
+    return len(partitions) >= result.partitions and all(
+        partition.state.leader_and_isr.has_leader for partition in partitions.values()
+    )
+
+
+def _result(request: Request, result: TopicResult) -> Answer:
+    return request.answer(
+        "CreatableTopicResult",
+        name=result.name,
+        topic_id=None,
+        error_code=result.error,
+        error_message=result.message,
+        num_partitions=result.partitions,
+        replication_factor=result.replication_factor,
+        # Not null, or Java's admin client and Kafka Connect die.
+        configs=(),
+    )

@@ -1,0 +1,56 @@
+"""ListOffsets (2): the earliest or latest offset, or the first one of a time.
+
+Sources: ``KafkaApis.handleListOffsetRequest`` and ``ListOffsetsRequest.json`` of release 2.8; KIP-79,
+KIP-207.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from broker.replicas.interface import ListedOffset
+from broker.server.context import Answer, ServerContext
+from broker.wire.frames import NO_THROTTLE, Request
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+_OFFSET_NOT_AVAILABLE_SINCE = 5
+
+
+def handle(context: ServerContext, request: Request) -> Answer:
+    """One offset for each partition asked; a partition asked twice is ``INVALID_REQUEST``."""
+    asked = Counter(
+        TopicPartition(topic.name, partition.partition_index)
+        for topic in request.body.topics
+        for partition in topic.partitions
+    )
+    topics = []
+    for topic in request.body.topics:
+        partitions = []
+        for partition in topic.partitions:
+            topic_partition = TopicPartition(topic.name, partition.partition_index)
+            if asked[topic_partition] > 1:
+                listed = ListedOffset(ErrorCode.INVALID_REQUEST)
+            else:
+                epoch = getattr(partition, "current_leader_epoch", UNKNOWN_LEADER_EPOCH)
+                listed = context.reads.list_offset(topic_partition, partition.timestamp, epoch)
+            partitions.append(_partition(request, topic_partition.partition, listed))
+        topics.append(
+            request.answer("ListOffsetsTopicResponse", name=topic.name, partitions=tuple(partitions))
+        )
+    return request.answer("ListOffsetsResponse", throttle_time=NO_THROTTLE, topics=tuple(topics))
+
+
+def _partition(request: Request, index: int, listed: ListedOffset) -> Answer:
+    error = listed.error
+    if error is ErrorCode.OFFSET_NOT_AVAILABLE and request.version < _OFFSET_NOT_AVAILABLE_SINCE:
+        error = ErrorCode.LEADER_NOT_AVAILABLE  # KIP-207: older clients do not know the other
+    return request.answer(
+        "ListOffsetsPartitionResponse",
+        partition_index=index,
+        error_code=error,
+        timestamp=listed.timestamp,
+        offset=listed.offset,
+        leader_epoch=listed.leader_epoch,
+    )

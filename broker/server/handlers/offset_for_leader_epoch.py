@@ -1,0 +1,34 @@
+"""OffsetForLeaderEpoch (23): where a leader epoch ends, by which a client notices that its log was truncated.
+
+Sources: ``KafkaApis.handleOffsetForLeaderEpochRequest`` of release 2.8; KIP-101, KIP-320.
+"""
+
+from __future__ import annotations
+
+from broker.server.context import Answer, ServerContext
+from broker.wire.frames import NO_THROTTLE, Request
+from cluster.model.ids import TopicPartition
+
+
+def handle(context: ServerContext, request: Request) -> Answer:
+    """The end of the epoch asked, for each partition."""
+    topics = []
+    for topic in request.body.topics:
+        partitions = []
+        for asked in topic.partitions:
+            end = context.reads.end_offset_for(
+                TopicPartition(topic.topic, asked.partition), asked.leader_epoch, asked.current_leader_epoch
+            )
+            partitions.append(
+                request.answer(
+                    "EpochEndOffset",
+                    error_code=end.error,
+                    partition=asked.partition,
+                    leader_epoch=end.leader_epoch,
+                    end_offset=end.end_offset,
+                )
+            )
+        topics.append(
+            request.answer("OffsetForLeaderTopicResult", topic=topic.topic, partitions=tuple(partitions))
+        )
+    return request.answer("OffsetForLeaderEpochResponse", throttle_time=NO_THROTTLE, topics=tuple(topics))

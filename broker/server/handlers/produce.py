@@ -1,0 +1,114 @@
+"""Produce (0): append batches to the local leaders.
+
+Sources: ``KafkaApis.handleProduceRequest`` and ``ProduceRequest.json`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import Awaitable
+
+from broker.replicas.interface import NO_TIMESTAMP, Appended, AppendResults
+from broker.server.context import Answer, CloseConnectionError, ServerContext
+from broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+ADMIN_CLIENT_ID = "__admin_client"
+"""The one client that may write to internal topics, which otherwise belong to the coordinators."""
+
+_ZSTD_SINCE = 7
+_STORAGE_ERROR_SINCE = 4
+_NO_ACKS = 0
+
+
+def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer]:
+    """Append now; answer when ``acks`` asks for it.
+
+    Raises:
+        CloseConnectionError: With acks=0 an error has no other way to reach the client, which then asks for
+            fresh metadata.
+    """
+    body = request.body
+    if body.transactional_id is not None:
+        return _refused(request, ErrorCode.UNSUPPORTED_VERSION, "transactions are not served")
+    results = context.appends.append(
+        {
+            TopicPartition(topic.name, partition.index): partition.records
+            for topic in body.topic_data
+            for partition in topic.partition_data
+        },
+        acks=body.acks,
+        timeout_ms=milliseconds(body.timeout),
+        allow_zstd=request.version >= _ZSTD_SINCE,
+        allow_internal_topics=request.client_id == ADMIN_CLIENT_ID,
+    )
+    return _answer(request, results.result()) if results.done() else _later(request, results)
+
+
+async def _later(request: Request, results: asyncio.Future[AppendResults]) -> Answer:
+    return _answer(request, await results)
+
+
+def _refused(request: Request, error: ErrorCode, message: str) -> Answer:
+    """The same error for every partition of the request."""
+    appended = Appended(error, message=message)
+    return _answer(
+        request,
+        {
+            TopicPartition(topic.name, partition.index): appended
+            for topic in request.body.topic_data
+            for partition in topic.partition_data
+        },
+    )
+
+
+def _answer(request: Request, results: AppendResults) -> Answer:
+    if request.body.acks == _NO_ACKS:
+        _close_on_error(results)
+        return None
+    topics = [
+        request.answer(
+            "TopicProduceResponse",
+            name=topic.name,
+            partition_responses=tuple(
+                _partition(request, data.index, results[TopicPartition(topic.name, data.index)])
+                for data in topic.partition_data
+            ),
+        )
+        for topic in request.body.topic_data
+    ]
+    return request.answer("ProduceResponse", responses=tuple(topics), throttle_time=NO_THROTTLE)
+
+
+def _close_on_error(results: AppendResults) -> None:
+    for topic_partition, appended in results.items():
+        if appended.error is not ErrorCode.NONE:
+            raise CloseConnectionError(
+                f"a produce request with acks=0 failed for {topic_partition}: {appended.error.name}"
+            )
+
+
+def _partition(request: Request, index: int, appended: Appended) -> Answer:
+    error = appended.error
+    if error is ErrorCode.KAFKA_STORAGE_ERROR and request.version < _STORAGE_ERROR_SINCE:
+        error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # KIP-112: older clients do not know the other
+    append_time = appended.log_append_time
+    return request.answer(
+        "PartitionProduceResponse",
+        index=index,
+        error_code=error,
+        base_offset=appended.base_offset,
+        log_append_time=(
+            None if append_time == NO_TIMESTAMP else dt.datetime.fromtimestamp(append_time / 1000, dt.UTC)
+        ),
+        log_start_offset=appended.log_start_offset,
+        record_errors=tuple(
+            request.answer(
+                "BatchIndexAndErrorMessage", batch_index=fault.index, batch_index_error_message=fault.message
+            )
+            for fault in appended.record_faults
+        ),
+        error_message=appended.message,
+    )

@@ -1,0 +1,33 @@
+"""Which handler answers which API: as many as the table of APIs announces, no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from broker.server.context import Handler
+from broker.server.handlers import (
+    api_versions,
+    create_topics,
+    fetch,
+    init_producer_id,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+)
+from broker.wire.apis import ApiKey
+
+HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType(
+    {
+        ApiKey.PRODUCE: produce.handle,
+        ApiKey.FETCH: fetch.handle,
+        ApiKey.LIST_OFFSETS: list_offsets.handle,
+        ApiKey.METADATA: metadata.handle,
+        ApiKey.API_VERSIONS: api_versions.handle,
+        ApiKey.CREATE_TOPICS: create_topics.handle,
+        ApiKey.INIT_PRODUCER_ID: init_producer_id.handle,
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch.handle,
+    }
+)
+"""The handler of each served API."""
