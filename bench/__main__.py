@@ -1,0 +1,57 @@
+"""``python -m bench NAME [--json]`` runs one bench; ``python -m bench --list`` names them all."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from bench.registry import Bench, load
+from bench.report import Result, this_machine
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the command line asks for.
+
+    Returns:
+        0 where the bench ran, whether or not its target was met; 2 where there is no such bench.
+    """
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("name", nargs="?", help="the bench to run")
+    parser.add_argument("--list", action="store_true", help="name all benches and end")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    parser.add_argument("--runs", type=int, help="how many runs, instead of the bench's own number")
+    asked = parser.parse_args(arguments)
+    benches = load()
+    if asked.list:
+        print("\n".join(_entry(bench) for bench in benches.values()))
+        return 0
+    if asked.name not in benches:
+        print(f"no bench {asked.name!r}; there are: {', '.join(benches)}", file=sys.stderr)
+        return 2
+    result = run(benches[asked.name], asked.runs)
+    print(json.dumps(result.as_json()) if asked.json else result.as_text())
+    return 0
+
+
+def _entry(bench: Bench) -> str:
+    target = f"{bench.target.direction.value} {bench.target.figure:g} {bench.unit}"
+    return f"{bench.name:24} {target:18} {bench.question}"
+
+
+def run(bench: Bench, runs: int | None = None) -> Result:
+    """Measure ``bench`` as often as it says, or ``runs`` times; progress goes to stderr."""
+    done = []
+    for number in range(1, (runs or bench.runs) + 1):
+        done.append(bench.measure())
+        print(
+            f"{bench.name}: run {number}: {done[-1].figure:.4g} {bench.unit}",
+            file=sys.stderr,
+            flush=True,
+        )
+    return Result(bench, tuple(done), this_machine())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

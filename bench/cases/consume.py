@@ -1,0 +1,63 @@
+"""How fast does one ordinary consumer catch up?"""
+
+from __future__ import annotations
+
+import time
+
+import confluent_kafka
+
+from barnabas.observe import Observer
+from bench.cases.produce import PARTITIONS, TOPIC, cpu_meter, write
+from bench.cluster import running_cluster
+from bench.registry import Bench, Run, at_least
+
+SIZE = 1_000
+RECORDS = 400_000
+DEADLINE_S = 120.0
+
+
+def read(bootstrap: str, records: int) -> float:
+    """Read so many records from the start of every partition; seconds from the first poll to the last record.
+
+    Raises:
+        TimeoutError: They did not come within ``DEADLINE_S``.
+    """
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "bench",  # librdkafka insists on one; it is never joined
+            "enable.auto.commit": False,
+            "log_level": 2,
+        }
+    )
+    consumer.assign([confluent_kafka.TopicPartition(TOPIC, number, 0) for number in range(PARTITIONS)])
+    seen, start = 0, time.perf_counter()
+    while seen < records:
+        seen += sum(message.error() is None for message in consumer.consume(10_000, timeout=0.5))
+        if time.perf_counter() - start > DEADLINE_S:
+            raise TimeoutError(f"{seen} of {records} records were read in {DEADLINE_S:g} s")
+    seconds = time.perf_counter() - start
+    consumer.close()
+    return seconds
+
+
+def measure() -> Run:
+    """Read what was written before, from its first record on."""
+    with running_cluster() as cluster:
+        Observer(cluster.bootstrap).create_topic(TOPIC, partitions=PARTITIONS)
+        write(cluster.bootstrap, RECORDS, SIZE)
+        meter = cpu_meter(cluster)
+        seconds = read(cluster.bootstrap, RECORDS)
+        moved = RECORDS * SIZE
+        return Run(moved / seconds / 1e6, meter.per_gb(moved))
+
+
+BENCHES = (
+    Bench(
+        name="consume",
+        question="How fast does one confluent-kafka consumer read 1-KB records that are already there?",
+        unit="MB/s",
+        target=at_least(300.0),
+        measure=measure,
+    ),
+)

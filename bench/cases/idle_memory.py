@@ -1,0 +1,30 @@
+"""How much memory does a broker take that has nothing to do?"""
+
+from __future__ import annotations
+
+import time
+
+from bench.cluster import broker_pids, running_cluster
+from bench.processes import resident_mb
+from bench.registry import Bench, Run, at_most
+
+SETTLE_S = 5.0
+
+
+def measure() -> Run:
+    """The largest of three brokers, a few seconds after they began to serve."""
+    with running_cluster() as cluster:
+        time.sleep(SETTLE_S)
+        resident = {f"MB {name}": resident_mb(pid) for name, pid in broker_pids(cluster).items()}
+        return Run(max(resident.values()), resident)
+
+
+BENCHES = (
+    Bench(
+        name="idle-memory",
+        question="How much memory is resident in the largest of three idle brokers?",
+        unit="MB",
+        target=at_most(120.0),
+        measure=measure,
+    ),
+)

@@ -1,0 +1,37 @@
+"""What processes cost: CPU-seconds per gigabyte moved, resident memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import psutil
+
+
+class CpuMeter:
+    """The CPU time of some processes since now.
+
+    Args:
+        pids: Name to process id.
+    """
+
+    def __init__(self, pids: Mapping[str, int]) -> None:
+        self._processes = {name: psutil.Process(pid) for name, pid in pids.items()}
+        self._start = self._seconds()
+
+    def _seconds(self) -> dict[str, float]:
+        return {
+            name: sum(process.cpu_times()[:2])  # user and system
+            for name, process in self._processes.items()
+        }
+
+    def per_gb(self, moved_bytes: int) -> dict[str, float]:
+        """CPU-seconds of each process for every 10^9 bytes moved since the meter was made."""
+        return {
+            f"cpu_s_per_gb {name}": (seconds - self._start[name]) / (moved_bytes / 1e9)
+            for name, seconds in self._seconds().items()
+        }
+
+
+def resident_mb(pid: int) -> float:
+    """The resident set of a process, in 10^6 bytes."""
+    return float(psutil.Process(pid).memory_info().rss) / 1e6

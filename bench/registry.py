@@ -1,0 +1,93 @@
+"""What a bench is, and where they are found: the ``BENCHES`` of every module of ``bench.cases``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+import bench.cases
+
+
+class Direction(Enum):
+    """Which side of the target is the good one; the value is the sign printed before it."""
+
+    AT_MOST = "≤"
+    AT_LEAST = "≥"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The figure to reach."""
+
+    direction: Direction
+    figure: float
+
+    def is_met_by(self, figure: float) -> bool:
+        """Whether ``figure`` is as good as the target."""
+        if self.direction is Direction.AT_MOST:
+            return figure <= self.figure
+        return figure >= self.figure
+
+
+def at_most(figure: float) -> Target:
+    """Less is better."""
+    return Target(Direction.AT_MOST, figure)
+
+
+def at_least(figure: float) -> Target:
+    """More is better."""
+    return Target(Direction.AT_LEAST, figure)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measurement.
+
+    Attributes:
+        figure: In the bench's unit.
+        details: What else was seen, such as CPU-seconds per GB of each process: name to figure, the unit in
+            the name.
+    """
+
+    figure: float
+    details: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A question with a figure for an answer.
+
+    Attributes:
+        name: As typed after ``python -m bench``.
+        question: One sentence.
+        unit: Of the figure and the target.
+        target: What is to be reached.
+        measure: Makes one run, from nothing to nothing.
+        runs: How many make a figure; it is their median.
+    """
+
+    name: str
+    question: str
+    unit: str
+    target: Target
+    measure: Callable[[], Run]
+    runs: int = 3
+
+
+def load() -> dict[str, Bench]:
+    """Every bench, by name, in the order of names.
+
+    Raises:
+        ValueError: Two modules define benches of one name.
+    """
+    benches: dict[str, Bench] = {}
+    for module in pkgutil.iter_modules(bench.cases.__path__):
+        case = importlib.import_module(f"{bench.cases.__name__}.{module.name}")
+        for found in getattr(case, "BENCHES", ()):
+            if found.name in benches:
+                raise ValueError(f"bench {found.name!r} is defined twice, the second time in {case.__name__}")
+            benches[found.name] = found
+    return dict(sorted(benches.items()))

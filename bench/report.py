@@ -1,0 +1,109 @@
+"""From runs to a figure, and how it is shown. Pure, but for asking what machine this is."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.registry import Bench, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where a figure was measured.
+
+    Attributes:
+        cpu: The model's name.
+        cores: Those this process may use.
+        memory_gb: Installed, in 10^9 bytes.
+        system: Kernel and release.
+        python: Implementation and version.
+    """
+
+    cpu: str
+    cores: int
+    memory_gb: float
+    system: str
+    python: str
+
+    def __str__(self) -> str:
+        return f"{self.cores} cores of {self.cpu}, {self.memory_gb:g} GB, {self.system}, {self.python}"
+
+
+def this_machine() -> Machine:
+    """The machine this runs on."""
+    return Machine(
+        cpu=_cpu_model(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        memory_gb=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        system=f"{platform.system()} {platform.release()}",
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+    )
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The figure of a bench: the median of its runs."""
+
+    bench: Bench
+    runs: tuple[Run, ...]
+    machine: Machine
+
+    @property
+    def figure(self) -> float:
+        """The median of the runs."""
+        return statistics.median(run.figure for run in self.runs)
+
+    @property
+    def met(self) -> bool:
+        """Whether the target was reached."""
+        return self.bench.target.is_met_by(self.figure)
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that ``--json`` prints."""
+        return {
+            "name": self.bench.name,
+            "figure": self.figure,
+            "unit": self.bench.unit,
+            "target": self.bench.target.figure,
+            "direction": self.bench.target.direction.name.lower(),
+            "met": self.met,
+            "runs": [asdict(run) for run in self.runs],
+            "machine": asdict(self.machine),
+        }
+
+    def as_text(self) -> str:
+        """What people read: figure, target, spread, details and machine."""
+        bench, figures = self.bench, [run.figure for run in self.runs]
+        verdict = "met" if self.met else "MISSED"
+        lines = [
+            f"{bench.name}: {self.figure:.4g} {bench.unit}",
+            f"  {bench.question}",
+            f"  target {bench.target.direction.value} {bench.target.figure:g} {bench.unit}: {verdict}",
+            f"  spread {min(figures):.4g} … {max(figures):.4g} over {len(figures)} runs",
+            *(f"  {name}: {figure:.4g}" for name, figure in details(self.runs).items()),
+            f"  machine {self.machine}",
+        ]
+        return "\n".join(lines)
+
+
+def details(runs: Sequence[Run]) -> dict[str, float]:
+    """The median of each detail over the runs that have it."""
+    names = dict.fromkeys(name for run in runs for name in run.details)
+    return {
+        name: statistics.median(run.details[name] for run in runs if name in run.details) for name in names
+    }

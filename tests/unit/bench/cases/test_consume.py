@@ -1,0 +1,16 @@
+import pytest
+
+from bench.cases import consume
+from bench.cases.consume import read
+from bench.cases.produce import write
+
+
+def test_all_records_are_read(mock_bootstrap):
+    write(mock_bootstrap, records=300, size=100)
+    assert read(mock_bootstrap, records=300) > 0
+
+
+def test_records_that_do_not_come_are_no_figure(mock_bootstrap, monkeypatch):
+    monkeypatch.setattr(consume, "DEADLINE_S", 0.1)
+    with pytest.raises(TimeoutError, match="of 999999 records were read"):
+        read(mock_bootstrap, records=999_999)

@@ -1,0 +1,37 @@
+import json
+
+import pytest
+
+from bench import __main__ as cli
+from bench.registry import Bench, Run, at_least
+
+
+@pytest.fixture
+def benches(monkeypatch):
+    figures = iter([3.0, 1.0, 2.0, 9.0])
+    bench = Bench("lay", "How many eggs?", "eggs/day", at_least(2), lambda: Run(next(figures)))
+    monkeypatch.setattr(cli, "load", lambda: {"lay": bench})
+
+
+def test_list_names_every_bench_with_its_target(benches, capsys):
+    assert cli.main(["--list"]) == 0
+    assert capsys.readouterr().out.split() == ["lay", "≥", "2", "eggs/day", "How", "many", "eggs?"]
+
+
+def test_json_is_one_object_on_stdout_and_progress_goes_elsewhere(benches, capsys):
+    assert cli.main(["lay", "--json"]) == 0
+    out, err = capsys.readouterr()
+    body = json.loads(out)
+    assert (body["name"], body["figure"], body["met"], len(body["runs"])) == ("lay", 2.0, True, 3)
+    assert "run 3: 2 eggs/day" in err
+
+
+def test_text_is_the_default_and_the_number_of_runs_can_be_given(benches, capsys):
+    assert cli.main(["lay", "--runs", "1"]) == 0
+    assert "over 1 runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["hatch"], []])
+def test_a_bench_that_does_not_exist_is_refused_with_those_that_do(benches, capsys, arguments):
+    assert cli.main(arguments) == 2
+    assert "there are: lay" in capsys.readouterr().err
