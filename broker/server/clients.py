@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Mapping
 
 from broker.server.connection import ClientConnection
@@ -58,6 +59,12 @@ class ClientListener:
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
+
+    async def start_on(self, listening: socket.socket) -> None:
+        """Accept on a socket that was bound before; it is closed with the listener."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._accept, sock=listening)
+        self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
 
     def _accept(self) -> ClientConnection:
         return ClientConnection(self._context, self._handlers, self._name, self._made, self._lost)

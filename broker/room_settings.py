@@ -1,0 +1,38 @@
+"""What each room of the broker goes by, taken from the broker's settings."""
+
+from __future__ import annotations
+
+from broker.config import BrokerConfig
+from broker.replicas.settings import ReplicaSettings
+from broker.server.context import ServerSettings
+
+
+def replica_settings(config: BrokerConfig) -> ReplicaSettings:
+    """What replication goes by."""
+    return ReplicaSettings(
+        lag_time_max_ms=config.integer("replica.lag.time.max.ms"),
+        fetch_wait_max_ms=config.integer("replica.fetch.wait.max.ms"),
+        fetch_min_bytes=config.integer("replica.fetch.min.bytes"),
+        fetch_max_bytes=config.integer("replica.fetch.max.bytes"),
+        fetch_response_max_bytes=config.integer("replica.fetch.response.max.bytes"),
+        fetch_backoff_ms=config.integer("replica.fetch.backoff.ms"),
+        socket_timeout_ms=config.integer("replica.socket.timeout.ms"),
+        high_watermark_checkpoint_interval_ms=config.integer("replica.high.watermark.checkpoint.interval.ms"),
+        produce_purge_interval=config.integer("producer.purgatory.purge.interval.requests"),
+        fetch_purge_interval=config.integer("fetch.purgatory.purge.interval.requests"),
+        session_timeout_ms=config.session_timeout_ms,
+    )
+
+
+def server_settings(config: BrokerConfig) -> ServerSettings:
+    """What the client port goes by."""
+    return ServerSettings(
+        auto_create_topics=config.flag("auto.create.topics.enable"),
+        fetch_max_bytes=config.integer("fetch.max.bytes"),
+        request_max_bytes=config.integer("socket.request.max.bytes"),
+        max_idle_ms=config.integer("connections.max.idle.ms"),
+        max_connections=config.integer("max.connections"),
+        send_buffer_bytes=config.integer("socket.send.buffer.bytes"),
+        receive_buffer_bytes=config.integer("socket.receive.buffer.bytes"),
+        request_timeout_ms=config.integer("request.timeout.ms"),
+    )

@@ -1,0 +1,19 @@
+from broker.config import parse
+from broker.replicas.settings import ReplicaSettings
+from broker.room_settings import replica_settings, server_settings
+from broker.server.context import ServerSettings
+
+
+def config(**given):
+    settings = {name.replace("_", "."): value for name, value in given.items()}
+    return parse({"zookeeper.connect": "z", **settings}, hostname="here")[0]
+
+
+def test_the_rooms_defaults_are_those_of_the_table():
+    assert replica_settings(config()) == ReplicaSettings()
+    assert server_settings(config()) == ServerSettings()
+
+
+def test_what_is_set_arrives():
+    assert replica_settings(config(replica_lag_time_max_ms="700")).lag_time_max_ms == 700
+    assert server_settings(config(auto_create_topics_enable="false")).auto_create_topics is False
