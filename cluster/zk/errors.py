@@ -27,7 +27,7 @@ class RequestFailed(ZooKeeperError):
     """ZooKeeper refused a request.
 
     Attributes:
-        path: The node that the refused operation named.
+        path: The node that the refused operation named, with the chroot.
         operation: Its place in the transaction, from 0.
         resent: True where an earlier sending of the same request got no answer, so that the refusal may be
             the effect of that earlier sending itself.
@@ -70,12 +70,6 @@ class NotEmpty(RequestFailed):
     """The node to delete has children."""
 
     meaning = "has children"
-
-
-class RuntimeInconsistency(RequestFailed):
-    """An operation was undone because another one of its transaction failed."""
-
-    meaning = "was not changed, because its transaction failed"
 
 
 class ControllerMoved(ZooKeeperError):

@@ -1,0 +1,310 @@
+"""One ZooKeeper session on the asyncio loop: requests with deadlines, watches that outlive a lost connection.
+
+The client library below forgets all watches when the connection breaks; here each is armed again, and each
+watched path reported. When the session is over its owner opens the next one.
+
+Needs ZooKeeper 3.6 or later, for bulk reads (``multi_read``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Self
+
+from cluster.zk import errors
+from cluster.zk.connect_string import parse_connect_string
+from cluster.zk.kazoo_client import ConnectionState, KazooConnection
+from cluster.zk.multi_read import STAT_BYTES
+from cluster.zk.operations import (
+    ANY_VERSION,
+    MAXIMUM_REQUEST_BYTES,
+    Answer,
+    Change,
+    Create,
+    Delete,
+    Node,
+    OnEvent,
+    Operation,
+    SessionEvent,
+    Set,
+    Stat,
+    WatchEvent,
+)
+from cluster.zk.pipeline import Pipeline, Request, value
+from cluster.zk.schema.paths import ancestors
+from cluster.zk.watches import Watches
+
+REQUEST_TIMEOUT_MS = 30_000
+"""How long a request may take, resendings included, where the owner of the session names no other time."""
+
+_RELEASE_TIMEOUT_S = 5.0
+"""How long ``close`` waits for the server to take note."""
+
+
+class ZooKeeperSession:
+    """One session, from its opening to its end; ``connect`` opens one.
+
+    All methods but ``abort`` belong to the event loop it was opened on. Requests that lose their connection
+    are sent again until they are answered or their deadline passes; an error's ``resent`` tells of it,
+    because a write may have been carried out before the answer was lost. Every request raises
+    ``ZooKeeperTimeout`` at its deadline and ``SessionExpired`` once the session is over.
+
+    Watches are one-shot: a read with ``watch=True`` leads to one ``WatchEvent`` at most, and to one with
+    ``Change.UNKNOWN`` after each reconnection before it.
+
+    Attributes:
+        session_timeout_ms: The timeout asked for; the server may have granted another.
+    """
+
+    def __init__(
+        self, connect_string: str, session_timeout_ms: int, request_timeout_ms: int, on_event: OnEvent
+    ) -> None:
+        self.session_timeout_ms = session_timeout_ms
+        self._servers, self._chroot = parse_connect_string(connect_string)
+        self._on_event = on_event
+        self._loop = asyncio.get_running_loop()
+        self._pipeline = Pipeline(request_timeout_ms / 1000)
+        self._watches = Watches()
+        self._was_connected = False
+        self._is_over = False
+        self._rearming: asyncio.Task[None] | None = None
+        self._released: asyncio.Future[None] | None = None
+        self._connection = KazooConnection(
+            self._servers, session_timeout_ms / 1000, self._on_state, self._on_watch
+        )
+
+    @classmethod
+    async def connect(
+        cls,
+        connect_string: str,
+        *,
+        session_timeout_ms: int,
+        on_event: OnEvent,
+        connect_timeout_ms: int | None = None,
+        request_timeout_ms: int = REQUEST_TIMEOUT_MS,
+    ) -> Self:
+        """Open a session and create the chroot where it is missing.
+
+        Args:
+            connect_string: ``host:port,host:port/chroot``, as in ``zookeeper.connect``; the chroot is
+                optional.
+            session_timeout_ms: After so long without a heartbeat the server ends the session.
+            on_event: Called on the running loop with each ``WatchEvent`` and ``SessionEvent``.
+            connect_timeout_ms: How long to wait for the session; as long as its timeout where None.
+            request_timeout_ms: How long each request may take.
+
+        Raises:
+            ValueError: The connect string is malformed.
+            ZooKeeperUnavailable: No server granted a session in that time.
+        """
+        session = cls(connect_string, session_timeout_ms, request_timeout_ms, on_event)
+        await session.open(session_timeout_ms if connect_timeout_ms is None else connect_timeout_ms)
+        return session
+
+    async def open(self, timeout_ms: int) -> None:
+        """Open the session: the second half of ``connect``."""
+        self._connection.start()
+        if not await self._pipeline.wait_connected(timeout_ms / 1000):
+            self._end()
+            self._release()
+            raise errors.ZooKeeperUnavailable(
+                f"no ZooKeeper answered at {self._servers} within {timeout_ms} ms: "
+                "is it running, and is zookeeper.connect right?"
+            )
+        if self._chroot:
+            whole = [Create(path) for path in (*ancestors(self._chroot), self._chroot)]
+            for answer in await self._pipeline.all([self._connection.transaction([node]) for node in whole]):
+                if not isinstance(answer, errors.NodeExists):
+                    value(answer)
+
+    @property
+    def id(self) -> int:
+        """The session's number, the ``ephemeral_owner`` of its ephemeral nodes; 0 while disconnected."""
+        return self._connection.session_id
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the session expired or was closed."""
+        return self._is_over
+
+    async def get(self, path: str, *, watch: bool = False) -> Node:
+        """Read a node; a missing one raises ``NoNode`` and is not watched (``exists`` would)."""
+        node: Node = await self._pipeline.one(self._get(path, watch=watch))
+        return node
+
+    async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
+        """A node's stat, None where it is missing; the watch tells of its creation too."""
+        stat: Stat | None = await self._pipeline.one(self._exists(path, watch=watch))
+        return stat
+
+    async def get_children(self, path: str, *, watch: bool = False) -> list[str]:
+        """The names of a node's children, unordered; a missing node raises ``NoNode`` and is not watched."""
+        names: list[str] = await self._pipeline.one(self._children(path, watch=watch))
+        return names
+
+    async def get_many(
+        self, paths: Sequence[str], *, watch: bool = False, expected_bytes: int = 256
+    ) -> list[Node | None]:
+        """Read many nodes, in the order of ``paths``; None for each that is missing.
+
+        Args:
+            paths: What to read.
+            watch: Watch each node that is there. Such reads are pipelined one by one and cost many times as
+                much as without watch, where hundreds share one request.
+            expected_bytes: How long a node's data may usually be: it bounds how many share one answer.
+        """
+        if watch:
+            answers = await self._pipeline.all([self._get(path, watch=True) for path in paths])
+            return [None if isinstance(answer, errors.NoNode) else value(answer) for answer in answers]
+        size = max(1, MAXIMUM_REQUEST_BYTES // (expected_bytes + STAT_BYTES))
+        whole = [self._chroot + path for path in paths]
+        chunks = [whole[start : start + size] for start in range(0, len(whole), size)]
+        answers = await self._pipeline.all([self._connection.multi_read(chunk) for chunk in chunks])
+        return [node for answer in answers for node in value(answer)]
+
+    async def create(
+        self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False
+    ) -> str:
+        """Create a node and return its path, which differs where it is ``sequential``."""
+        (created,) = await self.multi(Create(path, data, ephemeral, sequential))
+        return str(created)
+
+    async def set(self, path: str, data: bytes, version: int = ANY_VERSION) -> Stat:
+        """Set a node's data if it has this version, and return its new stat."""
+        answers = await self._pipeline.one(self._transaction([Set(path, data, version)]))
+        stat: Stat = answers[0]
+        return stat
+
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        """Delete a node without children, if it has this version."""
+        await self.multi(Delete(path, version))
+
+    async def multi(self, *operations: Operation) -> list[Answer]:
+        """Carry out all operations or none, and return their answers.
+
+        Raises:
+            RequestFailed: The first operation that was refused; ``operation`` is its index.
+            RequestTooLarge: Together they exceed what a server takes.
+        """
+        return value((await self.multi_many([operations]))[0])
+
+    async def multi_many(
+        self, transactions: Iterable[Sequence[Operation]]
+    ) -> list[list[Answer] | errors.ZooKeeperError]:
+        """Carry out many transactions, pipelined and each for itself; their answers or errors in order."""
+        outcomes = await self._pipeline.all([self._transaction(operations) for operations in transactions])
+        return [
+            outcome if isinstance(outcome, errors.ZooKeeperError) else [self._relative(a) for a in outcome]
+            for outcome in outcomes
+        ]
+
+    def unwatch(self, *paths: str) -> None:
+        """Deliver no more events of these paths, until they are watched again."""
+        self._watches.forget(*paths)
+
+    async def close(self) -> None:
+        """End the session: its ephemeral nodes go at once, and no event comes any more."""
+        self._end()
+        await asyncio.wait([self._release()], timeout=_RELEASE_TIMEOUT_S)
+
+    def abort(self) -> None:
+        """End the session from any thread, without the loop: for a watchdog whose loop is stuck.
+
+        Blocks until the server was told, or the connection gave up. The loop will hear
+        ``SessionEvent.EXPIRED``.
+        """
+        self._connection.stop()
+
+    def _on_state(self, state: ConnectionState) -> None:
+        """Called on the connection's own thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._state_changed, state)
+
+    def _state_changed(self, state: ConnectionState) -> None:
+        if self._is_over:
+            return
+        if state is ConnectionState.CONNECTED:
+            self._pipeline.connected()
+            if self._was_connected:
+                self._on_event(SessionEvent.RECONNECTED)
+                self._rearm()
+            self._was_connected = True
+        elif state is ConnectionState.SUSPENDED:
+            self._pipeline.disconnected()
+            self._on_event(SessionEvent.DISCONNECTED)
+        else:
+            self._end()
+            self._release()
+            self._on_event(SessionEvent.EXPIRED)
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._watches.clear()
+        self._pipeline.end(f"the session with {self._servers} is over")
+        if self._rearming is not None:
+            self._rearming.cancel()
+
+    def _release(self) -> asyncio.Future[None]:
+        """Free the connection, on a thread of its own because it waits for servers that do not answer."""
+        if self._released is None:
+            released = self._released = self._loop.create_future()
+
+            def stop() -> None:
+                self._connection.release()
+                if not self._loop.is_closed():
+                    self._loop.call_soon_threadsafe(released.set_result, None)
+
+            threading.Thread(target=stop, name="zookeeper-close", daemon=True).start()
+        return self._released
+
+    def _on_watch(self, path: str, change: Change) -> None:
+        """Called on a thread of the connection's."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._fired, path.removeprefix(self._chroot) or "/", change)
+
+    def _fired(self, path: str, change: Change) -> None:
+        if self._watches.fire(path, change):
+            self._on_event(WatchEvent(path, change))
+
+    def _rearm(self) -> None:
+        if self._rearming is not None:
+            self._rearming.cancel()
+        self._rearming = self._loop.create_task(self._rearm_and_report(), name="rearm ZooKeeper watches")
+
+    async def _rearm_and_report(self) -> None:
+        """Arm each watch again, then report its path; a connection lost meanwhile leads here again."""
+        await self._pipeline.all(
+            [
+                self._children(path, watch=True) if children else self._exists(path, watch=True)
+                for path, children in self._watches.armed()
+            ]
+        )
+        for path in self._watches.paths():
+            self._on_event(WatchEvent(path, Change.UNKNOWN))
+
+    def _get(self, path: str, *, watch: bool) -> Request:
+        self._enter(path, watch=watch, children=False)
+        return self._connection.get(self._chroot + path, watch=watch)
+
+    def _exists(self, path: str, *, watch: bool) -> Request:
+        self._enter(path, watch=watch, children=False)
+        return self._connection.exists(self._chroot + path, watch=watch)
+
+    def _children(self, path: str, *, watch: bool) -> Request:
+        self._enter(path, watch=watch, children=True)
+        return self._connection.children(self._chroot + path, watch=watch)
+
+    def _enter(self, path: str, *, watch: bool, children: bool) -> None:
+        """Enter the watch in the book before the request goes out: its event is known then, however early."""
+        if watch:
+            self._watches.add(path, children=children)
+
+    def _relative(self, answer: Answer) -> Answer:
+        return answer.removeprefix(self._chroot) if isinstance(answer, str) else answer
+
+    def _transaction(self, operations: Sequence[Operation]) -> Request:
+        whole = [replace(operation, path=self._chroot + operation.path) for operation in operations]
+        return self._connection.transaction(whole)
