@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from kio.index import load_request_schema, load_response_schema
+
+from broker.wire.apis import APIS, ApiKey
+
+RELEASE_2_8 = {
+    ApiKey.PRODUCE: 9,
+    ApiKey.FETCH: 12,
+    ApiKey.LIST_OFFSETS: 6,
+    ApiKey.METADATA: 11,
+    ApiKey.API_VERSIONS: 3,
+    ApiKey.CREATE_TOPICS: 7,
+    ApiKey.INIT_PRODUCER_ID: 4,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: 4,
+}
+
+
+def test_the_highest_versions_are_those_of_release_2_8():
+    assert {key: api.max_version for key, api in APIS.items()} == RELEASE_2_8
+
+
+@pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.key.name)
+def test_every_served_version_can_be_read_and_answered(api):
+    for version in range(api.min_version, api.max_version + 1):
+        assert api.serves(version)
+        load_request_schema(api.key, version)
+        load_response_schema(api.key, version)
+    assert not api.serves(api.min_version - 1)
+    assert not api.serves(api.max_version + 1)
+
+
+def test_produce_is_announced_from_0_and_refused_below_3():
+    produce = APIS[ApiKey.PRODUCE]
+    assert produce.announced_min == 0
+    assert not produce.serves(2)
+    assert produce.serves(3)
+
+
+def test_only_produce_is_pipelined_and_announced_below_what_is_served():
+    others = [api for api in APIS.values() if api.key is not ApiKey.PRODUCE]
+    assert all(api.announced_min == api.min_version and not api.pipelined for api in others)

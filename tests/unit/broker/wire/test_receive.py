@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import random
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker.wire.guard import HostileFrameError
+from broker.wire.receive import CHUNK_BYTES, ReceiveBuffer
+
+MAX = 2**20
+
+
+def framed(body):
+    return struct.pack(">i", len(body)) + body
+
+
+def feed(buffer, data, step):
+    """Write ``data`` as a socket would, in pieces of at most ``step`` bytes, and collect the frames."""
+    frames = []
+    while data:
+        room = buffer.writable()
+        assert len(room)
+        count = min(len(room), step, len(data))
+        room[:count] = data[:count]
+        buffer.received(count)
+        data = data[count:]
+        while (frame := buffer.frame()) is not None:
+            frames.append(bytes(frame))
+            buffer.consume()
+    return frames
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([0, 1, 8, 100, 5000, CHUNK_BYTES - 4, CHUNK_BYTES, 100_000]), max_size=12),
+    st.sampled_from([1000, 4096, CHUNK_BYTES, MAX]),
+)
+def test_frames_come_out_as_they_were_cut(sizes, step):
+    bodies = [random.Random(size).randbytes(size) for size in sizes]
+    assert feed(ReceiveBuffer(MAX), b"".join(map(framed, bodies)), step) == bodies
+
+
+def test_frames_come_out_byte_by_byte():
+    bodies = [b"", b"a", b"bc" * 50]
+    assert feed(ReceiveBuffer(MAX), b"".join(map(framed, bodies)), 1) == bodies
+
+
+def test_a_frame_is_read_only():
+    buffer = ReceiveBuffer(MAX)
+    buffer.writable()[:5] = framed(b"x")
+    buffer.received(5)
+    assert buffer.frame().readonly
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), MAX + 1, 2**31 - 1])
+def test_a_size_out_of_bounds_is_refused(size):
+    buffer = ReceiveBuffer(MAX)
+    buffer.writable()[:4] = struct.pack(">i", size)
+    buffer.received(4)
+    with pytest.raises(HostileFrameError, match=f"frame of {size} bytes; expected 0 to {MAX}"):
+        buffer.frame()
+
+
+def test_an_announced_size_reserves_nothing_until_its_bytes_come():
+    buffer = ReceiveBuffer(100 * MAX)
+    data = struct.pack(">i", 100 * MAX) + bytes(3 * CHUNK_BYTES)
+    assert feed(buffer, data, CHUNK_BYTES) == []
+    assert buffer.capacity == 4 * CHUNK_BYTES
+
+
+def test_the_rest_of_a_large_frame_is_asked_for_exactly():
+    buffer = ReceiveBuffer(MAX)
+    feed(buffer, framed(bytes(200_000)), MAX)
+    grown = buffer.capacity
+    assert len(buffer.writable()) == CHUNK_BYTES
+    feed(buffer, framed(bytes(200_000))[:1000], MAX)
+    assert len(buffer.writable()) == 200_004 - 1000
+    assert buffer.capacity == grown
+
+
+def test_a_silent_connection_gives_its_memory_back():
+    buffer = ReceiveBuffer(MAX)
+    feed(buffer, framed(bytes(200_000)), MAX)
+    buffer.release()
+    assert buffer.capacity == CHUNK_BYTES
+    assert feed(buffer, framed(b"again"), MAX) == [b"again"]
+
+
+def test_a_begun_frame_is_not_given_back():
+    buffer = ReceiveBuffer(MAX)
+    feed(buffer, framed(bytes(200_000))[:150_000], MAX)
+    buffer.release()
+    assert feed(buffer, bytes(50_004), MAX) == [bytes(200_000)]
