@@ -1,0 +1,86 @@
+"""What happens when brokers come, go, come back before anybody noticed, or move to other addresses.
+
+Source: kafka-controller.md, 2.7 (``BrokerChange``, ``BrokerModifications``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from cluster.model.ids import BrokerId
+from controller.core.batch import update_metadata
+from controller.core.effects import CloseChannel, Decision, Explain, OpenChannel, ReadBrokers, ask
+from controller.core.machines import ReplicaMachineState
+from controller.core.offline_replicas import lose_replicas
+from controller.core.partitions import bring_online
+from controller.core.reasons import BrokersChanged, BrokerUpdated
+from controller.core.replicas import change_replicas
+from controller.core.state import ControllerContext
+
+
+def compare_brokers(context: ControllerContext) -> Decision[None]:
+    """Read the registered brokers and deal with every difference.
+
+    A broker whose registration has a later czxid than the one known has died and come back in between: it is
+    taken down and up again, because it has forgotten what it was told (KIP-380).
+    """
+    registered = yield from ask(ReadBrokers())
+    known = context.brokers
+    new = tuple(sorted(registered.keys() - known.keys()))
+    dead = tuple(sorted(known.keys() - registered.keys()))
+    stayed = sorted(registered.keys() & known.keys())
+    bounced = tuple(id_ for id_ in stayed if registered[id_].epoch > known[id_].epoch)
+    if new or dead or bounced:
+        yield Explain(BrokersChanged(new, bounced, dead, tuple(sorted(registered))))
+    for id_ in new:
+        yield OpenChannel(registered[id_])
+    for id_ in bounced:
+        yield CloseChannel(id_)
+        yield OpenChannel(registered[id_])
+    for id_ in dead:
+        yield CloseChannel(id_)
+    if new:
+        context.brokers.update((id_, registered[id_]) for id_ in new)
+        yield from _started(context, new)
+    if bounced:
+        for id_ in bounced:
+            del context.brokers[id_]
+        yield from _failed(context, bounced)
+        context.brokers.update((id_, registered[id_]) for id_ in bounced)
+        yield from _started(context, bounced)
+    if dead:
+        for id_ in dead:
+            del context.brokers[id_]
+        yield from _failed(context, dead)
+
+
+def update_broker(context: ControllerContext, broker_id: BrokerId) -> Decision[None]:
+    """Read a broker's registration; if its endpoints differ from those known, tell everybody."""
+    registered = (yield from ask(ReadBrokers())).get(broker_id)
+    known = context.brokers.get(broker_id)
+    if registered is None or known is None or registered.epoch != known.epoch or registered == known:
+        # Gone, new or bounced: the change of the list tells of that.
+        return
+    context.brokers[broker_id] = registered
+    yield Explain(BrokerUpdated(broker_id))
+    yield from update_metadata(context, context.brokers)
+
+
+def _started(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[None]:
+    """Kafka: ``onBrokerStartup``."""
+    for id_ in ids:
+        context.offline_dirs.pop(id_, None)
+    there = [id_ for id_ in context.brokers if id_ not in ids]
+    yield from update_metadata(context, there)
+    led = [tp for tp in context.leaderships if not context.is_being_deleted(tp.topic)]
+    yield from update_metadata(context, ids, led)
+    yield from change_replicas(context, context.replicas_on(ids), ReplicaMachineState.ONLINE)
+    yield from bring_online(context)
+
+
+def _failed(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[None]:
+    """Kafka: ``onBrokerFailure``; the brokers are no longer among those registered."""
+    for id_ in ids:
+        context.offline_dirs.pop(id_, None)
+        context.shutting_down.discard(id_)
+    yield from lose_replicas(context, context.replicas_on(ids))

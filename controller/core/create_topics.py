@@ -1,0 +1,68 @@
+"""The CreateTopics request (api key 19), on the controller.
+
+What is written here is read back by the watch on ``/brokers/topics``, as if a person had written it: one path
+creates partitions, whoever asked. Source: kafka-controller.md, 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from cluster.model.commands import CreateTopicsResult, NewTopic, Refused, TopicResult
+from cluster.model.errors import ErrorCode
+from controller.core.effects import CreateTopic, Decision, Explain, ReadTopics, Reply, ask
+from controller.core.inputs import CreateTopicsRequested, Draw
+from controller.core.reasons import TopicRefused, TopicWritten
+from controller.core.state import ControllerContext
+from controller.core.topics import Refusal, duplicates, plan_topic
+
+
+def create_topics(context: ControllerContext, request: CreateTopicsRequested) -> Decision[None]:
+    """Check and write each topic for itself, and answer when all are through."""
+    if not context.is_active:
+        yield refuse_not_controller(request)
+        return
+    existing = set((yield from ask(ReadTopics())))
+    twice = duplicates(topic.name for topic in request.command.topics)
+    results: list[TopicResult] = []
+    for topic, draw in zip(request.command.topics, request.draws, strict=True):
+        if topic.name in twice:
+            refusal = Refusal(ErrorCode.INVALID_REQUEST, f"Duplicate topic name: {topic.name}")
+            results.append((yield from _refuse(topic.name, refusal)))
+            continue
+        result = yield from _create(
+            context, topic, draw, existing, validate_only=request.command.validate_only
+        )
+        if result.error is ErrorCode.NONE:
+            existing.add(topic.name)
+        results.append(result)
+    yield Reply(request.token, CreateTopicsResult(tuple(results)))
+
+
+def refuse_not_controller(request: CreateTopicsRequested) -> Reply:
+    """The answer of a broker that is not, or no longer, the controller."""
+    meaning = "This is not the correct controller for this cluster."
+    return Reply(request.token, Refused(ErrorCode.NOT_CONTROLLER, meaning))
+
+
+def _create(
+    context: ControllerContext, topic: NewTopic, draw: Draw, existing: Collection[str], *, validate_only: bool
+) -> Decision[TopicResult]:
+    plan = plan_topic(topic, existing, context.brokers, context.facts, draw)
+    if isinstance(plan, Refusal):
+        return (yield from _refuse(topic.name, plan))
+    factor = len(plan[0].replicas)
+    result = TopicResult(topic.name, ErrorCode.NONE, partitions=len(plan), replication_factor=factor)
+    if validate_only:
+        return result
+    created = yield from ask(CreateTopic(topic.name, plan, topic.configs, context.fence))
+    if not created:
+        exists = Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+        return (yield from _refuse(topic.name, exists))
+    yield Explain(TopicWritten(topic.name, len(plan), factor))
+    return result
+
+
+def _refuse(name: str, refusal: Refusal) -> Decision[TopicResult]:
+    yield Explain(TopicRefused(name, refusal.error, refusal.message))
+    return TopicResult(name, refusal.error, refusal.message)

@@ -1,0 +1,108 @@
+"""From an input to what must be done: the one door into the core.
+
+A decision runs to its end before the next input is taken. Two answers end it early: the session has expired
+(then the mailbox brings `Expire` next), or another controller has been elected (then this one resigns at
+once).
+"""
+
+from __future__ import annotations
+
+from controller.core import broker_changes, isr_changes, reign, responses, topic_changes
+from controller.core.create_topics import create_topics, refuse_not_controller
+from controller.core.effects import Decision, Explain, InterruptedDecisionError, Interruption, Reply
+from controller.core.inputs import (
+    EVENTS,
+    BrokerChange,
+    BrokerModifications,
+    ControllerChange,
+    ControllerState,
+    CreateTopicsRequested,
+    Expire,
+    Input,
+    IsrChangeNotification,
+    LeaderAndIsrResponseReceived,
+    PartitionModifications,
+    ShutdownEventThread,
+    Startup,
+    TopicChange,
+    UpdateMetadataResponseReceived,
+)
+from controller.core.reasons import GaveUp, NotActive
+from controller.core.state import ControllerContext
+
+
+def decide(context: ControllerContext, happened: Input) -> Decision[None]:
+    """What to do about ``happened``; ``context`` changes on the way."""
+    name = type(happened).__name__
+    if not (EVENTS[type(happened)].everybody or context.is_active):
+        yield Explain(NotActive(name))
+        return
+    work: Decision[None] | None = _handle(context, happened)
+    refusal = refuse(happened)
+    while work is not None:
+        try:
+            yield from work
+            work = None
+        except InterruptedDecisionError as interrupted:
+            yield Explain(GaveUp(name, str(interrupted)))
+            if refusal is not None:
+                yield refusal
+                refusal = None
+            work = _recover(context, interrupted.interruption)
+
+
+def refuse(preempted: Input) -> Reply | None:
+    """What to tell the caller of an input that will not be handled; None where nobody waits for it."""
+    return refuse_not_controller(preempted) if isinstance(preempted, CreateTopicsRequested) else None
+
+
+def recover(context: ControllerContext, failed: Input, because: str) -> Decision[None]:
+    """What to do after a decision ended with an error that nobody foresaw.
+
+    As in Kafka the controller goes on with the next input, unless it failed while taking over: half a
+    takeover is none, so it steps down and leaves the race to all.
+    """
+    if EVENTS[type(failed)].state is ControllerState.CONTROLLER_CHANGE:
+        yield from reign.step_down(context, because)
+
+
+def _handle(context: ControllerContext, happened: Input) -> Decision[None]:
+    match happened:
+        case Startup() | ControllerChange():
+            return reign.follow_controller(context)
+        case Expire():
+            return reign.resign(context, Interruption.SESSION_EXPIRED.value)
+        case ShutdownEventThread():
+            return reign.step_down(context, "this broker shuts down")
+        case BrokerChange():
+            return broker_changes.compare_brokers(context)
+        case BrokerModifications(broker_id):
+            return broker_changes.update_broker(context, broker_id)
+        case TopicChange():
+            return topic_changes.compare_topics(context)
+        case PartitionModifications(topic):
+            return topic_changes.compare_partitions(context, topic)
+        case IsrChangeNotification():
+            return isr_changes.take_notes(context)
+        case CreateTopicsRequested():
+            return create_topics(context, happened)
+        case LeaderAndIsrResponseReceived():
+            return responses.hear_leader_and_isr(context, happened)
+        case UpdateMetadataResponseReceived():
+            return responses.hear_update_metadata(context, happened)
+    raise TypeError(
+        f"no handler for {happened!r}, expected one of {sorted(kind.__name__ for kind in EVENTS)}"
+    )
+
+
+def _recover(context: ControllerContext, interruption: Interruption) -> Decision[None] | None:
+    match interruption:
+        case Interruption.SESSION_EXPIRED:
+            return None
+        case Interruption.CONTROLLER_MOVED:
+            return _stand_down(context, interruption.value)
+
+
+def _stand_down(context: ControllerContext, because: str) -> Decision[None]:
+    yield from reign.step_down(context, because)
+    yield from reign.follow_controller(context)

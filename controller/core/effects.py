@@ -1,0 +1,304 @@
+"""What a decision wants done: the only words by which the core reaches the world.
+
+A decision is a generator of effects. An ``Ask`` is answered before the next entry of the mailbox is taken,
+and the answer goes back into the same decision; every other effect is answered by nothing. Two answers fit
+every ``Ask`` and end the decision: the session has expired, or another controller has been elected
+(`Interruption`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Generic, TypeVar, cast
+
+from cluster.model.brokers import Broker
+from cluster.model.commands import CommandResult
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, PartitionState
+from cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from cluster.model.statechange import StateChange
+from controller.core.reasons import Reason
+
+A = TypeVar("A")
+
+Token = int
+"""Names a caller who waits for a ``Reply``."""
+
+NO_CONTROLLER = BrokerId(-1)
+"""The active controller where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Effect, Generic[A]):
+    """An effect whose answer, of type ``A``, the decision waits for."""
+
+
+Decision = Generator[Effect, object, A]
+"""A part of a decision: yields effects, takes answers, and comes to a result of type ``A``."""
+
+
+class Interruption(Enum):
+    """An answer that ends any decision; the value ends the sentence "given up, because ..."."""
+
+    SESSION_EXPIRED = "the ZooKeeper session has expired"
+    CONTROLLER_MOVED = "another controller has been elected"
+
+
+class InterruptedDecisionError(Exception):
+    """Raised inside a decision in place of an answer.
+
+    Attributes:
+        interruption: What ended it.
+    """
+
+    def __init__(self, interruption: Interruption) -> None:
+        super().__init__(interruption.value)
+        self.interruption = interruption
+
+
+def ask(effect: Ask[A]) -> Decision[A]:
+    """Yield ``effect`` and come to its answer.
+
+    Raises:
+        InterruptedDecisionError: The answer is an `Interruption`.
+    """
+    answer = yield effect
+    if isinstance(answer, Interruption):
+        raise InterruptedDecisionError(answer)
+    return cast("A", answer)
+
+
+# Who is the controller
+
+
+@dataclass(frozen=True, slots=True)
+class ReadController(Ask[BrokerId]):
+    """Read ``/controller`` and watch it; the answer is `NO_CONTROLLER` where it is missing or unreadable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Won:
+    """This broker is the controller now.
+
+    Attributes:
+        epoch: Its reign.
+        fence: The data version of ``/controller_epoch`` that all its writes check.
+    """
+
+    epoch: ControllerEpoch
+    fence: EpochVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Another broker was quicker."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContestController(Ask[Won | Lost]):
+    """Create ``/controller`` and raise ``/controller_epoch`` in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpController(Ask[None]):
+    """Delete ``/controller`` if this session owns it, so that everybody contests anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnounceController(Effect):
+    """Tell this broker who is the controller as far as it knows; `NO_CONTROLLER` for nobody."""
+
+    controller_id: BrokerId
+
+
+# Reading the cluster. Every read of a node or of children also arms its watch.
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBrokers(Ask[Mapping[BrokerId, Broker]]):
+    """All registered brokers; watches the list and each broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTopics(Ask[frozenset[str]]):
+    """The names of all topics; watches the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAssignments(Ask[Mapping[str, Mapping[int, Assignment]]]):
+    """The partitions of these topics; watches each. A topic without a node is not in the answer."""
+
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPartitionStates(Ask[Mapping[TopicPartition, PartitionState]]):
+    """The leaderships as they stand; a partition without a readable one is not in the answer."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTopicConfigs(Ask[Mapping[str, Mapping[str, str]]]):
+    """The settings that these topics override; a topic whose settings cannot be read is not in the answer."""
+
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IsrChanges:
+    """What the leaders have noted.
+
+    Attributes:
+        notes: The names of the notes, to delete them by.
+        partitions: The partitions they name, each once.
+    """
+
+    notes: tuple[str, ...]
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadIsrChanges(Ask[IsrChanges]):
+    """All notes under ``/isr_change_notification``; watches the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopWatching(Effect):
+    """Hear no more of anything but ``/controller``."""
+
+
+# Writing. Every write checks the fence in its own transaction.
+
+
+@dataclass(frozen=True, slots=True)
+class StatesWritten:
+    """What became of a write of partition states.
+
+    Attributes:
+        versions: The partitions that were written, each with the version it stands under now.
+        conflicts: Those whose state had another version than expected.
+        failures: Those that could not be written, each with why.
+    """
+
+    versions: Mapping[TopicPartition, PartitionVersion]
+    conflicts: frozenset[TopicPartition] = frozenset()
+    failures: Mapping[TopicPartition, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WritePartitionStates(Ask[StatesWritten]):
+    """Write each state if it still stands under the version it carries."""
+
+    states: Mapping[TopicPartition, PartitionState]
+    fence: EpochVersion
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePartitionStates(Ask[Mapping[TopicPartition, str | None]]):
+    """Create the nodes of new partitions; the answer holds None for each one created, else why not."""
+
+    states: Mapping[TopicPartition, PartitionState]
+    fence: EpochVersion
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopic(Ask[bool]):
+    """Write a topic's settings and its assignment; the answer is False where the topic is there already."""
+
+    name: str
+    assignments: Mapping[int, Assignment]
+    configs: Mapping[str, str]
+    fence: EpochVersion
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteIsrChanges(Ask[None]):
+    """Delete these notes; one that is gone already is no failure."""
+
+    notes: tuple[str, ...]
+    fence: EpochVersion
+
+
+# Speaking to brokers
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChannel(Effect):
+    """Begin to send to this life of a broker."""
+
+    broker: Broker
+
+
+@dataclass(frozen=True, slots=True)
+class CloseChannel(Effect):
+    """Stop sending to a broker, and drop what waits for it."""
+
+    broker_id: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class CloseAllChannels(Effect):
+    """Stop sending to all brokers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendLeaderAndIsr(Effect):
+    """Queue a LeaderAndIsr request for a broker."""
+
+    broker_id: BrokerId
+    request: LeaderAndIsrRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SendUpdateMetadata(Effect):
+    """Queue the same UpdateMetadata request for several brokers.
+
+    Attributes:
+        recipients: Each broker with the epoch that its copy of the request carries.
+        request: What they have in common; its own broker epoch is unknown.
+    """
+
+    recipients: Mapping[BrokerId, BrokerEpoch]
+    request: UpdateMetadataRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SendStopReplica(Effect):
+    """Queue a StopReplica request for a broker."""
+
+    broker_id: BrokerId
+    request: StopReplicaRequest
+
+
+# Telling people and callers
+
+
+@dataclass(frozen=True, slots=True)
+class LogStateChange(Effect):
+    """Write a line to state-change.log."""
+
+    line: StateChange
+
+
+@dataclass(frozen=True, slots=True)
+class Explain(Effect):
+    """Say why: for the server log and for counting, never for deciding."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Effect):
+    """Answer the caller who holds ``token``."""
+
+    token: Token
+    result: CommandResult

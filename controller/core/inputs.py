@@ -1,0 +1,154 @@
+"""What can happen to a controller: the entries of its mailbox.
+
+Each input has a row in ``EVENTS``: the name and number of the ``ControllerState`` under which it is handled,
+and whether it concerns every broker or the active controller alone. Source: kafka-controller.md, 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from cluster.model.commands import CreateTopics
+from cluster.model.epochs import BrokerEpoch
+from cluster.model.ids import BrokerId
+from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from controller.core.effects import Token
+
+
+class ControllerState(IntEnum):
+    """What the controller is doing: the value of Kafka's gauge of that name."""
+
+    IDLE = 0
+    CONTROLLER_CHANGE = 1
+    BROKER_CHANGE = 2
+    TOPIC_CHANGE = 3
+    ISR_CHANGE = 9
+    LEADER_AND_ISR_RESPONSE_RECEIVED = 10
+    CONTROLLER_SHUTDOWN = 12
+    UPDATE_METADATA_RESPONSE_RECEIVED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Something that happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Startup(Input):
+    """A session is open and this broker is registered in it (Kafka: Startup, RegisterBrokerAndReelect)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerChange(Input):
+    """``/controller`` was created, changed or deleted (Kafka: ControllerChange, Reelect)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expire(Input):
+    """The session is gone, and with it this broker's claim to be the controller."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownEventThread(Input):
+    """This broker stops: resign in order, give the node up, contest no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerChange(Input):
+    """The children of ``/brokers/ids`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerModifications(Input):
+    """The registration of a broker changed its content."""
+
+    broker_id: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChange(Input):
+    """The children of ``/brokers/topics`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionModifications(Input):
+    """The node of a topic changed its content."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsrChangeNotification(Input):
+    """The children of ``/isr_change_notification`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The dice of one topic's placement, each uniform in [0, 1)."""
+
+    start: float
+    shift: float
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopicsRequested(Input):
+    """A broker asks for topics.
+
+    Attributes:
+        token: Who waits for the reply.
+        command: What is asked.
+        draws: One for each topic of the command.
+    """
+
+    token: Token
+    command: CreateTopics
+    draws: tuple[Draw, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsrResponseReceived(Input):
+    """A broker answered LeaderAndIsr; ``broker_epoch`` is the life of the broker that was asked."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    response: LeaderAndIsrResponse
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMetadataResponseReceived(Input):
+    """A broker answered UpdateMetadata."""
+
+    broker_id: BrokerId
+    response: UpdateMetadataResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What is known of a kind of input.
+
+    Attributes:
+        state: What the controller is doing while it handles it.
+        everybody: Whether every broker handles it; else only the active controller does.
+    """
+
+    state: ControllerState
+    everybody: bool = False
+
+
+EVENTS: Mapping[type[Input], Event] = {
+    Startup: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
+    ControllerChange: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
+    Expire: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
+    ShutdownEventThread: Event(ControllerState.CONTROLLER_SHUTDOWN, everybody=True),
+    BrokerChange: Event(ControllerState.BROKER_CHANGE),
+    BrokerModifications: Event(ControllerState.BROKER_CHANGE),
+    TopicChange: Event(ControllerState.TOPIC_CHANGE),
+    PartitionModifications: Event(ControllerState.TOPIC_CHANGE),
+    CreateTopicsRequested: Event(ControllerState.TOPIC_CHANGE, everybody=True),
+    IsrChangeNotification: Event(ControllerState.ISR_CHANGE),
+    LeaderAndIsrResponseReceived: Event(ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED),
+    UpdateMetadataResponseReceived: Event(ControllerState.UPDATE_METADATA_RESPONSE_RECEIVED),
+}
+"""Every kind of input."""

@@ -1,0 +1,36 @@
+"""What happens when leaders note that they have changed an ISR.
+
+A leader writes the state of its partition itself and leaves a note; the controller learns the new ISR from
+ZooKeeper and tells every broker. Source: kafka-controller.md, 2.3 and 7 (``IsrChangeNotification``).
+"""
+
+from __future__ import annotations
+
+from controller.core.batch import update_metadata
+from controller.core.effects import (
+    Decision,
+    DeleteIsrChanges,
+    Explain,
+    ReadIsrChanges,
+    ReadPartitionStates,
+    ask,
+)
+from controller.core.reasons import IsrChanged
+from controller.core.state import ControllerContext
+
+
+def take_notes(context: ControllerContext) -> Decision[None]:
+    """Read the notes, then the states they point to; tell all brokers; then delete the notes.
+
+    A note is deleted last, so that a controller that fails in between leaves it to its successor.
+    """
+    changes = yield from ask(ReadIsrChanges())
+    if not changes.notes:
+        return
+    known = tuple(tp for tp in changes.partitions if context.assignment(tp).replicas)
+    if known:
+        states = yield from ask(ReadPartitionStates(known))
+        context.leaderships.update(states)
+        yield Explain(IsrChanged(known))
+        yield from update_metadata(context, context.brokers, known)
+    yield from ask(DeleteIsrChanges(changes.notes, context.fence))

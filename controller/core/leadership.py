@@ -1,0 +1,233 @@
+"""Changing leaderships in ZooKeeper: fenced, conditional on what is known, read again only on conflict.
+
+The state of a partition has two writers, the controller and the partition's leader. What the controller knows
+may therefore be older than what stands in ZooKeeper. A write expects the version known, so that it fails
+instead of undoing the leader's; then the state is read and the decision made again. A refusal made from
+memory is checked against ZooKeeper once before it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from cluster.model.partition import LeaderAndIsr, PartitionState
+from controller.core import causes, elections
+from controller.core.effects import (
+    Decision,
+    Explain,
+    ReadPartitionStates,
+    ReadTopicConfigs,
+    WritePartitionStates,
+    ask,
+)
+from controller.core.elections import Elected, NoLeader, OfflineElection, OtherElection, Strategy
+from controller.core.machines import PartitionMachineState
+from controller.core.reasons import LeaderElected, NoLeaderElected, StateConflict
+from controller.core.state import ControllerContext
+
+UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
+"""The topic setting that overrides the broker's of the same name."""
+
+
+@dataclass(slots=True)
+class Elections:
+    """What a round of elections came to.
+
+    Attributes:
+        elected: The partitions with a new leader, written and remembered, each with those to tell.
+        failed: The others, each with the cause as state-change.log prints it.
+    """
+
+    elected: dict[TopicPartition, Elected] = field(default_factory=dict)
+    failed: dict[TopicPartition, str] = field(default_factory=dict)
+
+
+def elect_leaders(
+    context: ControllerContext, tps: Iterable[TopicPartition], strategy: Strategy
+) -> Decision[Elections]:
+    """Elect a leader for each of ``tps`` and write it; a partition that fails stays as it is."""
+    result = Elections()
+    remaining = [tp for tp in tps if tp in context.leaderships]
+    doubtful = [tp for tp in tps if tp not in context.leaderships]
+    confirmed: set[TopicPartition] = set()
+    while remaining or doubtful:
+        chosen = yield from _choose(context, remaining, strategy)
+        winners = {tp: choice for tp, choice in chosen.items() if isinstance(choice, Elected)}
+        for tp, choice in chosen.items():
+            if isinstance(choice, NoLeader) and tp in confirmed:
+                yield Explain(NoLeaderElected(tp, str(strategy), choice.value))
+                result.failed[tp] = causes.no_leader(tp, strategy)
+            elif isinstance(choice, NoLeader):
+                doubtful.append(tp)
+        written = yield from write(context, {tp: choice.leader_and_isr for tp, choice in winners.items()})
+        for tp in written.done:
+            yield from _explain(tp, winners[tp], strategy)
+            result.elected[tp] = winners[tp]
+        result.failed |= written.failed
+        doubtful.extend(written.conflicts)
+        unreadable = yield from refresh(context, doubtful)
+        result.failed |= unreadable
+        confirmed.update(doubtful)
+        remaining = [tp for tp in doubtful if tp not in unreadable]
+        doubtful = []
+    return result
+
+
+def remove_from_isr(
+    context: ControllerContext, replica: BrokerId, tps: Collection[TopicPartition]
+) -> Decision[tuple[dict[TopicPartition, PartitionState], dict[TopicPartition, str]]]:
+    """Take ``replica`` out of the ISR of each of ``tps``, and out of the lead where it leads.
+
+    The last member of an ISR stays in it, so that its return makes the partition whole. Where the replica is
+    in no ISR nothing is written.
+
+    Returns:
+        The state of each partition as it stands now, and for the others the cause as state-change.log prints
+        it.
+    """
+    states: dict[TopicPartition, PartitionState] = {}
+    failed: dict[TopicPartition, str] = {}
+    remaining = list(tps)
+    confirmed: set[TopicPartition] = set()
+    while remaining:
+        changes: dict[TopicPartition, LeaderAndIsr] = {}
+        doubtful: list[TopicPartition] = []
+        for tp in remaining:
+            known = context.leaderships.get(tp)
+            if known is not None and replica in known.leader_and_isr.isr:
+                changes[tp] = without(known.leader_and_isr, replica)
+            elif known is not None and tp in confirmed:
+                states[tp] = known
+            else:
+                doubtful.append(tp)
+        written = yield from write(context, changes)
+        states |= {tp: context.leaderships[tp] for tp in written.done}
+        failed |= written.failed
+        doubtful.extend(written.conflicts)
+        unreadable = yield from refresh(context, doubtful)
+        failed |= {tp: causes.no_isr(replica, tp) for tp in unreadable}
+        confirmed.update(doubtful)
+        remaining = [tp for tp in doubtful if tp not in unreadable]
+    return states, failed
+
+
+def without(known: LeaderAndIsr, replica: BrokerId) -> LeaderAndIsr:
+    """``known`` in the next leader epoch, without ``replica`` leading or, unless alone, in the ISR."""
+    leader = NO_LEADER if known.leader == replica else known.leader
+    isr = known.isr if known.isr == (replica,) else tuple(member for member in known.isr if member != replica)
+    return LeaderAndIsr(leader, LeaderEpoch(known.leader_epoch + 1), isr, known.version)
+
+
+@dataclass(slots=True)
+class Written:
+    """What became of a write.
+
+    Attributes:
+        done: The partitions that were written and are remembered.
+        conflicts: Those that somebody else changed meanwhile.
+        failed: Those that cannot be written, each with the cause.
+    """
+
+    done: list[TopicPartition] = field(default_factory=list)
+    conflicts: list[TopicPartition] = field(default_factory=list)
+    failed: dict[TopicPartition, str] = field(default_factory=dict)
+
+
+def write(context: ControllerContext, changes: Mapping[TopicPartition, LeaderAndIsr]) -> Decision[Written]:
+    """Write ``changes`` in this reign's name, each under the version it carries, and remember the written."""
+    result = Written()
+    if not changes:
+        return result
+    states = {tp: PartitionState(change, context.epoch) for tp, change in changes.items()}
+    answer = yield from ask(WritePartitionStates(states, context.fence))
+    for tp, change in changes.items():
+        if tp in answer.versions:
+            context.leaderships[tp] = PartitionState(change.written_as(answer.versions[tp]), context.epoch)
+            result.done.append(tp)
+        elif tp in answer.conflicts:
+            result.conflicts.append(tp)
+        else:
+            result.failed[tp] = answer.failures[tp]
+    if result.conflicts:
+        yield Explain(StateConflict(tuple(result.conflicts)))
+    return result
+
+
+def refresh(
+    context: ControllerContext, tps: Collection[TopicPartition]
+) -> Decision[dict[TopicPartition, str]]:
+    """Read the states of ``tps`` and remember them.
+
+    Returns:
+        The partitions without a state that this controller may change, each with the cause.
+    """
+    if not tps:
+        return {}
+    states = yield from ask(ReadPartitionStates(tuple(tps)))
+    failed: dict[TopicPartition, str] = {}
+    for tp in tps:
+        state = states.get(tp)
+        if state is None:
+            source = context.partition_states.get(tp, PartitionMachineState.NON_EXISTENT)
+            failed[tp] = causes.no_leadership(tp, source)
+        elif state.controller_epoch > context.epoch:
+            failed[tp] = causes.other_controller(context.epoch, state.controller_epoch)
+        else:
+            context.leaderships[tp] = state
+    return failed
+
+
+def _choose(
+    context: ControllerContext, tps: Iterable[TopicPartition], strategy: Strategy
+) -> Decision[dict[TopicPartition, Elected | NoLeader]]:
+    """Choose by ``strategy``, from what is known."""
+    if not isinstance(strategy, OfflineElection):
+        return {tp: _choose_one(context, tp, strategy) for tp in tps}
+    chosen = {tp: _choose_offline(context, tp, unclean=strategy.allow_unclean) for tp in tps}
+    # The settings of a topic matter only where nobody in the ISR is live, and are read only then.
+    stuck = [tp for tp, choice in chosen.items() if choice is NoLeader.NO_LIVE_ISR_MEMBER]
+    if stuck:
+        configs = yield from ask(ReadTopicConfigs(tuple(dict.fromkeys(tp.topic for tp in stuck))))
+        for tp in stuck:
+            if tp.topic in configs and _is_unclean_allowed(context, configs[tp.topic]):
+                chosen[tp] = _choose_offline(context, tp, unclean=True)
+    return chosen
+
+
+def _is_unclean_allowed(context: ControllerContext, overrides: Mapping[str, str]) -> bool:
+    override = overrides.get(UNCLEAN_LEADER_ELECTION)
+    return context.facts.unclean_leader_election if override is None else override.strip().lower() == "true"
+
+
+def _choose_offline(context: ControllerContext, tp: TopicPartition, *, unclean: bool) -> Elected | NoLeader:
+    known = context.leaderships[tp].leader_and_isr
+    return elections.offline(
+        known, context.assignment(tp), context.online_replicas(tp), unclean_allowed=unclean
+    )
+
+
+def _choose_one(
+    context: ControllerContext, tp: TopicPartition, strategy: OtherElection
+) -> Elected | NoLeader:
+    known, assignment = context.leaderships[tp].leader_and_isr, context.assignment(tp)
+    match strategy:
+        case OtherElection.REASSIGN:
+            return elections.reassign(known, assignment, context.online_replicas(tp))
+        case OtherElection.PREFERRED:
+            return elections.preferred(known, assignment, context.online_replicas(tp))
+        case OtherElection.CONTROLLED_SHUTDOWN:
+            leaving = context.shutting_down
+            reachable = tuple(r for r in assignment.replicas if r in leaving or context.is_online(r, tp))
+            return elections.controlled_shutdown(known, assignment, reachable, leaving)
+
+
+def _explain(tp: TopicPartition, choice: Elected, strategy: Strategy) -> Decision[None]:
+    elected = choice.leader_and_isr
+    yield Explain(
+        LeaderElected(
+            tp, str(strategy), elected.leader, elected.leader_epoch, elected.isr, unclean=choice.unclean
+        )
+    )

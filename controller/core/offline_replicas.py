@@ -1,0 +1,35 @@
+"""What happens to partitions when some of their replicas can be reached no more.
+
+Source: kafka-controller.md, 2.7 (``onReplicasBecomeOffline``): the same for a dead broker and a failed
+directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from controller.core.batch import update_metadata
+from controller.core.effects import Decision
+from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from controller.core.partitions import bring_online, change_partitions
+from controller.core.replicas import change_replicas
+from controller.core.state import ControllerContext, PartitionReplica
+
+
+def lose_replicas(context: ControllerContext, replicas: Iterable[PartitionReplica]) -> Decision[None]:
+    """Elect new leaders where the leader is lost, then take ``replicas`` out of their ISRs.
+
+    ``context`` holds them as offline already.
+    """
+    leaderless = [
+        tp
+        for tp in context.leaderships
+        if context.is_leader_offline(tp) and not context.is_being_deleted(tp.topic)
+    ]
+    yield from change_partitions(context, leaderless, PartitionMachineState.OFFLINE)
+    came_online = yield from bring_online(context)
+    stopped = [one for one in replicas if not context.is_being_deleted(one.partition.topic)]
+    yield from change_replicas(context, stopped, ReplicaMachineState.OFFLINE)
+    if not stopped and not came_online:
+        # No request went out above: the brokers must still hear who is gone.
+        yield from update_metadata(context, context.brokers)

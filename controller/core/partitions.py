@@ -1,0 +1,182 @@
+"""The partition state machine: takes partitions to a state, by the table of `controller.core.machines`.
+
+Source: kafka-controller.md, 3.1 (``ZkPartitionStateMachine``); its log lines are those of 8.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from cluster.model.ids import TopicPartition
+from cluster.model.partition import LeaderAndIsr, PartitionState
+from controller.core import causes
+from controller.core.batch import RequestBatch
+from controller.core.effects import CreatePartitionStates, Decision, Explain, LogStateChange, ask
+from controller.core.elections import OfflineElection, Strategy
+from controller.core.leadership import elect_leaders
+from controller.core.machines import (
+    PARTITION_TRANSITIONS,
+    PartitionAction,
+    PartitionMachineState,
+    valid_previous,
+)
+from controller.core.reasons import TransitionRefused
+from controller.core.state import ControllerContext
+
+_NEW, _ONLINE = PartitionMachineState.NEW, PartitionMachineState.ONLINE
+_OFFLINE, _NON_EXISTENT = PartitionMachineState.OFFLINE, PartitionMachineState.NON_EXISTENT
+
+
+def change_partitions(
+    context: ControllerContext,
+    tps: Iterable[TopicPartition],
+    target: PartitionMachineState,
+    strategy: Strategy | None = None,
+) -> Decision[set[TopicPartition]]:
+    """Take ``tps`` to ``target`` and tell the brokers, in one batch of requests.
+
+    A partition that may not go there, or cannot, is logged and stays where it is; the others go.
+
+    Args:
+        context: What is known.
+        tps: The partitions.
+        target: Where to.
+        strategy: How leaders are elected on the way to OnlinePartition; the offline strategy if None.
+
+    Returns:
+        The partitions that have reached ``target``.
+    """
+    batch = RequestBatch(context)
+    by_action: dict[PartitionAction, list[TopicPartition]] = {}
+    for tp in tps:
+        source = context.partition_states.get(tp, _NON_EXISTENT)
+        action = PARTITION_TRANSITIONS.get((source, target))
+        if action is None:
+            yield from _refuse(context, tp, source, target)
+        else:
+            by_action.setdefault(action, []).append(tp)
+    reached: set[TopicPartition] = set()
+    for action, some in by_action.items():
+        match action:
+            case PartitionAction.NOTE:
+                reached |= yield from _note(context, some, target)
+            case PartitionAction.INITIALIZE:
+                reached |= yield from _initialize(context, some, batch)
+            case PartitionAction.ELECT:
+                reached |= yield from _elect(context, some, strategy or OfflineElection(), batch)
+    yield from batch.flush()
+    return reached
+
+
+def bring_online(context: ControllerContext) -> Decision[set[TopicPartition]]:
+    """Try to bring every New and Offline partition Online, but for topics that are queued for deletion.
+
+    Returns:
+        Those that came Online.
+    """
+    waiting = [
+        tp
+        for tp, state in context.partition_states.items()
+        if state in {_NEW, _OFFLINE} and not context.is_being_deleted(tp.topic)
+    ]
+    return (yield from change_partitions(context, waiting, _ONLINE, OfflineElection()))
+
+
+def start_up(context: ControllerContext) -> Decision[None]:
+    """Place every partition by its leadership, then bring Online what can be."""
+    for tp in context.partitions():
+        if tp not in context.leaderships:
+            context.partition_states[tp] = _NEW
+        elif context.is_leader_offline(tp):
+            context.partition_states[tp] = _OFFLINE
+        else:
+            context.partition_states[tp] = _ONLINE
+    yield from bring_online(context)
+
+
+def _note(
+    context: ControllerContext, tps: Iterable[TopicPartition], target: PartitionMachineState
+) -> Decision[set[TopicPartition]]:
+    for tp in tps:
+        source = context.partition_states.get(tp, _NON_EXISTENT)
+        if target is _NEW:
+            yield LogStateChange(context.lines.partition_new(tp, source, context.assignment(tp).replicas))
+        else:
+            yield LogStateChange(context.lines.partition_down(tp, source, target))
+        context.partition_states[tp] = target
+        if target is _NON_EXISTENT:
+            del context.partition_states[tp]
+    return set(tps)
+
+
+def _initialize(
+    context: ControllerContext, tps: Iterable[TopicPartition], batch: RequestBatch
+) -> Decision[set[TopicPartition]]:
+    """Write the first leaderships: the first online replica leads, all online replicas are in sync."""
+    states: dict[TopicPartition, PartitionState] = {}
+    for tp in tps:
+        online = context.online_replicas(tp)
+        if online:
+            states[tp] = PartitionState(LeaderAndIsr.initial(online[0], online), context.epoch)
+        else:
+            yield from _fail(context, tp, _ONLINE, _no_replica_alive(context, tp))
+    if not states:
+        return set()
+    answer = yield from ask(CreatePartitionStates(states, context.fence))
+    created: set[TopicPartition] = set()
+    for tp, state in states.items():
+        cause = answer[tp]
+        if cause is not None:
+            yield from _fail(context, tp, _ONLINE, cause)
+            continue
+        context.leaderships[tp] = state
+        batch.add_leader_and_isr(state.leader_and_isr.isr, tp, state, is_new=True)
+        yield from _go_online(context, tp)
+        created.add(tp)
+    return created
+
+
+def _elect(
+    context: ControllerContext, tps: Collection[TopicPartition], strategy: Strategy, batch: RequestBatch
+) -> Decision[set[TopicPartition]]:
+    result = yield from elect_leaders(context, tps, strategy)
+    for tp, cause in result.failed.items():
+        yield from _fail(context, tp, _ONLINE, cause)
+    for tp, elected in result.elected.items():
+        batch.add_leader_and_isr(elected.recipients, tp, context.leaderships[tp])
+        yield from _go_online(context, tp)
+    return set(result.elected)
+
+
+def _go_online(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
+    source = context.partition_states[tp]
+    context.partition_states[tp] = _ONLINE
+    yield LogStateChange(context.lines.partition_online(tp, source, context.leaderships[tp].leader_and_isr))
+
+
+def _no_replica_alive(context: ControllerContext, tp: TopicPartition) -> str:
+    return causes.no_replica_alive(
+        tp,
+        context.assignment(tp).replicas,
+        sorted(context.live_brokers),
+        context.facts.broker_id,
+        context.epoch,
+    )
+
+
+def _fail(
+    context: ControllerContext, tp: TopicPartition, target: PartitionMachineState, cause: str
+) -> Decision[None]:
+    source = context.partition_states.get(tp, _NON_EXISTENT)
+    yield LogStateChange(context.lines.partition_failed(tp, source, target, cause))
+
+
+def _refuse(
+    context: ControllerContext,
+    tp: TopicPartition,
+    source: PartitionMachineState,
+    target: PartitionMachineState,
+) -> Decision[None]:
+    cause = causes.invalid_partition_move(tp, source, target, valid_previous(PARTITION_TRANSITIONS, target))
+    yield Explain(TransitionRefused(f"partition {tp}", source, target))
+    yield from _fail(context, tp, target, cause)

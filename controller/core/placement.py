@@ -1,0 +1,111 @@
+"""Where the replicas of a new topic go: even over brokers, and over racks where all brokers name one.
+
+The dice are thrown outside and passed in. Source: kafka-controller.md, 5.2 (``AdminUtils``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cluster.model.ids import BrokerId
+
+
+def assign(
+    brokers: Sequence[BrokerId],
+    partitions: int,
+    replication_factor: int,
+    *,
+    start: int,
+    shift: int,
+    first_partition: int = 0,
+) -> dict[int, tuple[BrokerId, ...]]:
+    """Replicas without regard to racks.
+
+    Leaders go round the brokers. The followers of a partition sit on the brokers after its leader, at a
+    distance that grows by one with each round, so that one broker's followers spread over all others.
+
+    Args:
+        brokers: The brokers, at least ``replication_factor`` of them; Kafka's tools sort them by id.
+        partitions: How many partitions to place.
+        replication_factor: Replicas of each, at least 1.
+        start: The place in ``brokers`` of the leader of partition 0.
+        shift: The first distance between leader and follower, less one.
+        first_partition: The number of the first partition to place (those before it are there already).
+
+    Returns:
+        Partition number to its replicas, preferred leader first.
+    """
+    count = len(brokers)
+    placed: dict[int, tuple[BrokerId, ...]] = {}
+    for partition in range(first_partition, first_partition + partitions):
+        if partition > 0 and partition % count == 0:
+            shift += 1
+        leader = (partition + start) % count
+        followers = (_follower(leader, shift, j, count) for j in range(replication_factor - 1))
+        placed[partition] = (brokers[leader], *(brokers[index] for index in followers))
+    return placed
+
+
+def assign_by_rack(
+    racks: Mapping[BrokerId, str],
+    partitions: int,
+    replication_factor: int,
+    *,
+    start: int,
+    shift: int,
+    first_partition: int = 0,
+) -> dict[int, tuple[BrokerId, ...]]:
+    """Replicas on as many racks as there are, and on a rack twice only when all racks are used.
+
+    Args:
+        racks: Every broker with its rack.
+        partitions: As for `assign`.
+        replication_factor: As for `assign`.
+        start: The place of the leader of partition 0 in the brokers interleaved by rack.
+        shift: As for `assign`, in steps of the number of racks.
+        first_partition: As for `assign`.
+    """
+    brokers = interleave(racks)
+    placed: dict[int, tuple[BrokerId, ...]] = {}
+    for partition in range(first_partition, first_partition + partitions):
+        if partition > 0 and partition % len(brokers) == 0:
+            shift += 1
+        leader = (partition + start) % len(brokers)
+        placed[partition] = _by_rack(brokers, racks, leader, shift, replication_factor)
+    return placed
+
+
+def interleave(racks: Mapping[BrokerId, str]) -> list[BrokerId]:
+    """The brokers in rounds of one from each rack: racks by name, brokers by id; an empty rack is skipped."""
+    waiting: dict[str, list[BrokerId]] = {rack: [] for rack in sorted(set(racks.values()))}
+    for broker in sorted(racks, reverse=True):
+        waiting[racks[broker]].append(broker)
+    order: list[BrokerId] = []
+    while len(order) < len(racks):
+        order.extend(rack.pop() for rack in waiting.values() if rack)
+    return order
+
+
+def _by_rack(
+    brokers: Sequence[BrokerId], racks: Mapping[BrokerId, str], leader: int, shift: int, factor: int
+) -> tuple[BrokerId, ...]:
+    replicas = [brokers[leader]]
+    used_racks = {racks[brokers[leader]]}
+    rack_count = len(set(racks.values()))
+    probe = 0
+    # The probe is not reset between followers, and shifts in whole rounds of racks, as in Kafka: the same
+    # draws give # the same placement there.
+    while len(replicas) < factor:
+        broker = brokers[_follower(leader, shift * rack_count, probe, len(brokers))]
+        probe += 1
+        rack_is_free = racks[broker] not in used_racks or len(used_racks) == rack_count
+        broker_is_free = broker not in replicas
+        if rack_is_free and broker_is_free:
+            replicas.append(broker)
+            used_racks.add(racks[broker])
+    return tuple(replicas)
+
+
+def _follower(leader: int, shift: int, number: int, count: int) -> int:
+    """The place of the follower ``number`` places further on: never the leader's own."""
+    return (leader + 1 + (shift + number) % (count - 1)) % count

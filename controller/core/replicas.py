@@ -1,0 +1,140 @@
+"""The replica state machine: takes replicas to a state, by the table of `controller.core.machines`.
+
+Source: kafka-controller.md, 3.2 (``ZkReplicaStateMachine``); its log lines are those of 8.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cluster.model.ids import BrokerId, TopicPartition
+from controller.core import causes
+from controller.core.batch import RequestBatch
+from controller.core.effects import Decision, Explain, LogStateChange
+from controller.core.leadership import remove_from_isr
+from controller.core.machines import (
+    REPLICA_TRANSITIONS,
+    ReplicaAction,
+    ReplicaMachineState,
+    valid_previous,
+)
+from controller.core.reasons import TransitionRefused
+from controller.core.state import ControllerContext, PartitionReplica
+
+_ONLINE, _OFFLINE = ReplicaMachineState.ONLINE, ReplicaMachineState.OFFLINE
+_INELIGIBLE, _NON_EXISTENT = ReplicaMachineState.DELETION_INELIGIBLE, ReplicaMachineState.NON_EXISTENT
+
+
+def change_replicas(
+    context: ControllerContext, replicas: Iterable[PartitionReplica], target: ReplicaMachineState
+) -> Decision[None]:
+    """Take ``replicas`` to ``target`` and tell the brokers, in one batch of requests.
+
+    A replica that may not go there, or cannot, is logged and stays where it is; the others go.
+    """
+    batch = RequestBatch(context)
+    by_broker: dict[BrokerId, dict[ReplicaAction, list[TopicPartition]]] = {}
+    for one in replicas:
+        source = context.replica_states.get(one, _NON_EXISTENT)
+        action = REPLICA_TRANSITIONS.get((source, target))
+        if action is None:
+            yield from _refuse(context, one, source, target)
+        else:
+            by_broker.setdefault(one.replica, {}).setdefault(action, []).append(one.partition)
+    for broker, by_action in by_broker.items():
+        for action, tps in by_action.items():
+            if action is ReplicaAction.STOP:
+                yield from _stop(context, broker, tps, batch)
+            else:
+                for tp in tps:
+                    yield from _enter(context, PartitionReplica(tp, broker), action, target, batch)
+    yield from batch.flush()
+
+
+def start_up(context: ControllerContext) -> Decision[None]:
+    """Place every replica by its broker; tell those online what to do and take the others offline."""
+    online: list[PartitionReplica] = []
+    offline: list[PartitionReplica] = []
+    for one in context.replicas(context.partitions()):
+        if context.is_online(one.replica, one.partition):
+            context.replica_states[one] = _ONLINE
+            online.append(one)
+        else:
+            # As in Kafka, whatever the topic: from here both ways are open, offline and deletion's retry.
+            context.replica_states[one] = _INELIGIBLE
+            offline.append(one)
+    yield from change_replicas(context, online, _ONLINE)
+    yield from change_replicas(context, offline, _OFFLINE)
+
+
+def _enter(
+    context: ControllerContext,
+    one: PartitionReplica,
+    action: ReplicaAction,
+    target: ReplicaMachineState,
+    batch: RequestBatch,
+) -> Decision[None]:
+    """One replica through every action but STOP."""
+    tp, replica = one
+    source = context.replica_states.get(one, _NON_EXISTENT)
+    known = context.leaderships.get(tp)
+    assignment = context.assignment(tp)
+    match action:
+        case ReplicaAction.CREATE if known is not None and known.leader_and_isr.leader == replica:
+            cause = causes.new_replica_leads(replica, tp)
+            yield LogStateChange(context.lines.replica_failed(replica, tp, source, target, cause))
+            return
+        case ReplicaAction.CREATE | ReplicaAction.RESUME if known is not None:
+            batch.add_leader_and_isr((replica,), tp, known, is_new=action is ReplicaAction.CREATE)
+        case ReplicaAction.JOIN if replica not in assignment.replicas:
+            context.assign(tp, replace(assignment, replicas=(*assignment.replicas, replica)))
+        case ReplicaAction.DELETE:
+            batch.add_stop_replica(replica, tp, delete=True)
+        case ReplicaAction.FORGET:
+            rest = tuple(other for other in assignment.replicas if other != replica)
+            context.assign(tp, replace(assignment, replicas=rest))
+    yield from _go(context, one, target)
+    if action is ReplicaAction.FORGET:
+        del context.replica_states[one]
+
+
+def _stop(
+    context: ControllerContext, broker: BrokerId, tps: Iterable[TopicPartition], batch: RequestBatch
+) -> Decision[None]:
+    """Stop the replicas of ``tps`` on ``broker``, take them out of their ISRs and tell the others."""
+    for tp in tps:
+        batch.add_stop_replica(broker, tp, delete=False)
+    led = [tp for tp in tps if tp in context.leaderships]
+    states, failed = yield from remove_from_isr(context, broker, led)
+    for tp, cause in failed.items():
+        if not context.is_being_deleted(tp.topic):
+            source = context.replica_states[PartitionReplica(tp, broker)]
+            yield LogStateChange(context.lines.replica_failed(broker, tp, source, _OFFLINE, cause))
+    for tp, state in states.items():
+        yield LogStateChange(context.lines.removed_from_isr(tp, state, broker))
+        if not context.is_being_deleted(tp.topic):
+            others = (other for other in context.assignment(tp).replicas if other != broker)
+            batch.add_leader_and_isr(others, tp, state)
+        yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
+    for tp in tps:
+        if tp not in context.leaderships:
+            yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
+            batch.add_update_metadata(context.brokers, (tp,))
+
+
+def _go(context: ControllerContext, one: PartitionReplica, target: ReplicaMachineState) -> Decision[None]:
+    source = context.replica_states.get(one, _NON_EXISTENT)
+    context.replica_states[one] = target
+    yield LogStateChange(context.lines.replica_changed(one.replica, one.partition, source, target))
+
+
+def _refuse(
+    context: ControllerContext,
+    one: PartitionReplica,
+    source: ReplicaMachineState,
+    target: ReplicaMachineState,
+) -> Decision[None]:
+    cause = causes.invalid_replica_move(one, source, target, valid_previous(REPLICA_TRANSITIONS, target))
+    yield Explain(TransitionRefused(f"replica {one}", source, target))
+    yield LogStateChange(context.lines.replica_failed(one.replica, one.partition, source, target, cause))

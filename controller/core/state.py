@@ -1,0 +1,178 @@
+"""What the controller knows: the cluster as read, decided and written (Kafka: ``ControllerContext``).
+
+It belongs to the core and changes in place; only decisions change it. A broker that is not the controller has
+an empty one, in which only ``active_controller_id`` means something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cluster.model.brokers import Broker
+from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch, EpochVersion
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, PartitionState
+from cluster.model.statechange import ControllerLines
+from controller.core.effects import NO_CONTROLLER
+from controller.core.machines import PartitionMachineState, ReplicaMachineState
+
+NO_FENCE = EpochVersion(-1)
+"""The fence of a controller without a reign."""
+
+
+class PartitionReplica(NamedTuple):
+    """One replica of one partition; prints as Kafka prints it."""
+
+    partition: TopicPartition
+    replica: BrokerId
+
+    def __str__(self) -> str:
+        topic, partition = self.partition
+        return f"[Topic={topic},Partition={partition},Replica={self.replica}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The broker's settings that the controller decides by.
+
+    Attributes:
+        broker_id: The broker it runs on.
+        num_partitions: ``num.partitions``.
+        default_replication_factor: ``default.replication.factor``.
+        unclean_leader_election: ``unclean.leader.election.enable``, which a topic may override.
+    """
+
+    broker_id: BrokerId
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    unclean_leader_election: bool = False
+
+
+@dataclass(slots=True)
+class ControllerContext:
+    """The state of one broker's controller.
+
+    Attributes:
+        facts: What does not change.
+        active_controller_id: Who is the controller, as far as this broker knows.
+        epoch: This controller's reign, 0 while it has none.
+        fence: The data version of ``/controller_epoch`` that its writes check, -1 while it has none.
+        brokers: The registered brokers, those that are shutting down included.
+        shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
+        offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
+        assignments: Topic to partition number to replicas.
+        leaderships: The leadership of each partition that has one, as last read or written.
+        partition_states: Where each partition stands.
+        replica_states: Where each replica stands.
+        topics_to_delete: Topics queued for deletion.
+    """
+
+    facts: Facts
+    active_controller_id: BrokerId = NO_CONTROLLER
+    epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+    fence: EpochVersion = NO_FENCE
+    brokers: dict[BrokerId, Broker] = field(default_factory=dict)
+    shutting_down: set[BrokerId] = field(default_factory=set)
+    offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
+    assignments: dict[str, dict[int, Assignment]] = field(default_factory=dict)
+    leaderships: dict[TopicPartition, PartitionState] = field(default_factory=dict)
+    partition_states: dict[TopicPartition, PartitionMachineState] = field(default_factory=dict)
+    replica_states: dict[PartitionReplica, ReplicaMachineState] = field(default_factory=dict)
+    topics_to_delete: set[str] = field(default_factory=set)
+
+    # Who we are
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this broker is the controller and has not resigned."""
+        return self.active_controller_id == self.facts.broker_id and self.epoch > NO_CONTROLLER_EPOCH
+
+    @property
+    def lines(self) -> ControllerLines:
+        """What to log, in this controller's name and reign."""
+        return ControllerLines(self.facts.broker_id, self.epoch)
+
+    def forget_cluster(self) -> None:
+        """Know nothing of the cluster any more, and hold no reign."""
+        self.epoch, self.fence = NO_CONTROLLER_EPOCH, NO_FENCE
+        for known in (
+            self.brokers,
+            self.shutting_down,
+            self.offline_dirs,
+            self.assignments,
+            self.leaderships,
+            self.partition_states,
+            self.replica_states,
+            self.topics_to_delete,
+        ):
+            known.clear()
+
+    # Brokers
+
+    @property
+    def live_brokers(self) -> set[BrokerId]:
+        """The brokers that may lead and be in sync: registered and not shutting down."""
+        return self.brokers.keys() - self.shutting_down
+
+    def is_online(self, replica: BrokerId, partition: TopicPartition) -> bool:
+        """Whether that replica lies on a live broker, in a log directory that works."""
+        return (
+            replica in self.brokers
+            and replica not in self.shutting_down
+            and partition not in self.offline_dirs.get(replica, ())
+        )
+
+    def online_replicas(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """The online replicas of ``partition`` in the order of its assignment."""
+        return tuple(r for r in self.assignment(partition).replicas if self.is_online(r, partition))
+
+    # Partitions
+
+    def partitions(self) -> Iterator[TopicPartition]:
+        """All partitions, by topic."""
+        for topic, numbers in self.assignments.items():
+            for number in numbers:
+                yield TopicPartition(topic, number)
+
+    def assignment(self, partition: TopicPartition) -> Assignment:
+        """The replicas of ``partition``; none where it is not known."""
+        return self.assignments.get(partition.topic, {}).get(partition.partition, Assignment(()))
+
+    def assign(self, partition: TopicPartition, assignment: Assignment) -> None:
+        """Remember the replicas of ``partition``."""
+        self.assignments.setdefault(partition.topic, {})[partition.partition] = assignment
+
+    def replicas(self, partitions: Iterable[TopicPartition]) -> list[PartitionReplica]:
+        """All replicas of ``partitions``."""
+        return [PartitionReplica(p, r) for p in partitions for r in self.assignment(p).replicas]
+
+    def replicas_on(self, brokers: Iterable[BrokerId]) -> list[PartitionReplica]:
+        """All replicas that lie on ``brokers``."""
+        wanted = frozenset(brokers)
+        return [
+            PartitionReplica(partition, replica)
+            for partition in self.partitions()
+            for replica in self.assignment(partition).replicas
+            if replica in wanted
+        ]
+
+    def is_leader_offline(self, partition: TopicPartition) -> bool:
+        """Whether the leader that ``partition`` is known to have is not online; False where none is known."""
+        known = self.leaderships.get(partition)
+        return known is not None and not self.is_online(known.leader_and_isr.leader, partition)
+
+    def is_being_deleted(self, topic: str) -> bool:
+        """Whether ``topic`` is queued for deletion."""
+        return topic in self.topics_to_delete
+
+    def forget_topic(self, topic: str) -> None:
+        """Drop all that is known of ``topic``."""
+        for number, assignment in self.assignments.pop(topic, {}).items():
+            partition = TopicPartition(topic, number)
+            self.leaderships.pop(partition, None)
+            self.partition_states.pop(partition, None)
+            for replica in assignment.replicas:
+                self.replica_states.pop(PartitionReplica(partition, replica), None)
+        self.topics_to_delete.discard(topic)

@@ -1,0 +1,61 @@
+"""What happens when topics appear or vanish in ZooKeeper, or get more partitions there.
+
+Whoever writes a topic's node creates the topic: a CreateTopics request, a tool, a person. Source:
+kafka-controller.md, 2.3 and 5.1 (``TopicChange``, ``PartitionModifications``, ``onNewPartitionCreation``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cluster.model.ids import TopicPartition
+from controller.core.effects import Decision, Explain, ReadAssignments, ReadTopics, ask
+from controller.core.elections import OfflineElection
+from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from controller.core.partitions import change_partitions
+from controller.core.reasons import PartitionsAdded, TopicsChanged
+from controller.core.replicas import change_replicas
+from controller.core.state import ControllerContext
+
+
+def compare_topics(context: ControllerContext) -> Decision[None]:
+    """Read the list of topics: create what is new, forget what is gone."""
+    topics = yield from ask(ReadTopics())
+    new = tuple(sorted(topics - context.assignments.keys()))
+    gone = tuple(sorted(context.assignments.keys() - topics))
+    if not new and not gone:
+        return
+    yield Explain(TopicsChanged(new, gone))
+    for topic in gone:
+        context.forget_topic(topic)
+    yield from _add_partitions(context, new)
+
+
+def compare_partitions(context: ControllerContext, topic: str) -> Decision[None]:
+    """Read a topic's node: create the partitions that it has and the controller does not know."""
+    yield from _add_partitions(context, (topic,))
+
+
+def _add_partitions(context: ControllerContext, topics: tuple[str, ...]) -> Decision[None]:
+    if not topics:
+        return
+    assignments = yield from ask(ReadAssignments(topics))
+    added: list[TopicPartition] = []
+    for topic in topics:
+        known = context.assignments.get(topic, {})
+        for number, assignment in sorted(assignments.get(topic, {}).items()):
+            if number not in known:
+                added.append(TopicPartition(topic, number))
+                context.assign(added[-1], assignment)
+    if added:
+        yield Explain(PartitionsAdded(tuple(added)))
+        yield from _create(context, added)
+
+
+def _create(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+    """Kafka: ``onNewPartitionCreation``."""
+    tps = tuple(tps)
+    yield from change_partitions(context, tps, PartitionMachineState.NEW)
+    yield from change_replicas(context, context.replicas(tps), ReplicaMachineState.NEW)
+    yield from change_partitions(context, tps, PartitionMachineState.ONLINE, OfflineElection())
+    yield from change_replicas(context, context.replicas(tps), ReplicaMachineState.ONLINE)

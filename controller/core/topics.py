@@ -1,0 +1,164 @@
+"""What a new topic must look like, and what becomes of a request for one.
+
+Source: kafka-controller.md, 5.1 and 5.2; error codes and their order as in ``ZkAdminManager.createTopics``
+and ``AdminZkClient.validateTopicCreate`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from cluster.model.brokers import Broker
+from cluster.model.commands import NewTopic
+from cluster.model.configs import ConfigError
+from cluster.model.configs_topic import parse_topic
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId
+from cluster.model.partition import Assignment
+from controller.core import placement
+from controller.core.inputs import Draw
+from controller.core.state import Facts
+
+MAX_NAME_LENGTH = 249
+"""Of a topic's name, in characters: a directory name must hold it, a partition number and a suffix."""
+
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+
+Assignments = Mapping[int, Assignment]
+"""The replicas of each partition of a topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a topic is not created, in Kafka's code and a sentence."""
+
+    error: ErrorCode
+    message: str
+
+
+def plan_topic(
+    topic: NewTopic, existing: Collection[str], brokers: Mapping[BrokerId, Broker], facts: Facts, draw: Draw
+) -> Assignments | Refusal:
+    """Check a new topic and place its replicas.
+
+    Args:
+        topic: What is asked for.
+        existing: The names of all topics there are.
+        brokers: The registered brokers, on which replicas may be placed.
+        facts: The defaults for what is not given.
+        draw: The dice of its placement.
+    """
+    return (
+        refuse_name(topic.name, existing)
+        or _refuse_contradiction(topic)
+        or _refuse_configs(topic.configs)
+        or (_by_hand(topic) if topic.assignments else _by_dice(topic, brokers, facts, draw))
+    )
+
+
+def refuse_name(name: str, existing: Collection[str]) -> Refusal | None:
+    """Why a topic may not have this name; None where it may.
+
+    Names that differ only in ``.`` and ``_`` collide, because metric names replace the one by the other.
+    """
+    invalid = ErrorCode.INVALID_TOPIC_EXCEPTION
+    if not name:
+        return Refusal(invalid, "Topic name is illegal, it can't be empty")
+    if name in {".", ".."}:
+        return Refusal(invalid, 'Topic name cannot be "." or ".."')
+    if len(name) > MAX_NAME_LENGTH:
+        return Refusal(
+            invalid, f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters: {name}"
+        )
+    if not _LEGAL_NAME.fullmatch(name):
+        return Refusal(
+            invalid,
+            f'Topic name "{name}" is illegal, it contains a character other than ASCII alphanumerics, '
+            '"." , "_" and "-"',
+        )
+    if name in existing:
+        return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    colliding = sorted(other for other in existing if other.replace(".", "_") == name.replace(".", "_"))
+    if colliding:
+        return Refusal(invalid, f"Topic '{name}' collides with existing topics: {', '.join(colliding)}")
+    return None
+
+
+def duplicates(names: Iterable[str]) -> set[str]:
+    """The names that come more than once."""
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for name in names:
+        (twice if name in seen else seen).add(name)
+    return twice
+
+
+def _refuse_contradiction(topic: NewTopic) -> Refusal | None:
+    if topic.assignments and (topic.partitions != -1 or topic.replication_factor != -1):
+        return Refusal(
+            ErrorCode.INVALID_REQUEST,
+            "Both numPartitions or replicationFactor and replicasAssignments were set. Both cannot be used "
+            "at the "
+            "same time.",
+        )
+    return None
+
+
+def _refuse_configs(configs: Mapping[str, str]) -> Refusal | None:
+    try:
+        _, unknown = parse_topic(configs)
+    except ConfigError as error:
+        return Refusal(ErrorCode.INVALID_CONFIG, str(error))
+    if unknown:
+        return Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {unknown[0]}")
+    return None
+
+
+def _by_hand(topic: NewTopic) -> Assignments | Refusal:
+    invalid = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    given = topic.assignments
+    if sorted(given) != list(range(len(given))):
+        return Refusal(
+            invalid, f"partitions should be a consecutive 0-based integer sequence, not {sorted(given)}"
+        )
+    for number, replicas in sorted(given.items()):
+        if not replicas:
+            return Refusal(invalid, f"Partition {number} has no replicas; at least one is needed")
+        if len(set(replicas)) != len(replicas):
+            return Refusal(
+                invalid, f"Duplicate replica assignment found: partition {number} has {list(replicas)}"
+            )
+        if min(replicas) < 0:
+            return Refusal(invalid, f"Partition {number} has a negative broker id: {list(replicas)}")
+    if len({len(replicas) for replicas in given.values()}) > 1:
+        return Refusal(invalid, "All partitions should have the same number of replicas")
+    return {number: Assignment(given[number]) for number in sorted(given)}
+
+
+def _by_dice(
+    topic: NewTopic, brokers: Mapping[BrokerId, Broker], facts: Facts, draw: Draw
+) -> Assignments | Refusal:
+    partitions = facts.num_partitions if topic.partitions == -1 else topic.partitions
+    factor = facts.default_replication_factor if topic.replication_factor == -1 else topic.replication_factor
+    if partitions <= 0:
+        return Refusal(
+            ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be larger than 0, not {partitions}."
+        )
+    if factor <= 0:
+        return Refusal(
+            ErrorCode.INVALID_REPLICATION_FACTOR, f"Replication factor must be larger than 0, not {factor}."
+        )
+    if factor > len(brokers):
+        return Refusal(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Replication factor: {factor} larger than available brokers: {len(brokers)}.",
+        )
+    start, shift = int(draw.start * len(brokers)), int(draw.shift * len(brokers))
+    racks = {id_: broker.rack for id_, broker in brokers.items() if broker.rack is not None}
+    if len(racks) == len(brokers):
+        placed = placement.assign_by_rack(racks, partitions, factor, start=start, shift=shift)
+    else:
+        placed = placement.assign(sorted(brokers), partitions, factor, start=start, shift=shift)
+    return {number: Assignment(replicas) for number, replicas in placed.items()}
