@@ -52,11 +52,15 @@ def zookeeper(
 
 
 @app.command()
-def demo() -> None:
+def demo(
+    picture: Annotated[
+        Path | None, typer.Option(help="An SVG file to draw the worst moment and the judgement into.")
+    ] = None,
+) -> None:
     """Start a cluster, write to it, kill leader and controller, and tell what was lost and what happened."""
     from barnabas import demo as story  # its clients take a second to import
 
-    raise typer.Exit(story.run())
+    raise typer.Exit(story.run(picture))
 
 
 @app.command()

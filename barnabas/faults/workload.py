@@ -58,6 +58,7 @@ class Workload:
         self._outstanding: dict[TopicPartition, set[str]] = {tp: set() for tp in self._partitions}
         self._acked = dict.fromkeys(self._partitions, 0)
         self._acked_send_time = dict.fromkeys(self._partitions, -1.0)
+        self._waiting_since: dict[TopicPartition, float] = {}
         self._told = threading.Condition()
         self._stopping = threading.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=process)
@@ -101,6 +102,12 @@ class Workload:
         """Acknowledged records of each partition so far."""
         return dict(self._acked)
 
+    def waiting_s(self) -> Mapping[TopicPartition, float]:
+        """For each partition how long writes have been waiting there without any being acknowledged, now."""
+        now = self._history.now()
+        waiting = self._waiting_since.copy()
+        return {tp: now - waiting[tp] if tp in waiting else 0.0 for tp in self._partitions}
+
     def wait_for_progress(self, timeout_s: float, partitions: Iterable[TopicPartition] = ()) -> None:
         """Wait until a record sent from now on is acknowledged on each partition (all, if none is named).
 
@@ -140,6 +147,7 @@ class Workload:
     def _send(self, tp: TopicPartition, value: str) -> None:
         now = self._history.now()
         self._outstanding[tp].add(value)
+        self._waiting_since.setdefault(tp, now)
         self._history.add(Sent(now, self._process, tp, value))
         self._producer.send(tp, value.encode(), self._outcome(tp, value, now))
 
@@ -147,6 +155,9 @@ class Workload:
         def done(delivery: Delivery) -> None:
             now = self._history.now()
             self._outstanding[tp].discard(value)
+            self._waiting_since.pop(tp, None)
+            if self._outstanding[tp]:
+                self._waiting_since[tp] = now if delivery.error is None else sent
             if delivery.error is None:
                 self._history.add(Acked(now, self._process, tp, value, delivery.offset))
                 with self._told:

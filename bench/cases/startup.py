@@ -23,7 +23,7 @@ def measure() -> Run:
     """Type the command, and ask every broker until each knows all others and the controller."""
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory:
         start = time.perf_counter()
-        command = [sys.executable, "-P", "-m", "barnabas", "up", "--dir", directory, "--port", "0"]
+        command = [str(Path(sys.executable).with_name("barnabas")), "up", "--dir", directory, "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as up:
             try:
                 addresses = _addresses(Path(directory) / "cluster.json", start + DEADLINE_S)

@@ -157,3 +157,16 @@ def test_reading_ends_at_its_deadline():
     (tail,) = ops(h, Tail)
     assert (tail.position, tail.end) == (0, 1)
     assert [write.value for write in check(h.ops()).unread] == ["a"]
+
+
+def test_the_time_that_writes_wait_grows_from_the_first_that_was_not_acknowledged():
+    silent = TPS[0]
+    producer, h = Answering(lambda tp: None if tp == silent else Delivery(offset=0)), history()
+    with Workload(producer, TPS, h, rate=1_000) as workload:
+        for _ in range(6):
+            assert producer.sent.acquire(timeout=10)
+        first = next(op for op in ops(h, Sent) if op.partition == silent)
+        before = h.now() - first.time
+        waiting = workload.waiting_s()
+        assert before <= waiting[silent] <= h.now() - first.time
+        assert waiting[TPS[1]] == waiting[TPS[2]] == 0.0

@@ -1,0 +1,225 @@
+"""The story: a cluster is written to, its busiest leader and its controller are killed, nothing is lost."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import confluent_kafka
+from rich.console import Console
+
+from barnabas.cluster import ClusterError, LocalCluster
+from barnabas.faults.checker import Verdict, check
+from barnabas.faults.clients import LIBRARIES, Library
+from barnabas.faults.history import History, save
+from barnabas.faults.nemesis import Nemesis
+from barnabas.faults.workload import Workload, read_back
+from barnabas.observe import ClusterView, ControllerEpochs, Observer
+from barnabas.picture import Scene, cluster_picture, verdict_picture
+from barnabas.stage import Stage
+from barnabas.zookeeper import ZooKeeperStartError
+from cluster.model.ids import TopicPartition
+
+TOPIC = "story"
+PARTITIONS = 6
+REPLICATION_FACTOR = 3
+MIN_INSYNC_REPLICAS = 2
+RATE = 1_500.0
+"""Records per second."""
+
+CALM_S = 3.0
+"""How long the audience watches between two blows."""
+
+RECOVERY_TIMEOUT_S = 30.0
+WATCH_EVERY_S = 0.25
+
+
+class Watch:
+    """Looks at the cluster again and again from a thread, as any client; ``view`` is the last look."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self.view = ClusterView()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(WATCH_EVERY_S):
+            try:
+                self.view = self._observer.look(TOPIC, timeout_s=1.0)
+            except confluent_kafka.KafkaException:
+                continue  # nobody answers while brokers die and start: the last look stands
+
+    def wait_for(self, holds: Callable[[ClusterView], bool], what: str) -> None:
+        """Wait until a look shows it.
+
+        Raises:
+            TimeoutError: None did within ``RECOVERY_TIMEOUT_S``.
+        """
+        deadline = time.monotonic() + RECOVERY_TIMEOUT_S
+        while not holds(self.view):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{what} was not seen within {RECOVERY_TIMEOUT_S:g} s")
+            time.sleep(WATCH_EVERY_S)
+
+
+class Demo:
+    """The actors of the story and its acts.
+
+    Args:
+        cluster: Runs already.
+        console: Where the story is told.
+        library: The client that writes and reads.
+
+    Attributes:
+        history: What was written and read so far, and what was done to the brokers.
+        climax: The cluster at its worst.
+    """
+
+    def __init__(self, cluster: LocalCluster, console: Console, library: Library) -> None:
+        self._cluster = cluster
+        self._library = library
+        self._observer = Observer(cluster.bootstrap)
+        self._epochs = ControllerEpochs(broker.state_change_log for broker in cluster.brokers.values())
+        self._watch = Watch(self._observer)
+        self._workload: Workload | None = None
+        self._stage = Stage(console, lambda: cluster_picture(self._scene()))
+        self.history = History(time.monotonic)
+        self.climax = Scene()
+
+    def play(self) -> Verdict:
+        """The whole story, up to the judgement.
+
+        Raises:
+            TimeoutError: The cluster did not recover from a blow in time.
+            ClusterError: A broker did not start again.
+        """
+        partitions = self._observer.create_topic(
+            TOPIC,
+            partitions=PARTITIONS,
+            replication_factor=REPLICATION_FACTOR,
+            configs={"min.insync.replicas": str(MIN_INSYNC_REPLICAS)},
+        )
+        with self._watch, self._stage:
+            self._stage.say(
+                f"Topic [b]{TOPIC}[/]: {PARTITIONS} partitions, replication factor {REPLICATION_FACTOR}, "
+                f"min.insync.replicas={MIN_INSYNC_REPLICAS}. Writing with acks=all."
+            )
+            self._write_through_the_blows(partitions)
+            self._stage.say("Writing has stopped. Reading everything back.")
+            reader = self._library.reader(self._cluster.bootstrap, partitions)
+            read_back(reader, partitions, self.history)
+        return check(self.history.ops())
+
+    def _write_through_the_blows(self, partitions: tuple[TopicPartition, ...]) -> None:
+        stage, watch = self._stage, self._watch
+        nemesis = Nemesis(self._cluster, lambda: watch.view, self.history)
+        producer = self._library.producer(self._cluster.bootstrap)
+        with Workload(producer, partitions, self.history, rate=RATE) as workload:
+            self._workload = workload
+            workload.wait_for_progress(RECOVERY_TIMEOUT_S)
+            time.sleep(CALM_S)
+            leader = nemesis.kill_leader_of_most()
+            stage.say(f"[red]SIGKILL[/] broker {leader}, which led most partitions.")
+            workload.wait_for_progress(RECOVERY_TIMEOUT_S)
+            stage.say("Every partition takes writes again.")
+            time.sleep(CALM_S)
+            watch.wait_for(lambda view: view.controller not in (None, leader), "a live controller")
+            controller = nemesis.kill_controller()
+            stage.say(
+                f"[red]SIGKILL[/] broker {controller}, the controller. One broker is left: fewer than "
+                f"min.insync.replicas, so writes wait."
+            )
+            dead = (None, leader, controller)
+            watch.wait_for(lambda view: view.controller not in dead, "a new controller")
+            stage.say(f"Broker {watch.view.controller} is controller now.")
+            self.climax = self._scene()
+            for broker in (leader, controller):
+                nemesis.restart(broker)
+                stage.say(f"Broker {broker} is back.")
+            workload.wait_for_progress(RECOVERY_TIMEOUT_S)
+            stage.say("Every partition takes writes again.")
+            self._observer.wait_until_in_sync(TOPIC, partitions=PARTITIONS, timeout_s=RECOVERY_TIMEOUT_S)
+            stage.say("All replicas are in sync again.")
+            time.sleep(CALM_S)
+
+    def _scene(self) -> Scene:
+        return Scene(
+            view=self._watch.view,
+            processes={broker.id: broker.pid for broker in self._cluster.brokers.values()},
+            epoch=self._epochs.highest(),
+            acknowledged={} if self._workload is None else self._workload.acknowledged,
+            waiting_s={} if self._workload is None else self._workload.waiting_s(),
+        )
+
+
+def run(picture: Path | None = None) -> int:
+    """Tell the story on the terminal.
+
+    Args:
+        picture: An SVG file to draw the cluster at its worst and the judgement into, or None.
+
+    Returns:
+        The exit status: 0 where every acknowledged record was read back, once and in order, and the logs
+        could be read; otherwise 1, and history and logs are kept.
+    """
+    console = Console()
+    directory = Path(tempfile.mkdtemp(prefix="barnabas-demo-"))
+    try:
+        kept = _tell(console, directory, picture)
+    except (ClusterError, ZooKeeperStartError, TimeoutError, confluent_kafka.KafkaException) as error:
+        console.print(f"[bold red]The story ended early:[/] {error}", highlight=False)
+        kept = False
+    if kept:
+        shutil.rmtree(directory)
+        return 0
+    console.print(f"History, logs and data are kept in {directory}", highlight=False)
+    return 1
+
+
+def _tell(console: Console, directory: Path, picture: Path | None) -> bool:
+    began = time.monotonic()
+    console.print("Starting ZooKeeper and three brokers, each a process of its own.")
+    with LocalCluster(directory / "cluster") as cluster:
+        console.print(f"They serve after {time.monotonic() - began:.1f} s.", highlight=False)
+        demo = Demo(cluster, console, LIBRARIES["confluent-kafka"])
+        try:
+            verdict = demo.play()
+        finally:
+            save(directory / "history.jsonl", demo.history.ops())
+        logs = [broker.state_change_log for broker in cluster.brokers.values()]
+    console.print(verdict_picture(verdict))
+    if picture is not None:
+        _draw(picture, demo.climax, verdict)
+    console.print("What the brokers' state-change.log files say, read by Spark:")
+    from analysis import job  # Spark takes seconds to import
+
+    told = job.run(logs, directory / "analysis")
+    console.print(f"The whole story took {time.monotonic() - began:.0f} s.", highlight=False)
+    return verdict.valid and told == 0
+
+
+def _draw(path: Path, climax: Scene, verdict: Verdict) -> None:
+    canvas = Console(record=True, file=io.StringIO(), width=92, force_terminal=True)
+    canvas.print("Two of three brokers were killed with SIGKILL, the controller among them:\n")
+    canvas.print(cluster_picture(climax))
+    canvas.print("\nBoth are back; everything was read back:\n")
+    canvas.print(verdict_picture(verdict))
+    canvas.save_svg(str(path), title="barnabas demo")

@@ -1,0 +1,114 @@
+"""The pictures of the demo: a cluster as it is, and the judgement at the end. Data in, rich tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from barnabas.faults.checker import Verdict
+from barnabas.observe import ClusterView, PartitionView
+from cluster.model.ids import BrokerId, TopicPartition
+
+STALL_SHOWN_S = 0.5
+"""A partition whose writes wait longer is shown as one that cannot be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that one picture shows.
+
+    Attributes:
+        view: What an ordinary client sees.
+        processes: Each broker's process id, None where it is dead.
+        epoch: The controller's.
+        acknowledged: Records of each partition so far.
+        waiting_s: How long writes to each partition have been waiting.
+    """
+
+    view: ClusterView = field(default_factory=ClusterView)
+    processes: Mapping[BrokerId, int | None] = field(default_factory=dict)
+    epoch: int = 0
+    acknowledged: Mapping[TopicPartition, int] = field(default_factory=dict)
+    waiting_s: Mapping[TopicPartition, float] = field(default_factory=dict)
+
+
+def cluster_picture(scene: Scene) -> RenderableType:
+    """Brokers above, partitions below."""
+    return Group(_brokers(scene), _partitions(scene))
+
+
+def _brokers(scene: Scene) -> Table:
+    table = _table("broker", "process", "role", "leads")
+    for broker, pid in sorted(scene.processes.items()):
+        leads = sum(p.leader == broker for p in scene.view.partitions.values())
+        is_controller = scene.view.controller == broker
+        role = Text(f"controller, epoch {scene.epoch}", "bold magenta") if is_controller else Text("")
+        alive = Text(f"pid {pid}", "green") if pid is not None else Text("dead", "bold red")
+        table.add_row(str(broker), alive, role, str(leads))
+    return table
+
+
+def _partitions(scene: Scene) -> Table:
+    table = _table("partition", "leader", "in sync", "acknowledged", "writes")
+    for tp, partition in scene.view.partitions.items():
+        table.add_row(
+            str(tp),
+            _leader(partition, scene.processes),
+            _isr(partition),
+            f"{scene.acknowledged.get(tp, 0):,}",
+            _writes(scene.waiting_s.get(tp, 0.0)),
+        )
+    return table
+
+
+def _leader(partition: PartitionView, processes: Mapping[BrokerId, int | None]) -> Text:
+    if partition.leader is None:
+        return Text("none", "bold red")
+    dead = partition.leader in processes and processes[partition.leader] is None
+    return Text(str(partition.leader), "red" if dead else "green")
+
+
+def _isr(partition: PartitionView) -> Text:
+    """The replicas in their order, those out of sync as dots."""
+    whole = len(partition.isr) == len(partition.replicas)
+    shown = " ".join(str(r) if r in partition.isr else "·" for r in partition.replicas)
+    return Text(shown, "green" if whole else "yellow")
+
+
+def _writes(waiting_s: float) -> Text:
+    if waiting_s < STALL_SHOWN_S:
+        return Text("flow", "green")
+    return Text(f"wait {waiting_s:.1f} s", "bold red")
+
+
+def verdict_picture(verdict: Verdict) -> RenderableType:
+    """The four numbers, how long each partition could not be written, and what is wrong, if anything is."""
+    numbers = _table("acknowledged", "read", "lost", "duplicated", "reordered", "outcome unknown")
+    numbers.add_row(
+        f"{verdict.acknowledged:,}",
+        f"{verdict.read:,}",
+        _count(verdict.missing),
+        _count(len(verdict.duplicated)),
+        _count(len(verdict.reordered)),
+        f"{verdict.unknown:,}",
+    )
+    stalls = _table("partition", "could not be written for")
+    for stall in verdict.stalls:
+        stalls.add_row(str(stall.partition), f"{stall.seconds:.1f} s at most")
+    problems = [Text(problem, "bold red") for problem in verdict.problems()]
+    return Group(stalls, numbers, *problems)
+
+
+def _count(number: int) -> Text:
+    return Text(f"{number:,}", "bold red" if number else "bold green")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(header_style="dim", title_justify="left")
+    for column in columns:
+        table.add_column(column, min_width=len(column), justify="left")
+    return table

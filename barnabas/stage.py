@@ -1,0 +1,72 @@
+"""Where the demo is shown: the story line by line, and under it the cluster, drawn again and again.
+
+On a terminal the picture stays in place and is redrawn; elsewhere, as in CI, it is printed every few seconds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+REDRAWS_PER_S = 4.0
+PRINT_EVERY_S = 5.0
+"""Between two pictures where there is no terminal."""
+
+
+class Stage:
+    """Shows the story as it goes, from a ``with`` block.
+
+    Args:
+        console: Where to.
+        draw: The picture of now; called from another thread.
+        clock: Seconds.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        draw: Callable[[], RenderableType],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console
+        self._draw = draw
+        self._clock = clock
+        self._start = clock()
+        self._over = threading.Event()
+        self._live: Live | None = None
+        self._printer: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live = Live(
+                console=self._console, get_renderable=self._draw, refresh_per_second=REDRAWS_PER_S
+            )
+            self._live.start()
+        else:
+            self._printer = threading.Thread(target=self._print, name="stage", daemon=True)
+            self._printer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        if self._live is not None:
+            self._live.stop()
+        if self._printer is not None:
+            self._printer.join()
+            self._console.print(self._draw())
+
+    def say(self, sentence: str) -> None:
+        """The next sentence of the story, with the seconds since its beginning."""
+        self._console.print(f"[dim]{self._clock() - self._start:5.1f} s[/]  {sentence}", highlight=False)
+
+    def _print(self) -> None:
+        while not self._over.wait(PRINT_EVERY_S):
+            self._console.print(self._draw())

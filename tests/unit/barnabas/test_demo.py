@@ -1,0 +1,78 @@
+"""The parts of the story; all of it, on real processes, is told in tests/faults."""
+
+import confluent_kafka
+import pytest
+
+from barnabas import demo
+from barnabas.cluster import ClusterError
+from barnabas.demo import Watch
+from barnabas.faults.checker import check
+from barnabas.observe import ClusterView
+from barnabas.picture import Scene
+
+
+class Looks:
+    """An observer that shows one look after the other, and the last for ever."""
+
+    def __init__(self, *looks):
+        self._looks = list(looks)
+
+    def look(self, topic, timeout_s):
+        look = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
+        if look is None:
+            raise confluent_kafka.KafkaException("nobody answers")
+        return look
+
+
+def controlled_by(broker):
+    return ClusterView(controller=broker)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(demo, "WATCH_EVERY_S", 0.001)
+    monkeypatch.setattr(demo, "RECOVERY_TIMEOUT_S", 5.0)
+
+
+def test_the_watch_looks_on_until_it_sees_what_is_waited_for():
+    with Watch(Looks(controlled_by(1), None, controlled_by(None), controlled_by(2))) as watch:
+        watch.wait_for(lambda view: view.controller == 2, "a new controller")
+
+
+def test_what_is_never_seen_is_named(monkeypatch):
+    monkeypatch.setattr(demo, "RECOVERY_TIMEOUT_S", 0.01)
+    with (
+        Watch(Looks(controlled_by(1))) as watch,
+        pytest.raises(TimeoutError, match="a new controller was not seen within"),
+    ):
+        watch.wait_for(lambda view: view.controller == 2, "a new controller")
+
+
+def test_a_story_that_cannot_be_told_is_one_line_and_a_failure(monkeypatch, capsys, tmp_path):
+    def refuse(*arguments):
+        raise ClusterError("broker 2 ended with status 1")
+
+    monkeypatch.setattr(demo, "LocalCluster", refuse)
+    monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
+    assert demo.run() == 1
+    told = capsys.readouterr().out
+    assert "The story ended early: broker 2 ended with status 1" in told
+    assert "are kept in" in told
+    assert tmp_path.exists()
+
+
+@pytest.mark.parametrize(("kept", "status"), [(True, 0), (False, 1)])
+def test_the_exit_status_says_whether_every_promise_was_kept(monkeypatch, tmp_path, kept, status):
+    monkeypatch.setattr(demo, "_tell", lambda *arguments: kept)
+    monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
+    assert demo.run() == status
+    assert tmp_path.exists() == (not kept)
+
+
+def test_the_picture_is_an_svg_of_the_worst_moment_and_the_judgement(tmp_path):
+    path = tmp_path / "demo.svg"
+    demo._draw(path, Scene(processes={1: None, 2: 42}), check([]))
+    svg = path.read_text()
+    assert svg.startswith("<svg")
+    assert "dead" in svg
+    assert "acknowledged" in svg
