@@ -46,11 +46,15 @@ class Children:
         self._thread.shutdown()
 
 
+def tied_to_parent(command: list[str]) -> list[str]:
+    """``command`` (its first part is the path of a program), killed on Linux when its parent thread ends."""
+    return [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *command]
+
+
 def _start(command: list[str], directory: Path, output: Path) -> subprocess.Popen[bytes]:
-    launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid())]
     with output.open("ab") as log:
         return subprocess.Popen(
-            [*launcher, *command],
+            tied_to_parent(command),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

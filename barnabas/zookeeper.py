@@ -25,6 +25,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import IO, Self
 
+from barnabas.children import tied_to_parent
+
 MINIMUM_JAVA = 17
 """The oldest Java that pyspark 4 runs on; the server asks for the same, so that one Java serves both."""
 
@@ -65,17 +67,6 @@ _JVM_FLAGS = (
 
 _EXCEPTION = re.compile(r"(Caused by: )?[\w.$]+(Exception|Error): .")
 """A line of a Java stack trace that names an exception and its message."""
-
-_LAUNCHER = """
-import ctypes, os, signal, sys
-PR_SET_PDEATHSIG = 1
-if sys.platform == "linux":
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != int(sys.argv[1]):
-        sys.exit("the parent process is gone")
-os.execv(sys.argv[2], sys.argv[2:])
-"""
-"""Becomes Java after asking Linux to kill it with its parent (with threads ``preexec_fn`` is unsafe)."""
 
 
 class ZooKeeperStartError(Exception):
@@ -143,11 +134,10 @@ class EmbeddedZooKeeper:
         class_path = os.pathsep.join(str(jar) for jar in jars)
         main = "org.apache.zookeeper.server.ZooKeeperServerMain"
         command = [java, *_JVM_FLAGS, "-cp", class_path, main, str(config)]
-        launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid())]
         with _locked(self.directory / ".lock") as lock, self.log_file.open("ab") as log:
             self._log_start = log.tell()
             self._process = subprocess.Popen(
-                [*launcher, *command],
+                tied_to_parent(command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

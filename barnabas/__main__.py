@@ -1,0 +1,5 @@
+"""``python -m barnabas``: the same as the command ``barnabas``."""
+
+from barnabas.cli import main
+
+main()
