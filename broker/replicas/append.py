@@ -12,8 +12,9 @@ from broker.core.record_batch import HEADER_SIZE, Codec, parse_header
 from broker.core.refusals import Refusal
 from broker.core.waiting import DelayedOperation
 from broker.disk.errors import KafkaStorageError
+from broker.disk.results import LogAppendInfo
 from broker.replicas.hosted import HostedPartition, HostedPartitions
-from broker.replicas.interface import Appended, AppendResults, Bytes, RecordFault
+from broker.replicas.interface import Appended, AppendResults, Bytes
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
@@ -39,7 +40,7 @@ class DelayedProduce(DelayedOperation):
         pending: dict[TopicPartition, Offset],
         answer: asyncio.Future[AppendResults],
     ) -> None:
-        """``pending`` is the high watermark that each partition still waits for; its result is a success so far."""
+        """``pending`` is what the high watermark must reach; ``results`` say success so far."""
         super().__init__()
         self._hosted = hosted
         self._results = results
@@ -102,21 +103,20 @@ class Appender:
         pending: dict[TopicPartition, Offset] = {}
         grown: list[HostedPartition] = []
         for topic_partition, records in batches.items():
-            if acks not in _ACKS:
-                results[topic_partition] = Appended(
-                    ErrorCode.INVALID_REQUIRED_ACKS, message=f"acks is {acks}; expected -1, 0 or 1"
-                )
-            elif topic_partition.topic in INTERNAL_TOPICS and not allow_internal_topics:
-                results[topic_partition] = Appended(
-                    ErrorCode.INVALID_TOPIC_EXCEPTION,
-                    message=f"clients may not write to {topic_partition.topic}",
-                )
-            elif records is not None and not allow_zstd and _is_zstd(records):
-                results[topic_partition] = Appended(
-                    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message="zstd needs Produce 7 or higher"
-                )
-            else:
-                self._append(topic_partition, records, acks, results, pending, grown)
+            allowed = allow_internal_topics or topic_partition.topic not in INTERNAL_TOPICS
+            objection = _objection(topic_partition, records, acks, allow_zstd=allow_zstd, allow_topic=allowed)
+            written = objection or self._write(topic_partition, records, acks)
+            if isinstance(written, Appended):
+                results[topic_partition] = written
+                continue
+            partition, info = written
+            results[topic_partition] = Appended(
+                ErrorCode.NONE, info.first_offset, info.log_append_time, info.log_start_offset
+            )
+            if acks == ACKS_ALL:
+                pending[topic_partition] = info.required_offset
+            if not info.duplicate:
+                grown.append(partition)
         # Woken only now: a follower's fetch that one partition ends takes the others' batches along.
         for partition in grown:
             self._hosted.grew(partition)
@@ -127,53 +127,44 @@ class Appender:
             answer.set_result(results)
         return answer
 
-    def _append(
-        self,
-        topic_partition: TopicPartition,
-        records: Bytes | None,
-        acks: int,
-        results: AppendResults,
-        pending: dict[TopicPartition, Offset],
-        grown: list[HostedPartition],
-    ) -> None:
+    def _write(
+        self, topic_partition: TopicPartition, records: Bytes | None, acks: int
+    ) -> tuple[HostedPartition, LogAppendInfo] | Appended:
         partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
         if isinstance(partition, ErrorCode):
-            results[topic_partition] = Appended(partition)
-            return
+            return Appended(partition)
+        log, replica = partition.log, partition.replica
         if acks == ACKS_ALL and partition.is_under_min_isr:
-            results[topic_partition] = Appended(
+            return Appended(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
-                message=f"{topic_partition} has {len(partition.replica.isr)} in-sync replicas; "
-                f"min.insync.replicas is {partition.log.config.min_insync_replicas}",
+                message=f"{topic_partition} has {len(replica.isr)} in-sync replicas; "
+                f"min.insync.replicas is {log.config.min_insync_replicas}",
             )
-            return
-        log = partition.log
-        partition.replica.before_append(log.log_end_offset)
+        replica.before_append(log.log_end_offset)
         try:
-            info = log.append_as_leader(records, partition.replica.leader_epoch)
+            info = log.append_as_leader(records, replica.leader_epoch)
         except KafkaStorageError as error:
             self._hosted.disk_failed(error)
-            results[topic_partition] = Appended(ErrorCode.KAFKA_STORAGE_ERROR, message=str(error))
-            return
+            return Appended(ErrorCode.KAFKA_STORAGE_ERROR, message=str(error))
         if isinstance(info, Refusal):
-            results[topic_partition] = _refused(info, log.log_start_offset)
-            return
-        results[topic_partition] = Appended(
-            ErrorCode.NONE, info.first_offset, info.log_append_time, info.log_start_offset
-        )
-        if acks == ACKS_ALL:
-            pending[topic_partition] = info.required_offset
-        if not info.duplicate:
-            grown.append(partition)
+            return Appended(info.error, log_start_offset=log.log_start_offset, message=str(info))
+        return partition, info
+
+
+def _objection(
+    topic_partition: TopicPartition, records: Bytes | None, acks: int, *, allow_zstd: bool, allow_topic: bool
+) -> Appended | None:
+    """Why the request may not write there at all, whoever leads the partition."""
+    if acks not in _ACKS:
+        return Appended(ErrorCode.INVALID_REQUIRED_ACKS, message=f"acks is {acks}; expected -1, 0 or 1")
+    if not allow_topic:
+        message = f"clients may not write to {topic_partition.topic}"
+        return Appended(ErrorCode.INVALID_TOPIC_EXCEPTION, message=message)
+    if not allow_zstd and records is not None and _is_zstd(records):
+        message = "zstd needs Produce version 7 or higher"
+        return Appended(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message=message)
+    return None
 
 
 def _is_zstd(records: Bytes) -> bool:
     return len(records) >= HEADER_SIZE and parse_header(records).codec_number == Codec.ZSTD
-
-
-def _refused(refusal: Refusal, log_start_offset: Offset) -> Appended:
-    index = refusal.record_index
-    faults = () if index is None else (RecordFault(index, refusal.detail),)
-    return Appended(
-        refusal.error, log_start_offset=log_start_offset, record_faults=faults, message=str(refusal)
-    )

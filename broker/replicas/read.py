@@ -94,7 +94,11 @@ class Reader:
                 return True
             high_watermark = partition.replica.high_watermark
             if wanted.offset < high_watermark:
-                readable = partition.log.bytes_between(wanted.offset, high_watermark)
+                try:
+                    readable = partition.log.bytes_between(wanted.offset, high_watermark)
+                except KafkaStorageError as error:
+                    self._hosted.disk_failed(error)
+                    return True
                 available += min(readable, wanted.max_bytes)
         return available >= min_bytes
 

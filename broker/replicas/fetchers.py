@@ -1,0 +1,81 @@
+"""All fetchers of this broker: one for each leader that it follows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from broker.replicas.follower import LeaderFetcher
+from broker.replicas.hosted import HostedPartitions
+from cluster.model.brokers import Endpoint
+from cluster.model.epochs import BrokerEpoch, LeaderEpoch
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.runtime.supervisor import Supervisor
+
+
+class Fetchers:
+    """Starts and ends the fetchers as leaderships change."""
+
+    def __init__(
+        self, hosted: HostedPartitions, supervisor: Supervisor, broker_epoch: Callable[[], BrokerEpoch]
+    ) -> None:
+        self._hosted = hosted
+        self._supervisor = supervisor
+        self._broker_epoch = broker_epoch
+        self._running: dict[BrokerId, tuple[LeaderFetcher, asyncio.Task[None]]] = {}
+
+    def follow(
+        self,
+        topic_partition: TopicPartition,
+        leader_epoch: LeaderEpoch,
+        leader: BrokerId,
+        endpoint: Endpoint,
+    ) -> None:
+        """Fetch a partition from ``leader``; one that has moved to another address gets a new stream."""
+        self.stop((topic_partition,))
+        running = self._running.get(leader)
+        if running is not None and running[0].endpoint != endpoint:
+            self._move(running[0], endpoint)
+            running = self._running[leader]
+        if running is None:
+            running = self._start(leader, endpoint)
+        running[0].add(topic_partition, leader_epoch)
+
+    def _start(self, leader: BrokerId, endpoint: Endpoint) -> tuple[LeaderFetcher, asyncio.Task[None]]:
+        fetcher = LeaderFetcher(leader, endpoint, self._hosted, self._broker_epoch)
+        task = self._supervisor.spawn(f"fetcher-{leader}", fetcher.run())
+        self._running[leader] = fetcher, task
+        return fetcher, task
+
+    def _move(self, former: LeaderFetcher, endpoint: Endpoint) -> None:
+        partitions = dict(former.partitions)
+        self._end(former.leader)
+        fetcher, _ = self._start(former.leader, endpoint)
+        for topic_partition, leader_epoch in partitions.items():
+            fetcher.add(topic_partition, leader_epoch)
+
+    def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Fetch these partitions no more; what is still under way of them is ignored."""
+        for topic_partition in topic_partitions:
+            for fetcher, _ in self._running.values():
+                fetcher.remove(topic_partition)
+
+    def end_idle(self) -> None:
+        """End the streams that fetch nothing any more."""
+        for leader in [leader for leader, (fetcher, _) in self._running.items() if not fetcher.partitions]:
+            self._end(leader)
+
+    def _end(self, leader: BrokerId) -> None:
+        _, task = self._running.pop(leader)
+        task.cancel()
+
+    def is_fetching(self, topic_partition: TopicPartition) -> bool:
+        """Whether the partition is fetched from any leader."""
+        return any(topic_partition in fetcher.partitions for fetcher, _ in self._running.values())
+
+    async def close(self) -> None:
+        """End all streams."""
+        tasks = [task for _, task in self._running.values()]
+        for leader in tuple(self._running):
+            self._end(leader)
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,272 @@
+"""The leader's side of replication: what one follower has asked for, and what there is to answer.
+
+A session remembers what its follower asked of each partition, so a request names only what changed. It holds
+an answer back while there is nothing to send and is woken by the partitions it fetches; the hold is a delayed
+operation in the fetch purgatory. Source: KIP-227 (incremental fetch sessions), KIP-595 (truncation on fetch);
+Kafka's ``Partition.updateFollowerFetchState`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from broker.core.divergence import Agreement, agreement
+from broker.core.isr import Hearing
+from broker.disk.errors import KafkaStorageError
+from broker.disk.results import OffsetOutOfRange
+from broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, Offset, TopicPartition
+from cluster.rpc import replication_pb2 as pb
+
+OnFollowerWantsIn = Callable[[HostedPartition, BrokerId], None]
+"""Told that a follower has caught up with a partition led here and is not in its ISR."""
+
+
+class FetchedPartition:
+    """What a session remembers of one partition.
+
+    Attributes:
+        offset: Where the follower's log ends.
+        current_leader_epoch: The epoch in which the follower asks.
+        last_fetched_epoch: The epoch of the follower's last record, or -1.
+        log_start_offset: The follower's.
+        max_bytes: How much of it one answer may hold.
+        sent: Whether records at ``offset`` are on their way: until the follower names the partition again,
+            there is nothing more to send.
+    """
+
+    __slots__ = (
+        "current_leader_epoch",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "offset",
+        "sent",
+    )
+
+    def __init__(self, asked: pb.FetchPartition) -> None:
+        self.offset = Offset(asked.fetch_offset)
+        self.current_leader_epoch = LeaderEpoch(asked.current_leader_epoch)
+        self.last_fetched_epoch = LeaderEpoch(asked.last_fetched_epoch)
+        self.log_start_offset = Offset(asked.log_start_offset)
+        self.max_bytes = asked.max_bytes
+        self.sent = False
+
+
+class FollowerSession:
+    """One follower's fetch session, told by its partitions what there is to send (a ``hosted.Feed``).
+
+    Attributes:
+        replica_id: The follower.
+        is_closed: Whether it has ended.
+    """
+
+    def __init__(
+        self, replica_id: BrokerId, hosted: HostedPartitions, on_wants_in: OnFollowerWantsIn
+    ) -> None:
+        self.replica_id = replica_id
+        self.is_closed = False
+        self._hosted = hosted
+        self._on_wants_in = on_wants_in
+        self._hearing = Hearing(monotonic_ms())
+        self._partitions: dict[TopicPartition, FetchedPartition] = {}
+        # Both are ordered sets: what has waited longest is sent first.
+        self._ready: dict[TopicPartition, None] = {}
+        self._news: dict[TopicPartition, None] = {}
+        self._refused: dict[TopicPartition, pb.PartitionData] = {}
+
+    # What the partitions tell the session.
+
+    def data_appended(self, topic_partition: TopicPartition) -> None:
+        """The leader's log has grown: there is something to send, once the last answer has arrived."""
+        if not self._partitions[topic_partition].sent:
+            self._ready[topic_partition] = None
+            self._hosted.fetches.check_and_complete(self)
+
+    def high_watermark_rose(self, topic_partition: TopicPartition) -> None:
+        """The next answer tells the follower; it is not sent for this sake alone."""
+        self._news[topic_partition] = None
+
+    def leadership_changed(self, topic_partition: TopicPartition) -> None:
+        """Judge the partition again: the follower must hear of an old epoch, or that we lead no more."""
+        self._judge(topic_partition, self._partitions[topic_partition])
+        self._hosted.fetches.check_and_complete(self)
+
+    # What the follower asks.
+
+    def take(self, request: pb.FetchRequest) -> None:
+        """Take a request in: what it names, and that it speaks for all the rest."""
+        self._hearing.at_ms = monotonic_ms()
+        for gone in request.forgotten:
+            self._forget(TopicPartition(gone.topic, gone.partition))
+        for asked in request.partitions:
+            topic_partition = TopicPartition(asked.topic, asked.partition)
+            fetched = self._partitions[topic_partition] = FetchedPartition(asked)
+            # Named again, it goes to the end of the queue.
+            self._ready.pop(topic_partition, None)
+            self._refused.pop(topic_partition, None)
+            self._judge(topic_partition, fetched)
+
+    def _judge(self, topic_partition: TopicPartition, fetched: FetchedPartition) -> None:
+        """Record the fetch of a partition that may be fetched; prepare the refusal of one that may not."""
+        partition = self._hosted.led(topic_partition, fetched.current_leader_epoch)
+        if isinstance(partition, ErrorCode):
+            self._refuse(topic_partition, fetched, partition)
+            return
+        remote = partition.replica.remote(self.replica_id)
+        if remote is None:
+            # Not assigned as far as this leader knows: a newer LeaderAndIsr is on its way to it.
+            self._refuse(topic_partition, fetched, ErrorCode.UNKNOWN_LEADER_EPOCH)
+            return
+        log = partition.log
+        log_end_offset = log.log_end_offset
+        leader_end = log.end_offset_for(fetched.last_fetched_epoch)
+        match agreement(leader_end, fetched.last_fetched_epoch, fetched.offset):
+            case Agreement.DIVERGES:
+                data = self._data(topic_partition, fetched, partition)
+                data.diverging_epoch.epoch = leader_end.epoch
+                data.diverging_epoch.end_offset = leader_end.end_offset
+                self._detach(topic_partition)
+                self._refused[topic_partition] = data
+                return
+            case Agreement.UNKNOWN:
+                self._refuse(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)
+                return
+            case Agreement.AGREES:
+                pass
+        if not log.log_start_offset <= fetched.offset <= log_end_offset:
+            self._refuse(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)
+            return
+        partition.feeds[self.replica_id] = self
+        if fetched.offset < log_end_offset:
+            self._ready[topic_partition] = None
+        outcome = partition.replica.follower_fetched(
+            self.replica_id,
+            fetched.offset,
+            log_start_offset=fetched.log_start_offset,
+            log_end_offset=log_end_offset,
+            now_ms=self._hearing.at_ms,
+            hearing=self._hearing,
+        )
+        if outcome.high_watermark_rose:
+            self._hosted.high_watermark_rose(partition)
+        if outcome.wants_in:
+            self._on_wants_in(partition, self.replica_id)
+
+    def _refuse(self, topic_partition: TopicPartition, fetched: FetchedPartition, error: ErrorCode) -> None:
+        self._detach(topic_partition)
+        data = self._data(topic_partition, fetched, self._hosted.get(topic_partition))
+        data.error_code = error
+        self._refused[topic_partition] = data
+
+    def _forget(self, topic_partition: TopicPartition) -> None:
+        self._detach(topic_partition)
+        self._refused.pop(topic_partition, None)
+
+    def _detach(self, topic_partition: TopicPartition) -> None:
+        """Fetch the partition no more, until the follower names it again."""
+        self._partitions.pop(topic_partition, None)
+        self._ready.pop(topic_partition, None)
+        self._news.pop(topic_partition, None)
+        partition = self._hosted.get(topic_partition)
+        if partition is not None and partition.feeds.get(self.replica_id) is self:
+            del partition.feeds[self.replica_id]
+
+    # What the session answers.
+
+    def has_enough(self, min_bytes: int) -> bool:
+        """Whether an answer is due: a refusal to tell, or ``min_bytes`` to send over all partitions."""
+        if self._refused or self.is_closed or min_bytes <= 0:
+            return True
+        if min_bytes == 1:
+            return bool(self._ready)
+        available = 0
+        for topic_partition in self._ready:
+            partition = self._hosted.get(topic_partition)
+            if partition is not None:
+                fetched = self._partitions[topic_partition]
+                available += partition.log.bytes_between(fetched.offset, partition.log.log_end_offset)
+                if available >= min_bytes:
+                    return True
+        return False
+
+    def answer(self, max_bytes: int) -> pb.FetchResponse:
+        """What there is to say now, with at most ``max_bytes`` of records, or with one batch."""
+        response = pb.FetchResponse()
+        refused, self._refused = self._refused, {}
+        response.partitions.extend(refused.values())
+        remaining = max_bytes
+        for topic_partition in tuple(self._ready):
+            if remaining <= 0:
+                break
+            data = self._read(topic_partition, remaining, at_least_one=remaining == max_bytes)
+            if data is None:
+                break
+            remaining -= len(data.records)
+            self._ready.pop(topic_partition, None)
+            self._news.pop(topic_partition, None)
+            response.partitions.append(data)
+        for topic_partition in self._news:
+            partition = self._hosted.get(topic_partition)
+            if partition is not None:
+                response.partitions.append(
+                    self._data(topic_partition, self._partitions[topic_partition], partition)
+                )
+        self._news.clear()
+        return response
+
+    def _read(
+        self, topic_partition: TopicPartition, room: int, *, at_least_one: bool
+    ) -> pb.PartitionData | None:
+        """The records of a partition that is ready, or None where not one batch fits into ``room``."""
+        fetched = self._partitions[topic_partition]
+        partition = self._hosted.get(topic_partition)
+        if partition is None:
+            return self._failed(topic_partition, fetched, self._hosted.absence(topic_partition))
+        limit = min(room, fetched.max_bytes)
+        log = partition.log
+        try:
+            found = log.read(fetched.offset, limit, log.log_end_offset, min_one_batch=at_least_one)
+        except KafkaStorageError as error:
+            self._hosted.disk_failed(error)
+            self._refused.pop(topic_partition, None)
+            return self._failed(topic_partition, fetched, ErrorCode.KAFKA_STORAGE_ERROR)
+        if isinstance(found, OffsetOutOfRange):
+            return self._failed(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)
+        if not found.records:
+            return None
+        fetched.sent = True
+        data = self._data(topic_partition, fetched, partition)
+        data.records = found.records
+        return data
+
+    def _failed(
+        self, topic_partition: TopicPartition, fetched: FetchedPartition, error: ErrorCode
+    ) -> pb.PartitionData:
+        self._detach(topic_partition)
+        data = self._data(topic_partition, fetched, self._hosted.get(topic_partition))
+        data.error_code = error
+        return data
+
+    @staticmethod
+    def _data(
+        topic_partition: TopicPartition, fetched: FetchedPartition, partition: HostedPartition | None
+    ) -> pb.PartitionData:
+        data = pb.PartitionData(
+            topic=topic_partition.topic,
+            partition=topic_partition.partition,
+            leader_epoch=fetched.current_leader_epoch,
+        )
+        if partition is not None:
+            data.high_watermark = partition.replica.high_watermark
+            data.log_start_offset = partition.log.log_start_offset
+            data.log_end_offset = partition.log.log_end_offset
+        return data
+
+    def close(self) -> None:
+        """The stream has ended, or another took its place: the partitions tell this session nothing more."""
+        self.is_closed = True
+        for topic_partition in tuple(self._partitions):
+            self._detach(topic_partition)

@@ -1,0 +1,381 @@
+"""What this broker does when the controller speaks: lead, follow, stop, know.
+
+One request at a time is carried out, whichever controller sent it, so that nobody sees half of one; between
+partitions the loop gets its turn. Source: Kafka's ``ReplicaManager.becomeLeaderOrFollower``, ``stopReplicas``
+and ``maybeUpdateMetadataCache`` of release 2.8; the lines are those of kafka-controller.md, section 8.4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from broker.core.control_gate import (
+    ControlGate,
+    LeadershipVerdict,
+    StaleBrokerEpoch,
+    StopVerdict,
+    judge_leadership,
+    judge_stop,
+)
+from broker.core.follower_fetch import cut_on_becoming_follower
+from broker.core.metadata_cache import MetadataCache
+from broker.disk.errors import KafkaStorageError
+from broker.replicas.fetchers import Fetchers
+from broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from cluster.model.brokers import GRPC_LISTENER, Broker
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.requests import (
+    LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+from cluster.model.statechange import BrokerLines, RequestLines, StateChange
+
+TURN_S = 0.01
+"""How long a request may keep the loop before the others get their turn, in seconds."""
+
+Write = Callable[[StateChange], None]
+"""Writes a line of state-change.log."""
+
+
+class Turn:
+    """Gives the loop to others every ``TURN_S``."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + TURN_S
+
+    async def yield_if_long(self) -> None:
+        """Let others run, if this turn has been long enough."""
+        if time.monotonic() >= self._until:
+            await asyncio.sleep(0)
+            self._until = time.monotonic() + TURN_S
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """One LeaderAndIsr request on its way through.
+
+    Attributes:
+        request: The request.
+        lines: What there is to log of it.
+        errors: What is answered, by partition.
+        turn: Whose turn it is.
+    """
+
+    request: LeaderAndIsrRequest
+    lines: RequestLines
+    errors: dict[TopicPartition, ErrorCode]
+    turn: Turn
+
+
+class Leadership:
+    """Carries out LeaderAndIsr, StopReplica and UpdateMetadata.
+
+    Args:
+        hosted: This broker's partitions.
+        metadata: What it knows of the cluster.
+        gate: Judges the epochs of each request.
+        fetchers: Fetch what is followed.
+        write: Writes state-change.log.
+        on_metadata: Told after each change of ``metadata``.
+    """
+
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        metadata: MetadataCache,
+        gate: ControlGate,
+        fetchers: Fetchers,
+        *,
+        write: Write,
+        on_metadata: Callable[[], None],
+    ) -> None:
+        self._hosted = hosted
+        self._metadata = metadata
+        self._gate = gate
+        self._fetchers = fetchers
+        self._write = write
+        self._on_metadata = on_metadata
+        self._lines = BrokerLines(hosted.broker_id)
+        self._one_at_a_time = asyncio.Lock()
+        self._waiting_for_leader: dict[TopicPartition, LeaderEpoch] = {}
+        self._is_closing = False
+
+    def close(self) -> None:
+        """This broker is shutting down: from now on nothing begins to be fetched."""
+        self._is_closing = True
+
+    # LeaderAndIsr.
+
+    async def leader_and_isr(
+        self, request: LeaderAndIsrRequest, correlation_id: int = 0
+    ) -> LeaderAndIsrResponse:
+        """Become leader or follower of the partitions of ``request``."""
+        lines = self._request_lines(request.controller_id, request, correlation_id)
+        async with self._one_at_a_time:
+            started = time.monotonic()
+            refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
+            if isinstance(refusal, StaleBrokerEpoch):
+                return LeaderAndIsrResponse(refusal.error)
+            self._write(lines.handling_leader_and_isr(len(request.partitions)))
+            for partition in request.partitions:
+                self._write(lines.received_leader_and_isr(partition))
+            if refusal is not None:
+                self._write(lines.stale_leader_and_isr(refusal.latest))
+                return LeaderAndIsrResponse(refusal.error)
+            this_round = _Round(request, lines, {}, Turn())
+            admitted = [each for each in request.partitions if self._is_admitted(each, this_round)]
+            own = self._hosted.broker_id
+            await self._make_leaders(
+                [each for each in admitted if each.state.leader_and_isr.leader == own], this_round
+            )
+            await self._make_followers(
+                [each for each in admitted if each.state.leader_and_isr.leader != own], this_round
+            )
+            self._fetchers.end_idle()
+            duration_ms = int((time.monotonic() - started) * 1000)
+            self._write(lines.finished_leader_and_isr(duration_ms, len(request.partitions)))
+            return LeaderAndIsrResponse(ErrorCode.NONE, this_round.errors)
+
+    def _is_admitted(self, partition: LeaderAndIsrPartition, this_round: _Round) -> bool:
+        topic_partition, lines = partition.topic_partition, this_round.lines
+        requested = partition.state.leader_and_isr.leader_epoch
+        if topic_partition in self._hosted.offline:
+            self._write(lines.ignoring_offline_directory(topic_partition))
+            this_round.errors[topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+            return False
+        current = self._current_epoch(topic_partition)
+        replicas = partition.assignment.replicas
+        verdict = judge_leadership(requested, current, is_replica=self._hosted.broker_id in replicas)
+        match verdict:
+            case LeadershipVerdict.NOT_A_REPLICA:
+                self._write(lines.ignoring_not_assigned(topic_partition, replicas))
+            case LeadershipVerdict.STALE_LEADER_EPOCH:
+                self._write(lines.ignoring_stale_epoch(topic_partition, requested, current))
+            case LeadershipVerdict.SAME_LEADER_EPOCH:
+                self._write(lines.ignoring_same_epoch(topic_partition, requested))
+            case LeadershipVerdict.APPLY:
+                pass
+        this_round.errors[topic_partition] = verdict.error
+        return verdict is LeadershipVerdict.APPLY
+
+    def _current_epoch(self, topic_partition: TopicPartition) -> LeaderEpoch:
+        hosted = self._hosted.get(topic_partition)
+        return hosted.replica.leader_epoch if hosted is not None else UNKNOWN_LEADER_EPOCH
+
+    async def _make_leaders(self, partitions: list[LeaderAndIsrPartition], this_round: _Round) -> None:
+        lines = this_round.lines
+        for partition in partitions:
+            self._write(lines.starting_leader_transition(partition.topic_partition))
+        self._stop_fetching(partitions)
+        self._write(lines.stopped_fetchers_of_leaders(len(partitions)))
+        for partition in partitions:
+            try:
+                self._make_leader(partition, lines)
+            except KafkaStorageError as error:
+                self._hosted.disk_failed(error)
+                last = partition.state.controller_epoch
+                self._write(lines.leader_offline(partition.topic_partition, last, str(error)))
+                this_round.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+            await this_round.turn.yield_if_long()
+        for partition in partitions:
+            self._write(lines.completed_leader_transition(partition.topic_partition))
+
+    def _make_leader(self, partition: LeaderAndIsrPartition, lines: RequestLines) -> None:
+        hosted = self._hosted.host(partition.topic_partition)
+        replica, log = hosted.replica, hosted.log
+        previous = replica.leader_epoch
+        # The epoch begins where the log ends, written down at once: a follower that asks about it must find
+        # it.
+        log.assign_epoch_start(partition.state.leader_and_isr.leader_epoch)
+        is_new_leader = replica.become_leader(partition, log.log_end_offset, monotonic_ms())
+        self._write(
+            self._lines.leader_starts(
+                partition.topic_partition,
+                leader_epoch=replica.leader_epoch,
+                offset=log.log_end_offset,
+                high_watermark=replica.high_watermark,
+                isr=replica.isr,
+                assignment=replica.assignment,
+                previous_leader_epoch=previous,
+            )
+        )
+        if not is_new_leader:
+            last = partition.state.controller_epoch
+            self._write(lines.already_leader(partition.topic_partition, last))
+        self._hosted.leadership_changed(hosted)
+
+    async def _make_followers(self, partitions: list[LeaderAndIsrPartition], this_round: _Round) -> None:
+        lines = this_round.lines
+        for partition in partitions:
+            leader = partition.state.leader_and_isr.leader
+            self._write(lines.starting_follower_transition(partition.topic_partition, leader))
+        self._stop_fetching(partitions)
+        self._write(lines.stopped_fetchers_of_followers(len(partitions)))
+        for partition in partitions:
+            try:
+                self._make_follower(partition, this_round)
+            except KafkaStorageError as error:
+                self._hosted.disk_failed(error)
+                leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
+                self._write(lines.follower_offline(partition.topic_partition, last, leader, str(error)))
+                this_round.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+            await this_round.turn.yield_if_long()
+        for partition in partitions:
+            leader = partition.state.leader_and_isr.leader
+            self._write(lines.completed_follower_transition(partition.topic_partition, leader))
+
+    def _make_follower(self, partition: LeaderAndIsrPartition, this_round: _Round) -> None:
+        lines, topic_partition = this_round.lines, partition.topic_partition
+        leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
+        hosted = self._hosted.host(topic_partition)
+        previous = hosted.replica.leader_epoch
+        is_new_leader = hosted.replica.become_follower(partition)
+        self._truncate_unknown(hosted)
+        self._write(
+            self._lines.follower_starts(
+                topic_partition,
+                leader_epoch=hosted.replica.leader_epoch,
+                offset=hosted.log.log_end_offset,
+                high_watermark=hosted.replica.high_watermark,
+                previous_leader_epoch=previous,
+            )
+        )
+        self._hosted.leadership_changed(hosted)
+        if not is_new_leader:
+            self._write(lines.same_leader(topic_partition, last, leader))
+        named = next((each for each in this_round.request.live_leaders if each.id == leader), None)
+        broker = self._metadata.broker(leader) or named
+        if self._is_closing:
+            self._write(lines.skipped_fetcher(topic_partition, leader))
+        elif broker is None:
+            self._waiting_for_leader[topic_partition] = hosted.replica.leader_epoch
+            self._write(lines.new_leader_unavailable(topic_partition, last, leader))
+        else:
+            self._follow(hosted, broker)
+
+    @staticmethod
+    def _truncate_unknown(hosted: HostedPartition) -> None:
+        log, replica = hosted.log, hosted.replica
+        cut = cut_on_becoming_follower(log.latest_epoch, log.log_end_offset, replica.high_watermark)
+        if cut is not None:
+            log.truncate_to(cut)
+            replica.truncated(log.log_start_offset, log.log_end_offset)
+
+    def _follow(self, hosted: HostedPartition, leader: Broker) -> None:
+        endpoint = leader.endpoint(GRPC_LISTENER)
+        if endpoint is None:
+            message = f"broker {leader.id} leads {hosted.topic_partition} and has no listener {GRPC_LISTENER}"
+            raise LookupError(message)
+        self._fetchers.follow(hosted.topic_partition, hosted.replica.leader_epoch, leader.id, endpoint)
+
+    def _stop_fetching(self, partitions: list[LeaderAndIsrPartition]) -> None:
+        for partition in partitions:
+            self._waiting_for_leader.pop(partition.topic_partition, None)
+        self._fetchers.stop(partition.topic_partition for partition in partitions)
+
+    # UpdateMetadata.
+
+    async def update_metadata(
+        self, request: UpdateMetadataRequest, correlation_id: int = 0
+    ) -> UpdateMetadataResponse:
+        """Take over what the controller says of brokers and partitions."""
+        lines = self._request_lines(request.controller_id, request, correlation_id)
+        async with self._one_at_a_time:
+            refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
+            if refusal is not None:
+                if not isinstance(refusal, StaleBrokerEpoch):
+                    self._write(lines.stale_update_metadata(refusal.latest))
+                return UpdateMetadataResponse(refusal.error)
+            change = self._metadata.apply(request)
+            for partition in change.cached:
+                self._write(lines.cached_metadata(partition))
+            for topic_partition in change.deleted:
+                self._write(lines.deleted_metadata(topic_partition))
+            if request.partitions:
+                self._write(lines.updated_metadata(len(change.cached), len(change.deleted)))
+            self._follow_those_that_waited()
+            self._on_metadata()
+            return UpdateMetadataResponse(ErrorCode.NONE)
+
+    def _follow_those_that_waited(self) -> None:
+        """Begin to fetch where the leader was not known to be live when it was announced, and now is."""
+        for topic_partition, leader_epoch in tuple(self._waiting_for_leader.items()):
+            hosted = self._hosted.get(topic_partition)
+            if hosted is None or hosted.replica.leader_epoch != leader_epoch:
+                del self._waiting_for_leader[topic_partition]
+                continue
+            broker = self._metadata.broker(hosted.replica.leader)
+            if broker is not None and not self._is_closing:
+                del self._waiting_for_leader[topic_partition]
+                self._follow(hosted, broker)
+
+    # StopReplica.
+
+    async def stop_replica(self, request: StopReplicaRequest, correlation_id: int = 0) -> StopReplicaResponse:
+        """Stop fetching the replicas of ``request``, and delete those that it says to delete."""
+        lines = self._request_lines(request.controller_id, request, correlation_id)
+        async with self._one_at_a_time:
+            refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
+            if isinstance(refusal, StaleBrokerEpoch):
+                return StopReplicaResponse(refusal.error)
+            self._write(lines.handling_stop_replica(len(request.partitions)))
+            for partition in request.partitions:
+                self._write(lines.received_stop_replica(partition))
+            if refusal is not None:
+                self._write(lines.stale_stop_replica(refusal.latest))
+                return StopReplicaResponse(refusal.error)
+            turn = Turn()
+            errors: dict[TopicPartition, ErrorCode] = {}
+            for partition in request.partitions:
+                errors[partition.topic_partition] = self._stop(partition, lines)
+                await turn.yield_if_long()
+            self._fetchers.end_idle()
+            return StopReplicaResponse(ErrorCode.NONE, errors)
+
+    def _stop(self, partition: StopReplicaPartition, lines: RequestLines) -> ErrorCode:
+        topic_partition = partition.topic_partition
+        if topic_partition in self._hosted.offline:
+            self._write(lines.stop_replica_offline_directory(partition))
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        current = self._current_epoch(topic_partition)
+        verdict = judge_stop(partition.leader_epoch, current)
+        match verdict:
+            case StopVerdict.STALE_LEADER_EPOCH:
+                self._write(lines.stop_replica_stale_epoch(partition, current))
+            case StopVerdict.SAME_LEADER_EPOCH:
+                self._write(lines.stop_replica_same_epoch(partition))
+            case StopVerdict.APPLY:
+                return self._carry_out_stop(partition, lines)
+        return verdict.error
+
+    def _carry_out_stop(self, partition: StopReplicaPartition, lines: RequestLines) -> ErrorCode:
+        topic_partition = partition.topic_partition
+        self._fetchers.stop((topic_partition,))
+        self._waiting_for_leader.pop(topic_partition, None)
+        if partition.delete:
+            try:
+                self._hosted.remove(topic_partition, delete=True)
+            except KafkaStorageError as error:
+                self._hosted.disk_failed(error)
+                self._write(lines.stop_replica_directory_failed(topic_partition))
+                return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+    def _request_lines(
+        self,
+        controller_id: BrokerId,
+        request: LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest,
+        correlation_id: int,
+    ) -> RequestLines:
+        return RequestLines(self._hosted.broker_id, controller_id, request.controller_epoch, correlation_id)

@@ -1,0 +1,142 @@
+"""The fetch sessions of all followers: one per follower, as long as its gRPC stream.
+
+An answer is held while there is nothing to send; the hold is a delayed operation in the fetch purgatory,
+ended by data, by the next request on the stream or by its time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+
+import structlog
+
+from broker.core.metadata_cache import MetadataCache
+from broker.core.waiting import DelayedOperation
+from broker.replicas.follower_session import FollowerSession, OnFollowerWantsIn
+from broker.replicas.hosted import HostedPartitions
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId
+from cluster.rpc import replication_pb2 as pb
+
+_log = structlog.get_logger(__name__)
+
+
+class Inbox:
+    """The requests of one stream that are not answered yet, in order."""
+
+    def __init__(self) -> None:
+        self._requests: deque[pb.FetchRequest | None] = deque()
+        self._arrival = asyncio.Event()
+
+    def __bool__(self) -> bool:
+        return bool(self._requests)
+
+    def put(self, request: pb.FetchRequest | None) -> None:
+        """A request has come; None says that no more will."""
+        self._requests.append(request)
+        self._arrival.set()
+
+    async def get(self) -> pb.FetchRequest | None:
+        """The next request, or None at the stream's end."""
+        while not self._requests:
+            self._arrival.clear()
+            await self._arrival.wait()
+        return self._requests.popleft()
+
+
+class Hold(DelayedOperation):
+    """A follower's fetch that is held back until there is something to send."""
+
+    __slots__ = ("_ended", "_inbox", "_min_bytes", "_session")
+
+    def __init__(
+        self, session: FollowerSession, inbox: Inbox, min_bytes: int, ended: asyncio.Future[None]
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._inbox = inbox
+        self._min_bytes = min_bytes
+        self._ended = ended
+
+    def is_satisfied(self) -> bool:
+        """Whether there is enough to send, or the follower has said something new."""
+        return bool(self._inbox) or self._session.has_enough(self._min_bytes)
+
+    def on_complete(self) -> None:
+        """Let the stream answer."""
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    def on_expiration(self) -> None:
+        """Nothing to add: an answer without records is an answer."""
+
+
+class FollowerSessions:
+    """Serves the streams of this broker's followers."""
+
+    def __init__(
+        self, hosted: HostedPartitions, metadata: MetadataCache, on_wants_in: OnFollowerWantsIn
+    ) -> None:
+        self._hosted = hosted
+        self._metadata = metadata
+        self._on_wants_in = on_wants_in
+        self._sessions: dict[BrokerId, FollowerSession] = {}
+
+    async def serve(self, requests: AsyncIterator[pb.FetchRequest]) -> AsyncIterator[pb.FetchResponse]:
+        """Answer the requests of one stream in their order, until it ends or its follower opens another."""
+        inbox = Inbox()
+        gathering = asyncio.ensure_future(self._gather(requests, inbox))
+        session: FollowerSession | None = None
+        try:
+            while (request := await inbox.get()) is not None:
+                if session is None:
+                    if self._is_stale(request):
+                        yield pb.FetchResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+                        return
+                    session = self._open(BrokerId(request.replica_id))
+                session.take(request)
+                await self._hold(session, inbox, request)
+                if session.is_closed:
+                    return
+                yield session.answer(request.max_bytes)
+        finally:
+            gathering.cancel()
+            if session is not None:
+                self._close(session)
+
+    async def _gather(self, requests: AsyncIterator[pb.FetchRequest], inbox: Inbox) -> None:
+        try:
+            async for request in requests:
+                inbox.put(request)
+                session = self._sessions.get(BrokerId(request.replica_id))
+                if session is not None:
+                    self._hosted.fetches.check_and_complete(session)
+        finally:
+            inbox.put(None)
+
+    def _is_stale(self, request: pb.FetchRequest) -> bool:
+        """Whether the stream belongs to a former life of its follower: its word about its log is old."""
+        known = self._metadata.broker(BrokerId(request.replica_id))
+        return known is not None and 0 <= request.broker_epoch < known.epoch
+
+    def _open(self, replica_id: BrokerId) -> FollowerSession:
+        former = self._sessions.get(replica_id)
+        if former is not None:
+            self._close(former)
+        session = self._sessions[replica_id] = FollowerSession(replica_id, self._hosted, self._on_wants_in)
+        _log.info("follower opened a fetch session", replica=replica_id)
+        return session
+
+    def _close(self, session: FollowerSession) -> None:
+        session.close()
+        self._hosted.fetches.check_and_complete(session)
+        if self._sessions.get(session.replica_id) is session:
+            del self._sessions[session.replica_id]
+
+    async def _hold(self, session: FollowerSession, inbox: Inbox, request: pb.FetchRequest) -> None:
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        hold = Hold(session, inbox, request.min_bytes, ended)
+        if not self._hosted.fetches.try_complete_else_watch(hold, (session,), request.max_wait_ms):
+            await ended
