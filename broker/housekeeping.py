@@ -1,0 +1,42 @@
+"""What a broker does over and over while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from broker.config import BrokerConfig
+from broker.disk.log_dirs import LogDirs
+from cluster.runtime.supervisor import Supervisor
+
+NEVER_MS = 2**31
+"""Intervals from here on, some 25 days, are taken for Kafka's "never"."""
+
+PURGE_INTERVAL_MS = 10_000
+"""How often deleted logs are looked for that may be unlinked."""
+
+
+async def repeat(interval_ms: int, work: Callable[[], None]) -> None:
+    """Call ``work`` every ``interval_ms`` milliseconds, first after one interval."""
+    while True:
+        await asyncio.sleep(interval_ms / 1000)
+        work()
+
+
+def keep_logs(supervisor: Supervisor, logs: LogDirs, config: BrokerConfig) -> None:
+    """Have checkpoints written, logs flushed and deleted logs unlinked, each in its time."""
+    intervals = {
+        "recovery-point-checkpoint": (
+            config.integer("log.flush.offset.checkpoint.interval.ms"),
+            logs.checkpoint_recovery_points,
+        ),
+        "log-start-offset-checkpoint": (
+            config.integer("log.flush.start.offset.checkpoint.interval.ms"),
+            logs.checkpoint_log_start_offsets,
+        ),
+        "log-flusher": (config.integer("log.flush.scheduler.interval.ms"), logs.flush_due_logs),
+        "delete-logs": (PURGE_INTERVAL_MS, logs.purge_deleted),
+    }
+    for name, (interval_ms, work) in intervals.items():
+        if 0 < interval_ms < NEVER_MS:
+            supervisor.spawn(name, repeat(interval_ms, work))

@@ -1,0 +1,48 @@
+import asyncio
+
+import pytest
+
+from broker.config import parse
+from broker.housekeeping import keep_logs, repeat
+from cluster.runtime.supervisor import Supervisor
+
+
+class Logs:
+    def __init__(self):
+        self.done = []
+
+    def __getattr__(self, name):
+        return lambda: self.done.append(name)
+
+
+def config(**given):
+    settings = {name.replace("_", "."): value for name, value in given.items()}
+    return parse({"zookeeper.connect": "z", **settings}, hostname="here")[0]
+
+
+async def test_work_is_repeated():
+    done, calls = asyncio.Event(), []
+
+    def work():
+        calls.append(1)
+        if len(calls) == 3:
+            done.set()
+
+    task = asyncio.create_task(repeat(1, work))
+    async with asyncio.timeout(10):
+        await done.wait()
+    task.cancel()
+
+
+async def test_each_kind_of_work_has_its_task_unless_its_interval_is_never():
+    supervisor = Supervisor(lambda name, error: pytest.fail(f"{name}: {error}"))
+    keep_logs(supervisor, Logs(), config())
+    assert supervisor.names == ["delete-logs", "log-start-offset-checkpoint", "recovery-point-checkpoint"]
+    await supervisor.close(5)
+
+
+async def test_a_flush_interval_brings_the_flusher():
+    supervisor = Supervisor(lambda name, error: pytest.fail(f"{name}: {error}"))
+    keep_logs(supervisor, Logs(), config(log_flush_scheduler_interval_ms="1000"))
+    assert "log-flusher" in supervisor.names
+    await supervisor.close(5)
