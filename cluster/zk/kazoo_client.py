@@ -82,6 +82,9 @@ class KazooConnection:
         session_timeout_s: The session timeout to ask for.
         on_state: Called with each new state, on kazoo's connection thread.
         on_watch: Called with the whole path and the change when a watch fires, on kazoo's callback thread.
+
+    Attributes:
+        session_id: The session's number; 0 before it is known.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class KazooConnection:
     ) -> None:
         self._on_state = on_state
         self._on_watch = on_watch
+        self.session_id = 0
         self._lost = threading.Event()
         handler = SequentialThreadingHandler()
         self._dial = handler.create_connection
@@ -101,12 +105,6 @@ class KazooConnection:
         redial = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_jitter=0.4, max_delay=0.5)
         self._client = _Client(servers, timeout=session_timeout_s, handler=handler, connection_retry=redial)
         self._client.add_listener(self._state_changed)
-
-    @property
-    def session_id(self) -> int:
-        """The session's number; 0 while there is no connection."""
-        identity = self._client.client_id
-        return int(identity[0]) if identity else 0
 
     def start(self) -> None:
         """Begin to connect; does not block."""
@@ -166,7 +164,10 @@ class KazooConnection:
         return self._dial(*args, **options)
 
     def _state_changed(self, state: str) -> None:
-        if state == KazooState.LOST:
+        identity = self._client.client_id
+        if state == KazooState.CONNECTED and identity is not None:
+            self.session_id = int(identity[0])
+        elif state == KazooState.LOST:
             self._lost.set()
         self._on_state(_STATES[state])
 

@@ -122,7 +122,7 @@ class ZooKeeperSession:
 
     @property
     def id(self) -> int:
-        """The session's number, the ``ephemeral_owner`` of its ephemeral nodes; 0 while disconnected."""
+        """The session's number: the ``ephemeral_owner`` of its ephemeral nodes."""
         return self._connection.session_id
 
     @property

@@ -273,7 +273,7 @@ async def test_an_expired_session_is_over_for_good(zookeeper: EmbeddedZooKeeper,
         # Nothing more was heard, and kazoo holds no second session.
         assert events.seen[-1] is SessionEvent.EXPIRED
         assert events.seen.count(SessionEvent.EXPIRED) == 1
-        assert session.id == 0
+        assert session._connection._client.client_id is None
 
 
 async def test_requests_that_wait_when_the_session_ends_hear_of_it(zk_connect: str, zk_proxy: Any) -> None:

@@ -1,0 +1,49 @@
+"""What brokers and the controller do in ZooKeeper, as typed operations without policy, sorted by subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cluster.model.ids import TopicPartition
+from cluster.zk.schema import admin, paths
+from cluster.zk.session import ZooKeeperSession
+from cluster.zk.store_brokers import BrokerStore
+from cluster.zk.store_cluster import ClusterStore
+from cluster.zk.store_controller import ControllerStore
+from cluster.zk.store_notifications import NotificationQueue
+from cluster.zk.store_partitions import PartitionStore
+from cluster.zk.store_topics import TopicStore
+
+
+class ZooKeeperStore:
+    """The stores of one session; the owner of the next session makes a new one.
+
+    Every method of every store may raise ``SessionExpired`` and ``ZooKeeperTimeout``, and reads may raise
+    ``ZnodeDecodeError``; only what comes beyond is said there. A ``watch=True`` leads to one ``WatchEvent``.
+
+    Attributes:
+        session: The session itself, for ``unwatch``, ``close`` and what no store does.
+        cluster: The parents of all, the cluster's id, producer id blocks.
+        brokers: ``/brokers/ids``.
+        controller: ``/controller`` and ``/controller_epoch``.
+        topics: ``/brokers/topics/<t>`` and the topics' settings.
+        partitions: The partitions' states.
+        isr_changes: What leaders tell the controller of their ISR changes.
+        log_dir_events: What brokers tell the controller of failed log directories.
+    """
+
+    def __init__(self, session: ZooKeeperSession) -> None:
+        self.session = session
+        self.cluster = ClusterStore(session)
+        self.brokers = BrokerStore(session)
+        self.controller = ControllerStore(session)
+        self.topics = TopicStore(session)
+        self.partitions = PartitionStore(session)
+        self.isr_changes: NotificationQueue[Iterable[TopicPartition], tuple[TopicPartition, ...]]
+        self.isr_changes = NotificationQueue(
+            session, paths.ISR_CHANGE_PREFIX, admin.encode_partitions, admin.decode_isr_change
+        )
+        self.log_dir_events: NotificationQueue[admin.LogDirEvent, admin.LogDirEvent]
+        self.log_dir_events = NotificationQueue(
+            session, paths.LOG_DIR_EVENT_PREFIX, admin.encode_log_dir_event, admin.decode_log_dir_event
+        )

@@ -1,0 +1,136 @@
+"""``/brokers/ids``: which brokers live, and a broker's own registration."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterable
+
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.epochs import BrokerEpoch
+from cluster.model.ids import BrokerId
+from cluster.zk.errors import BadVersion, NodeExists, NoNode
+from cluster.zk.operations import Create, Node, Set, Stat
+from cluster.zk.schema import brokers, paths
+from cluster.zk.session import ZooKeeperSession
+
+_POLL_MS = 50
+
+
+class BrokerIdTaken(NodeExists):
+    """Another broker is registered under the id, and stayed so for a session."""
+
+    meaning = "is registered by another broker"
+
+
+class EndpointTaken(NodeExists):
+    """Another broker is registered under one of the addresses."""
+
+    meaning = "advertises an address of this broker"
+
+
+class BrokerStore:
+    """The registrations of brokers."""
+
+    def __init__(self, session: ZooKeeperSession) -> None:
+        self._session = session
+
+    async def live(self, *, watch: bool = False) -> dict[BrokerId, Broker]:
+        """All live brokers by id; the watch, on ``/brokers/ids``, tells of brokers that come and go.
+
+        A broker that restarted between two reads shows only in its ``epoch``.
+        """
+        names = await self._session.get_children(paths.BROKER_IDS, watch=watch)
+        return await self.read(sorted(BrokerId(int(name)) for name in names))
+
+    async def read(self, ids: Iterable[BrokerId], *, watch: bool = False) -> dict[BrokerId, Broker]:
+        """Those of these brokers that live; the watch, on each one's node, tells of changed endpoints."""
+        wanted = list(ids)
+        whole = [paths.broker(broker) for broker in wanted]
+        nodes = await self._session.get_many(whole, watch=watch, expected_bytes=512)
+        found = zip(wanted, nodes, strict=True)
+        return {broker: _broker(broker, node) for broker, node in found if node is not None}
+
+    async def register(
+        self,
+        broker: BrokerId,
+        endpoints: tuple[Endpoint, ...],
+        rack: str | None,
+        *,
+        now_ms: int,
+        holds_endpoints: bool,
+        jmx_port: int = -1,
+    ) -> BrokerEpoch:
+        """Register a broker for as long as this session lives, and return the epoch of this life.
+
+        A registration with the same id and endpoints is this broker's own former life, if it holds its ports
+        (no one else can serve there): it is deleted and made anew, so that the broker has a new epoch. Any
+        other one is given one session to vanish.
+
+        Args:
+            broker: Its ``broker.id``.
+            endpoints: All it advertises.
+            rack: Its ``broker.rack``, or None.
+            now_ms: The wall clock, in milliseconds since 1970.
+            holds_endpoints: Whether this process has bound the ports of ``endpoints``.
+            jmx_port: Where JMX would answer; -1 for nowhere.
+
+        Raises:
+            BrokerIdTaken: Another broker holds the id and did not go within one session.
+            EndpointTaken: Another broker, by id, advertises one of these addresses.
+        """
+        await self._refuse_shared_addresses(broker, endpoints)
+        path = paths.broker(broker)
+        body = brokers.encode_broker(endpoints, rack, now_ms, jmx_port)
+        while True:
+            try:
+                answers = await self._session.multi(Create(path, ephemeral=True), Set(path, body, 0))
+            except NodeExists:
+                standing = await self._make_way(broker, endpoints, holds_endpoints=holds_endpoints)
+                if standing is not None:
+                    return standing
+                continue
+            stat = answers[1]
+            if isinstance(stat, Stat):
+                return BrokerEpoch(stat.czxid)
+
+    async def _make_way(
+        self, broker: BrokerId, endpoints: tuple[Endpoint, ...], *, holds_endpoints: bool
+    ) -> BrokerEpoch | None:
+        """Deal with a registration in the way: its epoch if this session owns it, None once it is gone."""
+        path = paths.broker(broker)
+        try:
+            node = await self._session.get(path)
+            if node.stat.ephemeral_owner == self._session.id:
+                return BrokerEpoch(node.stat.czxid)  # ours: the answer to its creation was lost
+            found = _broker(broker, node)
+            if holds_endpoints and set(found.endpoints) == set(endpoints):
+                await self._session.delete(path, node.stat.version)
+                return None
+        except (NoNode, BadVersion):
+            return None
+        if not await self._gone_within_a_session(path):
+            addresses = ", ".join(str(endpoint) for endpoint in found.endpoints)
+            raise BrokerIdTaken(path, detail=f"it listens on {addresses}; expected a broker.id of our own")
+        return None
+
+    async def _gone_within_a_session(self, path: str) -> bool:
+        """Whether the node vanishes by itself; half a session more is for the server's own slackness."""
+        for _ in range(math.ceil(1.5 * self._session.session_timeout_ms / _POLL_MS)):
+            if await self._session.exists(path) is None:
+                return True
+            await asyncio.sleep(_POLL_MS / 1000)
+        return False
+
+    async def _refuse_shared_addresses(self, broker: BrokerId, endpoints: tuple[Endpoint, ...]) -> None:
+        ours = {(endpoint.host, endpoint.port) for endpoint in endpoints}
+        for other in (await self.live()).values():
+            shared = [e for e in other.endpoints if (e.host, e.port) in ours]
+            if other.id != broker and shared:
+                raise EndpointTaken(
+                    paths.broker(other.id), detail=f"{shared[0]}; broker {broker} needs one of its own"
+                )
+
+
+def _broker(broker: BrokerId, node: Node) -> Broker:
+    return brokers.decode_broker(broker, node.data, BrokerEpoch(node.stat.czxid))

@@ -1,0 +1,57 @@
+"""The parents of all, the cluster's id, and producer id blocks."""
+
+from __future__ import annotations
+
+from cluster.model.ids import BrokerId
+from cluster.zk.errors import BadVersion, NodeExists
+from cluster.zk.operations import Create
+from cluster.zk.pipeline import value
+from cluster.zk.schema import paths, settings
+from cluster.zk.schema.settings import ProducerIdBlock
+from cluster.zk.session import ZooKeeperSession
+
+
+class ClusterStore:
+    """What belongs to no broker and no topic."""
+
+    def __init__(self, session: ZooKeeperSession) -> None:
+        self._session = session
+
+    async def create_persistent_paths(self) -> None:
+        """Create every persistent parent that is missing, as each broker does at its start."""
+        wanted: dict[str, None] = {}
+        for path in paths.PERSISTENT:
+            wanted.update(dict.fromkeys((*paths.ancestors(path), path)))
+        for outcome in await self._session.multi_many([Create(path)] for path in wanted):
+            if not isinstance(outcome, NodeExists):
+                value(outcome)
+
+    async def cluster_id(self, proposed: str) -> str:
+        """The cluster's id; ``proposed`` becomes it where the cluster has none yet.
+
+        Args:
+            proposed: A random UUID in 22 characters of base64url, as Kafka writes it.
+        """
+        parent = paths.ancestors(paths.CLUSTER_ID)[0]
+        creations = await self._session.multi_many(
+            [[Create(parent)], [Create(paths.CLUSTER_ID, settings.encode_cluster_id(proposed))]]
+        )
+        for outcome in creations:
+            if not isinstance(outcome, NodeExists):
+                value(outcome)
+        return settings.decode_cluster_id((await self._session.get(paths.CLUSTER_ID)).data)
+
+    async def take_producer_id_block(self, broker: BrokerId) -> ProducerIdBlock:
+        """Take the next block of producer ids for a broker; no other broker gets any of them.
+
+        A block whose taking was not heard of, over a lost connection, is left unused.
+        """
+        while True:
+            node = await self._session.get(paths.PRODUCER_ID_BLOCK)
+            block = settings.next_producer_id_block(settings.decode_producer_id_block(node.data), broker)
+            body = settings.encode_producer_id_block(block)
+            try:
+                await self._session.set(paths.PRODUCER_ID_BLOCK, body, node.stat.version)
+            except BadVersion:
+                continue  # another broker was faster, which is progress: there is always one that succeeds
+            return block

@@ -1,0 +1,74 @@
+"""The queues of notes to the controller, ``/isr_change_notification`` and ``/log_dir_event_notification``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
+
+from cluster.zk.errors import NoNode, RequestFailed
+from cluster.zk.fence import Fence, write_many
+from cluster.zk.operations import Delete
+from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.session import ZooKeeperSession
+
+Note = TypeVar("Note")
+Read = TypeVar("Read")
+
+
+class NotificationQueue(Generic[Note, Read]):
+    """Notes that anybody adds, and that the controller reads and then deletes.
+
+    Args:
+        session: Where.
+        prefix: The path of a note without its number.
+        encode: A note's body.
+        decode: What a body says, from its path and content.
+    """
+
+    def __init__(
+        self,
+        session: ZooKeeperSession,
+        prefix: str,
+        encode: Callable[[Note], bytes],
+        decode: Callable[[str, bytes], Read],
+    ) -> None:
+        self._session = session
+        self._prefix = prefix
+        self._parent = prefix.rpartition("/")[0]
+        self._encode = encode
+        self._decode = decode
+
+    @property
+    def path(self) -> str:
+        """The node whose children the notes are: what a watch of ``pending`` reports."""
+        return self._parent
+
+    async def add(self, note: Note) -> str:
+        """Leave a note and return its name; over a lost connection it may be left twice, without harm."""
+        created = await self._session.create(self._prefix, self._encode(note), sequential=True)
+        return created.rpartition("/")[2]
+
+    async def pending(self, *, watch: bool = False) -> dict[str, Read | ZnodeDecodeError]:
+        """The notes by name, the oldest first; an unreadable one as its error, so that it can be deleted."""
+        names = sorted(await self._session.get_children(self._parent, watch=watch))
+        whole = [f"{self._parent}/{name}" for name in names]
+        nodes = await self._session.get_many(whole, expected_bytes=2048)
+        found = zip(names, whole, nodes, strict=True)
+        return {name: self._read(path, node.data) for name, path, node in found if node is not None}
+
+    async def delete(self, names: Iterable[str], fence: Fence) -> None:
+        """Delete notes that were dealt with; one that is gone already is no error.
+
+        Raises:
+            ControllerMoved: The fence refused.
+        """
+        deletions = [[Delete(f"{self._parent}/{name}")] for name in names]
+        for outcome in await write_many(self._session, fence, deletions):
+            if isinstance(outcome, RequestFailed) and not isinstance(outcome, NoNode):
+                raise outcome
+
+    def _read(self, path: str, content: bytes) -> Read | ZnodeDecodeError:
+        try:
+            return self._decode(path, content)
+        except ZnodeDecodeError as error:
+            return error

@@ -1,0 +1,163 @@
+"""The states of partitions: who leads, who is in sync, at which epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from cluster.model.epochs import ControllerEpoch, PartitionVersion
+from cluster.model.ids import TopicPartition
+from cluster.model.partition import LeaderAndIsr, PartitionState
+from cluster.zk.errors import BadVersion, NodeExists, RequestFailed
+from cluster.zk.fence import Fence, write_many
+from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Answer, Create, Operation, Set, Stat, request_bytes
+from cluster.zk.schema import paths, topics
+from cluster.zk.session import ZooKeeperSession
+
+_CREATES_PER_TRANSACTION = 200
+"""How many znodes share one transaction: more would not be faster, and would keep others waiting longer."""
+
+WriteResult = LeaderAndIsr | RequestFailed
+"""What became of one partition's write: the leadership with its new version, or why ZooKeeper refused it."""
+
+
+class PartitionStore:
+    """The states of partitions."""
+
+    def __init__(self, session: ZooKeeperSession) -> None:
+        self._session = session
+
+    async def read(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, PartitionState]:
+        """The states of those of these partitions that have one."""
+        wanted = list(partitions)
+        nodes = await self._session.get_many([paths.partition_state(tp) for tp in wanted])
+        found = zip(wanted, nodes, strict=True)
+        return {
+            tp: topics.decode_state(tp, node.data, node.stat.version)
+            for tp, node in found
+            if node is not None
+        }
+
+    async def create(
+        self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
+    ) -> dict[TopicPartition, WriteResult]:
+        """Create the first states of new partitions, and their parents, many in one transaction.
+
+        A partition that has a state already is left as it is, with ``NodeExists`` for a result.
+
+        Raises:
+            ControllerMoved: The fence refused; some may have been created.
+        """
+        parents = {tp.topic: [Create(paths.topic_partitions(tp.topic))] for tp in states}
+        await write_many(self._session, fence, parents.values())  # one that exists is no error
+        chunks = list(self._creation_chunks(states, fence))
+        outcomes = await write_many(
+            self._session, fence, [[op for _, ops in c for op in ops] for c in chunks]
+        )
+        results: dict[TopicPartition, WriteResult] = {}
+        again: list[TopicPartition] = []
+        for chunk, outcome in zip(chunks, outcomes, strict=True):
+            if isinstance(outcome, RequestFailed):
+                again += [tp for tp, _ in chunk]
+            else:
+                results.update((tp, states[tp].written_as(PartitionVersion(0))) for tp, _ in chunk)
+        results.update(await self._create_each({tp: states[tp] for tp in again}, fence))
+        return {tp: results[tp] for tp in states}
+
+    async def update(
+        self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
+    ) -> dict[TopicPartition, WriteResult]:
+        """Write states under the versions they were read with, each for itself.
+
+        ``BadVersion`` for a result means that the leader, or a former controller, wrote meanwhile: read
+        again.
+
+        Raises:
+            ControllerMoved: The fence refused; some may have been written.
+        """
+        writes = [[self._set(tp, state, fence.controller_epoch)] for tp, state in states.items()]
+        outcomes = await write_many(self._session, fence, writes)
+        results = {tp: _result(states[tp], outcome) for tp, outcome in zip(states, outcomes, strict=True)}
+        return await self._recognize(results, states, fence.controller_epoch, BadVersion)
+
+    async def update_as_leader(
+        self, tp: TopicPartition, state: LeaderAndIsr, controller_epoch: ControllerEpoch
+    ) -> LeaderAndIsr:
+        """Write the state of a partition that this broker leads, when its ISR changed (IBP before 2.7).
+
+        Args:
+            tp: Which partition.
+            state: Leader and leader epoch as the controller gave them, the new ISR, the version it was read
+                with.
+            controller_epoch: That of the LeaderAndIsr request which made this broker leader.
+
+        Returns:
+            The state with its new version.
+
+        Raises:
+            BadVersion: The controller wrote meanwhile, and not the same.
+            NoNode: The topic is gone.
+        """
+        outcomes = await write_many(self._session, None, [[self._set(tp, state, controller_epoch)]])
+        results = {tp: _result(state, outcomes[0])}
+        result = (await self._recognize(results, {tp: state}, controller_epoch, BadVersion))[tp]
+        if isinstance(result, RequestFailed):
+            raise result
+        return result
+
+    def _creation_chunks(
+        self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
+    ) -> Iterator[list[tuple[TopicPartition, Sequence[Operation]]]]:
+        """Partitions with the operations that create them, as many together as one transaction takes."""
+        chunk: list[tuple[TopicPartition, Sequence[Operation]]] = []
+        room = MAXIMUM_REQUEST_BYTES // 2
+        for tp, state in states.items():
+            operations = (Create(paths.partition(tp)), self._creation(tp, state, fence))
+            size = request_bytes(*operations)
+            if chunk and (size > room or len(chunk) * 2 >= _CREATES_PER_TRANSACTION):
+                yield chunk
+                chunk, room = [], MAXIMUM_REQUEST_BYTES // 2
+            chunk.append((tp, operations))
+            room -= size
+        if chunk:
+            yield chunk
+
+    async def _create_each(
+        self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
+    ) -> dict[TopicPartition, WriteResult]:
+        """Create one by one what could not be created together, because something of it was there."""
+        parents = [[Create(paths.partition(tp))] for tp in states]
+        await write_many(self._session, fence, parents)
+        outcomes = await write_many(
+            self._session, fence, [[self._creation(tp, state, fence)] for tp, state in states.items()]
+        )
+        results = {tp: _result(states[tp], outcome) for tp, outcome in zip(states, outcomes, strict=True)}
+        return await self._recognize(results, states, fence.controller_epoch, NodeExists)
+
+    async def _recognize(
+        self,
+        results: dict[TopicPartition, WriteResult],
+        states: Mapping[TopicPartition, LeaderAndIsr],
+        controller_epoch: ControllerEpoch,
+        refusal: type[RequestFailed],
+    ) -> dict[TopicPartition, WriteResult]:
+        """Turn a refusal into success where what was to be written stands: our write, its answer lost."""
+        doubtful = [tp for tp, result in results.items() if isinstance(result, refusal)]
+        for tp, standing in (await self.read(doubtful)).items() if doubtful else ():
+            version = standing.leader_and_isr.version
+            wanted = PartitionState(states[tp].written_as(version), controller_epoch)
+            if standing == wanted:
+                results[tp] = wanted.leader_and_isr
+        return results
+
+    def _creation(self, tp: TopicPartition, state: LeaderAndIsr, fence: Fence) -> Create:
+        return Create(paths.partition_state(tp), topics.encode_state(state, fence.controller_epoch))
+
+    def _set(self, tp: TopicPartition, state: LeaderAndIsr, controller_epoch: ControllerEpoch) -> Set:
+        return Set(paths.partition_state(tp), topics.encode_state(state, controller_epoch), state.version)
+
+
+def _result(state: LeaderAndIsr, outcome: list[Answer] | RequestFailed) -> WriteResult:
+    if isinstance(outcome, RequestFailed):
+        return outcome
+    stat = outcome[0]
+    return state.written_as(PartitionVersion(stat.version if isinstance(stat, Stat) else 0))

@@ -1,0 +1,92 @@
+"""``/brokers/topics/<t>`` and the settings of topics and other entities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from cluster.model.partition import Assignment
+from cluster.zk.errors import NodeExists
+from cluster.zk.fence import Fence, write
+from cluster.zk.operations import Create, Set, Stat
+from cluster.zk.schema import paths, settings, topics
+from cluster.zk.schema.topics import TopicAssignment
+from cluster.zk.session import ZooKeeperSession
+
+_TOPIC_BYTES = 4096
+"""How long a topic's node may usually be: a hundred partitions and their replicas."""
+
+
+class TopicStore:
+    """Topics, their assignments and settings."""
+
+    def __init__(self, session: ZooKeeperSession) -> None:
+        self._session = session
+
+    async def names(self, *, watch: bool = False) -> set[str]:
+        """The names of all topics; the watch, on ``/brokers/topics``, tells of new and deleted ones."""
+        return set(await self._session.get_children(paths.TOPICS, watch=watch))
+
+    async def read(self, names: Iterable[str], *, watch: bool = False) -> dict[str, TopicAssignment]:
+        """Those of these topics that exist; the watch, on each one's node, tells of changed assignments."""
+        wanted = list(names)
+        whole = [paths.topic(name) for name in wanted]
+        nodes = await self._session.get_many(whole, watch=watch, expected_bytes=_TOPIC_BYTES)
+        found = zip(wanted, nodes, strict=True)
+        return {
+            n: topics.decode_topic(n, node.data, node.stat.version) for n, node in found if node is not None
+        }
+
+    async def marked_for_deletion(self, *, watch: bool = False) -> set[str]:
+        """The topics that are to be deleted; the watch, on ``/admin/delete_topics``, tells of new ones."""
+        return set(await self._session.get_children(paths.DELETE_TOPICS, watch=watch))
+
+    async def create(
+        self,
+        name: str,
+        partitions: Mapping[int, Assignment],
+        configs: Mapping[str, str],
+        fence: Fence | None,
+    ) -> None:
+        """Create a topic with its settings, both or none; settings that a deleted topic left are replaced.
+
+        Raises:
+            NodeExists: There is a topic of that name.
+            ControllerMoved: The fence refused.
+        """
+        config, body = paths.config("topics", name), settings.encode_config(configs)
+        topic = Create(paths.topic(name), topics.encode_topic(partitions))
+        try:
+            try:
+                await write(self._session, fence, Create(config, body), topic)
+            except NodeExists:
+                await write(self._session, fence, Set(config, body), topic)
+        except NodeExists as error:
+            # Over a lost connection it may be our own creation that is in the way.
+            standing = (await self.read([name])).get(name) if error.resent else None
+            if standing is None or standing.partitions != dict(partitions):
+                raise
+
+    async def set_partitions(
+        self, name: str, assignment: TopicAssignment, fence: Fence | None
+    ) -> TopicAssignment:
+        """Write a topic's whole assignment under the version it was read with; the same with its new version.
+
+        Raises:
+            BadVersion: It was written meanwhile.
+            NoNode: The topic is gone.
+            ControllerMoved: The fence refused.
+        """
+        body = topics.encode_topic(assignment.partitions, assignment.topic_id)
+        (stat,) = await write(self._session, fence, Set(paths.topic(name), body, assignment.version))
+        version = stat.version if isinstance(stat, Stat) else assignment.version + 1
+        return TopicAssignment(assignment.partitions, assignment.topic_id, version)
+
+    async def configs(
+        self, names: Iterable[str], *, entity_type: str = "topics"
+    ) -> dict[str, dict[str, str]]:
+        """The settings of these entities that have any; ``entity_type`` is one of ``paths.CONFIG_TYPES``."""
+        wanted = list(names)
+        whole = [paths.config(entity_type, name) for name in wanted]
+        nodes = await self._session.get_many(whole, expected_bytes=512)
+        found = zip(wanted, whole, nodes, strict=True)
+        return {n: settings.decode_config(path, node.data) for n, path, node in found if node is not None}
