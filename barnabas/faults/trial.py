@@ -1,0 +1,119 @@
+"""A trial: a topic under load, a nemesis at hand, and the judgement of what was left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from barnabas.faults.checker import Verdict, check
+from barnabas.faults.clients import LIBRARIES
+from barnabas.faults.history import History, save
+from barnabas.faults.nemesis import Nemesis, Victims
+from barnabas.faults.workload import Workload, read_back
+from barnabas.observe import ClusterView, Observer
+
+REPLICATION_FACTOR = 3
+SAFE: Mapping[str, str] = {"min.insync.replicas": "2"}
+"""With acks=all, what is acknowledged survives the loss of any one broker."""
+
+LOOK_S = 0.1
+
+
+class Defendant(Victims, Protocol):
+    """A cluster that can be tried."""
+
+    @property
+    def bootstrap(self) -> str:
+        """``bootstrap.servers`` for clients."""
+        ...
+
+
+class Trial:
+    """Writes to a new topic while its ``with`` block runs; ``judge`` afterwards reads everything back.
+
+    Args:
+        cluster: Runs already.
+        library: The client to write and read with, a key of ``LIBRARIES``.
+        topic: Created here.
+        partitions: How many it has.
+        rate: Records per second.
+        configs: The topic's settings.
+
+    Attributes:
+        observer: What an ordinary client sees.
+        history: What happened so far.
+        nemesis: Strikes and takes note.
+        workload: The producer; runs inside the block.
+    """
+
+    def __init__(
+        self,
+        cluster: Defendant,
+        library: str = "confluent-kafka",
+        *,
+        topic: str = "trial",
+        partitions: int = 6,
+        rate: float = 1_000.0,
+        configs: Mapping[str, str] = SAFE,
+    ) -> None:
+        self._cluster = cluster
+        self._library = LIBRARIES[library]
+        self._topic = topic
+        self.observer = Observer(cluster.bootstrap)
+        self.partitions = self.observer.create_topic(
+            topic, partitions=partitions, replication_factor=REPLICATION_FACTOR, configs=dict(configs)
+        )
+        self.history = History(time.monotonic)
+        self.nemesis = Nemesis(cluster, self.look, self.history)
+        self.workload = Workload(
+            self._library.producer(cluster.bootstrap), self.partitions, self.history, rate=rate
+        )
+
+    def __enter__(self) -> Self:
+        self.workload.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.workload.stop()
+
+    def look(self) -> ClusterView:
+        """The cluster as an ordinary client sees it, with the partitions of this trial."""
+        return self.observer.look(self._topic)
+
+    def wait_for(
+        self, holds: Callable[[ClusterView], bool], what: str, timeout_s: float = 30.0
+    ) -> ClusterView:
+        """Look until ``holds``; the look in which it did.
+
+        Raises:
+            TimeoutError: It never did; the message names ``what`` and the last look.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not holds(view := self.look()):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{what} was not seen within {timeout_s:g} s; last: {view}")
+            time.sleep(LOOK_S)
+        return view
+
+    def wait_until_in_sync(self, timeout_s: float = 30.0) -> ClusterView:
+        """Wait until every partition has a leader and all its replicas in sync; the look in which it had."""
+        return self.observer.wait_until_in_sync(
+            self._topic, partitions=len(self.partitions), timeout_s=timeout_s
+        )
+
+    def judge(self, keep_in: Path | None = None) -> Verdict:
+        """Read everything back and check the history.
+
+        Args:
+            keep_in: A directory for ``history.jsonl``, or None.
+        """
+        reader = self._library.reader(self._cluster.bootstrap, self.partitions)
+        read_back(reader, self.partitions, self.history)
+        if keep_in is not None:
+            save(keep_in / "history.jsonl", self.history.ops())
+        return check(self.history.ops())

@@ -1,0 +1,31 @@
+"""The story of the demo, all of it, as CI sees it: without a terminal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEMO = [str(Path(sys.executable).with_name("barnabas")), "demo"]
+
+
+@pytest.mark.faults
+@pytest.mark.spark
+@pytest.mark.timeout(180)
+def test_the_demo_tells_its_story_and_loses_nothing(tmp_path):
+    picture = tmp_path / "demo.svg"
+    told = subprocess.run([*DEMO, "--picture", str(picture)], capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+    sentences = (
+        "which led most partitions",
+        "the controller.",
+        "is back",
+        "acknowledged",
+        "lost",
+        "duplicated",
+    )
+    for sentence in sentences:
+        assert sentence in told.stdout
+    assert picture.read_text().startswith("<svg")

@@ -1,0 +1,15 @@
+"""A cluster of three real brokers on a real ZooKeeper, for one test or for a module's."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.cluster import LocalCluster
+
+OVERRIDES = {"zookeeper.session.timeout.ms": "3000", "replica.lag.time.max.ms": "2000"}
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    with LocalCluster(tmp_path / "cluster", overrides=OVERRIDES) as running:
+        yield running
