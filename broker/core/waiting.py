@@ -102,7 +102,7 @@ class Purgatory(Generic[K]):
     @property
     def watched(self) -> int:
         """Entries over all watcher lists: once per key, completed ones until they are purged."""
-        return sum(map(len, self._watchers.values()))
+        return sum(map(len, tuple(self._watchers.values())))
 
     @property
     def delayed(self) -> int:

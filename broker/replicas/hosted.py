@@ -68,7 +68,7 @@ class Logs(Protocol):
         ...
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Write the high watermarks down; blocks on the disk."""
+        """Begin to write the high watermarks down."""
         ...
 
     def fail(self, directory: Path, cause: str) -> tuple[TopicPartition, ...]:
@@ -125,6 +125,21 @@ class HostedPartitions:
     def all(self) -> Collection[HostedPartition]:
         """Every partition of which a replica is hosted and online."""
         return self._partitions.values()
+
+    @property
+    def leader_count(self) -> int:
+        """How many partitions this broker leads."""
+        return sum(partition.replica.is_leader for partition in tuple(self.all))
+
+    @property
+    def under_replicated_count(self) -> int:
+        """How many partitions it leads whose ISR lacks a replica."""
+        return sum(partition.replica.is_under_replicated for partition in tuple(self.all))
+
+    @property
+    def under_min_isr_count(self) -> int:
+        """How many partitions it leads whose ISR is below ``min.insync.replicas``."""
+        return sum(partition.is_under_min_isr for partition in tuple(self.all))
 
     @property
     def offline(self) -> Collection[TopicPartition]:
@@ -213,10 +228,8 @@ class HostedPartitions:
             if partition is not None:
                 self.leadership_changed(partition)
 
-    def high_watermarks(self) -> dict[TopicPartition, Offset]:
-        """What a checkpoint of the high watermarks holds now."""
-        return {name: partition.replica.high_watermark for name, partition in self._partitions.items()}
-
-    def write_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Write a checkpoint; blocks on the disk, so it is run off the loop."""
-        self._logs.checkpoint_high_watermarks(high_watermarks)
+    def checkpoint_high_watermarks(self) -> None:
+        """Begin to write down how far each partition is committed as far as this broker knows."""
+        self._logs.checkpoint_high_watermarks(
+            {name: partition.replica.high_watermark for name, partition in self._partitions.items()}
+        )

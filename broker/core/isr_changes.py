@@ -1,0 +1,54 @@
+"""When the leader announces to the controller that it has changed ISRs: in batches, once they are quiet.
+
+Source: Kafka's ``ZkIsrManager`` of release 2.7 and 2.8 (``IsrChangePropagationConfig``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cluster.model.ids import TopicPartition
+
+CHECK_INTERVAL_MS = 2_500
+"""How often to look whether an announcement is due."""
+
+LINGER_MS = 5_000
+"""An announcement waits until nothing has changed for this long ..."""
+
+MAX_DELAY_MS = 60_000
+"""... unless the last one was longer ago than this."""
+
+
+class IsrChanges:
+    """The partitions whose ISR was changed and that are not announced yet.
+
+    Times are milliseconds on any one clock.
+    """
+
+    def __init__(self, now_ms: int) -> None:
+        self._changed: dict[TopicPartition, None] = {}
+        self._last_change_ms = now_ms
+        self._last_announcement_ms = now_ms
+
+    def __len__(self) -> int:
+        return len(self._changed)
+
+    def add(self, topic_partition: TopicPartition, now_ms: int) -> None:
+        """The ISR of this partition was changed."""
+        self._changed[topic_partition] = None
+        self._last_change_ms = now_ms
+
+    def take_due(self, now_ms: int) -> tuple[TopicPartition, ...]:
+        """What is to be announced now, in the order of the changes; empty where nothing is due."""
+        quiet = now_ms - self._last_change_ms >= LINGER_MS
+        overdue = now_ms - self._last_announcement_ms >= MAX_DELAY_MS
+        if not self._changed or not (quiet or overdue):
+            return ()
+        due = tuple(self._changed)
+        self._changed.clear()
+        self._last_announcement_ms = now_ms
+        return due
+
+    def put_back(self, failed: Iterable[TopicPartition]) -> None:
+        """An announcement failed: these are due again at the next check."""
+        self._changed = dict.fromkeys(failed) | self._changed

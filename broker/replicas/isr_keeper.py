@@ -1,0 +1,180 @@
+"""Keeps the ISRs of the partitions led here true: shrinks and expands them in ZooKeeper.
+
+Each change is a conditional write of the partition's state; what its outcome means is decided in
+``core.replica``.
+Source: Kafka's ``Partition.maybeShrinkIsr``/``maybeExpandIsr``, ``ReplicationUtils.updateLeaderAndIsr`` and
+``ZkIsrManager`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import structlog
+
+from broker.core.isr_changes import CHECK_INTERVAL_MS, IsrChanges
+from broker.core.replica import Conflict, IsrProposal
+from broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from cluster.model.epochs import PartitionVersion
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import PartitionState
+from cluster.runtime.metrics import Metrics
+from cluster.runtime.supervisor import Supervisor
+from cluster.zk.errors import BadVersion, NoNode, ZooKeeperError
+
+RETRY_MS = 500
+"""The pause before a write is tried again while ZooKeeper does not answer."""
+
+_log = structlog.get_logger(__name__)
+
+
+class IsrStore(Protocol):
+    """What the keeper needs of ZooKeeper (``cluster.zk.store``)."""
+
+    async def write_partition_state(
+        self, topic_partition: TopicPartition, state: PartitionState
+    ) -> PartitionVersion:
+        """Write ``state`` where the version in it still stands; the answer is the new version.
+
+        Raises:
+            BadVersion: Another version stands there.
+            NoNode: The partition has no state.
+            ZooKeeperError: It is not known whether it was written.
+        """
+        ...
+
+    async def read_partition_state(self, topic_partition: TopicPartition) -> PartitionState | None:
+        """The state as it stands now, or None where there is none."""
+        ...
+
+    async def announce_isr_changes(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        """Leave an ``isr_change_notification`` for the controller."""
+        ...
+
+
+class IsrKeeper:
+    """Writes ISR changes, one at a time per partition, until they stand or are overtaken.
+
+    Args:
+        hosted: This broker's partitions.
+        store: Gives the store of the current ZooKeeper session.
+        supervisor: Owns the writes.
+        metrics: Where shrinks and expansions are counted.
+    """
+
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        store: Callable[[], IsrStore],
+        supervisor: Supervisor,
+        metrics: Metrics,
+    ) -> None:
+        self._hosted = hosted
+        self._store = store
+        self._supervisor = supervisor
+        self._metrics = metrics
+        self._changes = IsrChanges(monotonic_ms())
+
+    def follower_wants_in(self, partition: HostedPartition, replica_id: BrokerId) -> None:
+        """A follower outside the ISR has caught up: let it in."""
+        self._submit(partition, partition.replica.propose_expansion(replica_id))
+
+    async def check_for_shrinks(self) -> None:
+        """Every half ``replica.lag.time.max.ms``, have those leave that have been behind for too long."""
+        while True:
+            await asyncio.sleep(self._hosted.settings.lag_time_max_ms / 2000)
+            self.shrink_now()
+
+    def shrink_now(self) -> None:
+        """Have those leave that are behind for too long at this moment."""
+        now_ms = monotonic_ms()
+        for partition in tuple(self._hosted.all):
+            proposal = partition.replica.propose_shrink(partition.log.log_end_offset, now_ms)
+            if proposal is not None:
+                self._submit(partition, proposal)
+
+    def _submit(self, partition: HostedPartition, proposal: IsrProposal) -> None:
+        _log.info(
+            "shrinking ISR" if proposal.newcomer is None else "expanding ISR",
+            partition=str(partition.topic_partition),
+            before=list(partition.replica.isr),
+            after=list(proposal.state.leader_and_isr.isr),
+            high_watermark=partition.replica.high_watermark,
+            log_end_offset=partition.log.log_end_offset,
+        )
+        self._supervisor.spawn(f"isr-of-{partition.topic_partition}", self._write(partition, proposal))
+
+    async def _write(self, partition: HostedPartition, proposal: IsrProposal) -> None:
+        """Write until it is known what came of it, or a LeaderAndIsr has overtaken the change."""
+        replica, name = partition.replica, partition.topic_partition
+        told = False
+        while replica.pending is proposal:
+            try:
+                if await self._write_once(partition, proposal):
+                    return
+            except NoNode:
+                # The topic is being deleted; StopReplica will say so.
+                _log.warning("ISR not written: the partition has no state", partition=str(name))
+                return
+            except ZooKeeperError as error:
+                if not told:
+                    _log.warning("ISR not written yet; trying again", partition=str(name), error=str(error))
+                    told = True
+                await asyncio.sleep(RETRY_MS / 1000)
+
+    async def _write_once(self, partition: HostedPartition, proposal: IsrProposal) -> bool:
+        """One conditional write; True where its outcome is known."""
+        store, name = self._store(), partition.topic_partition
+        try:
+            version = await store.write_partition_state(name, proposal.state)
+        except BadVersion:
+            found = await store.read_partition_state(name)
+            if found is None:
+                return False
+            self._resolve(partition, proposal, found)
+            return True
+        if partition.replica.pending is proposal:
+            rose = partition.replica.isr_written(
+                proposal, version, partition.log.log_end_offset, monotonic_ms()
+            )
+            self._committed(partition, proposal, rose=rose)
+        return True
+
+    def _resolve(self, partition: HostedPartition, proposal: IsrProposal, found: PartitionState) -> None:
+        conflict, rose = partition.replica.isr_conflicts(
+            proposal, found, partition.log.log_end_offset, monotonic_ms()
+        )
+        _log.warning(
+            "ISR write met another version",
+            partition=str(partition.topic_partition),
+            outcome=conflict.value,
+            found=str(found),
+        )
+        if conflict in {Conflict.WRITTEN_BEFORE, Conflict.ADOPTED}:
+            self._committed(partition, proposal, rose=rose)
+
+    def _committed(self, partition: HostedPartition, proposal: IsrProposal, *, rose: bool) -> None:
+        (self._metrics.isr_shrinks if proposal.newcomer is None else self._metrics.isr_expands).inc()
+        self._changes.add(partition.topic_partition, monotonic_ms())
+        _log.info(
+            "ISR updated",
+            partition=str(partition.topic_partition),
+            isr=list(partition.replica.isr),
+            version=partition.replica.version,
+        )
+        if rose:
+            self._hosted.high_watermark_rose(partition)
+
+    async def announce_changes(self) -> None:
+        """Tell the controller of changed ISRs, in batches; none is lost while ZooKeeper is away."""
+        while True:
+            await asyncio.sleep(CHECK_INTERVAL_MS / 1000)
+            due = self._changes.take_due(monotonic_ms())
+            if due:
+                try:
+                    await self._store().announce_isr_changes(due)
+                except ZooKeeperError as error:
+                    self._changes.put_back(due)
+                    _log.warning("ISR changes not announced yet", partitions=len(due), error=str(error))

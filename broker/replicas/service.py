@@ -1,0 +1,102 @@
+"""Everything that this broker does with replicas, put together and run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from broker.core.control_gate import ControlGate
+from broker.core.metadata_cache import MetadataCache
+from broker.replicas.append import Appender
+from broker.replicas.fetchers import Fetchers
+from broker.replicas.hosted import HostedPartitions, Logs
+from broker.replicas.isr_keeper import IsrKeeper, IsrStore
+from broker.replicas.leadership import Leadership, Write
+from broker.replicas.read import Reader
+from broker.replicas.sessions import FollowerSessions
+from broker.replicas.settings import ReplicaSettings
+from cluster.model.ids import BrokerId
+from cluster.runtime.metrics import Metrics
+from cluster.runtime.supervisor import Supervisor
+
+
+class ReplicaService:
+    """The replicas of one broker.
+
+    Attributes:
+        hosted: The partitions, with their purgatories.
+        metadata: What the controller last told.
+        gate: Judges control requests; told of each registration of this broker (``gate.registered``).
+        appends: The produce path.
+        reads: The consumers' paths.
+        sessions: The followers' streams.
+        leadership: Carries out what the controller says.
+        keeper: Keeps the ISRs.
+
+    Args:
+        broker_id: This broker.
+        logs: Its log directories, open.
+        settings: What replication goes by.
+        store: Gives the store of the current ZooKeeper session.
+        supervisor: Owns the tasks.
+        metrics: Where to count and show.
+        write: Writes state-change.log.
+        on_metadata: Told after each change of ``metadata``.
+    """
+
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        logs: Logs,
+        settings: ReplicaSettings,
+        *,
+        store: Callable[[], IsrStore],
+        supervisor: Supervisor,
+        metrics: Metrics,
+        write: Write,
+        on_metadata: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._supervisor = supervisor
+        self.metadata = MetadataCache()
+        self.gate = ControlGate()
+        self.hosted = HostedPartitions(broker_id, logs, self.metadata, settings)
+        self.appends = Appender(self.hosted)
+        self.reads = Reader(self.hosted)
+        self.keeper = IsrKeeper(self.hosted, store, supervisor, metrics)
+        self.sessions = FollowerSessions(self.hosted, self.metadata, self.keeper.follower_wants_in)
+        self._fetchers = Fetchers(self.hosted, supervisor, lambda: self.gate.broker_epoch)
+        self.leadership = Leadership(
+            self.hosted, self.metadata, self.gate, self._fetchers, write=write, on_metadata=on_metadata
+        )
+        self._show(metrics)
+
+    def _show(self, metrics: Metrics) -> None:
+        hosted = self.hosted
+        metrics.watch(metrics.leader_count, lambda: hosted.leader_count)
+        metrics.watch(metrics.partition_count, lambda: len(hosted.all))
+        metrics.watch(metrics.under_replicated_partitions, lambda: hosted.under_replicated_count)
+        metrics.watch(metrics.under_min_isr_partition_count, lambda: hosted.under_min_isr_count)
+        metrics.watch(metrics.offline_replica_count, lambda: len(hosted.offline))
+        size, delayed = metrics.purgatory_size, metrics.delayed_operations
+        metrics.watch(size, lambda: hosted.produces.watched, delayedOperation="Produce")
+        metrics.watch(delayed, lambda: hosted.produces.delayed, delayedOperation="Produce")
+        metrics.watch(size, lambda: hosted.fetches.watched, delayedOperation="Fetch")
+        metrics.watch(delayed, lambda: hosted.fetches.delayed, delayedOperation="Fetch")
+
+    def start(self) -> None:
+        """Begin what goes on by the clock."""
+        self._supervisor.spawn("isr-shrink-check", self.keeper.check_for_shrinks())
+        self._supervisor.spawn("isr-announcements", self.keeper.announce_changes())
+        self._supervisor.spawn("high-watermark-checkpoint", self._checkpoint_high_watermarks())
+
+    async def _checkpoint_high_watermarks(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.high_watermark_checkpoint_interval_ms / 1000)
+            self.hosted.checkpoint_high_watermarks()
+
+    async def close(self) -> None:
+        """Fetch no more and write the high watermarks down; the logs are closed by whoever opened them."""
+        self.leadership.close()
+        await self._fetchers.close()
+        self.hosted.checkpoint_high_watermarks()
