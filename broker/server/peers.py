@@ -24,7 +24,7 @@ from cluster.model.requests import (
 from cluster.rpc import control_pb2, replication_pb2, translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, server_options
 
-_logger = structlog.get_loggerger(__name__)
+_logger = structlog.get_logger(__name__)
 
 _Carry = Callable[[Any, int], Awaitable[ControlResponse]]
 
