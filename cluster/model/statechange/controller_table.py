@@ -186,12 +186,12 @@ _RECEIVED = (
         "<node:node>",
     ),
     row(
-        Kind.RESPONSE_RECEIVED, _C, "TRACE", "0.9 to 1.0",
-        "Received response <response:text> for a request sent to broker <node:node>",
-    ),
-    row(
         Kind.RESPONSE_RECEIVED, _C, "TRACE", "0.8 to 0.8.2",
         "Received response correlationId <correlation_id> for a request sent to broker <node:node>",
+    ),
+    row(
+        Kind.RESPONSE_RECEIVED, _C, "TRACE", "0.9 to 1.0",
+        "Received response <response:text> for a request sent to broker <node:node>",
     ),
     row(
         Kind.LEADER_AND_ISR_ERROR, _NO_EPOCH, "ERROR", "2.5+",

@@ -100,7 +100,11 @@ class Kind(StrEnum):
     KRAFT_TRANSITIONING = "kraft-transitioning"
     KRAFT_PARTITION_CREATED = "kraft-partition-created"
     KRAFT_PARTITION_MISSING = "kraft-partition-missing"
+    KRAFT_PARTITION_REPLACED = "kraft-partition-replaced"
     KRAFT_FETCHERS_STOPPED = "kraft-fetchers-stopped"
+    KRAFT_FETCHING_FAILED = "kraft-fetching-failed"
+    KRAFT_DELETING = "kraft-deleting"
+    KRAFT_DELETION_FAILED = "kraft-deletion-failed"
 
     # Neither broker nor controller.
     LOGGER_REGISTERED = "logger-registered"

@@ -1,6 +1,7 @@
 """The lines that no ZooKeeper cluster of 2.8 writes: brokers under KRaft, and the logger itself.
 
-Source: state-change-in-the-wild.md, section 2. KRaft's controller does not use this logger at all.
+Source: state-change-in-the-wild.md, section 2, and what Kafka 3's ``ReplicaManager.scala`` logs here.
+KRaft's controller does not use it at all.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ KRAFT_TABLE: tuple[Template, ...] = (
     ),
     row(
         Kind.KRAFT_PARTITION_CREATED, _B, "INFO", "2.8+",
-        "Creating new partition <tp> with topic id <topic_id:text>.",
+        "Creating new partition <tp> with topic id <topic_id:uuid>.",
     ),
     row(
         Kind.KRAFT_PARTITION_MISSING, _B, "ERROR", "3.0+",
-        "Expected partition <tp> with topic id <topic_id:text> to exist, but it was missing. Creating...",
+        "Expected partition <tp> with topic id <topic_id:uuid> to exist, but it was missing. Creating...",
     ),
     row(
         Kind.KRAFT_PARTITION_MISSING, _B, "ERROR", "3.0+",
@@ -38,6 +39,54 @@ KRAFT_TABLE: tuple[Template, ...] = (
     row(
         Kind.KRAFT_FETCHERS_STOPPED, _B, "INFO", "3.0+",
         "Stopped fetchers as part of controlled shutdown for <count> partitions",
+    ),
+    row(
+        Kind.KRAFT_PARTITION_CREATED, _B, "INFO", "3.7+",
+        "Creating new partition <tp> with topic id <topic_id:uuid>.A topic with the same name but different "
+        "id exists "
+        "but it resides in an offline log directory.",
+    ),
+    row(
+        Kind.KRAFT_PARTITION_REPLACED, _B, "INFO", "3.7+",
+        "Deleting partition <tp> with topic id <topic_id:uuid> since a partition with the same name but "
+        "different "
+        "topic id <requested_topic_id:uuid> needs to be created.",
+    ),
+    row(Kind.KRAFT_DELETING, _B, "INFO", "3.0+", "Deleting <count> partition(s)."),
+    row(
+        Kind.KRAFT_DELETION_FAILED, _B, "ERROR", "3.0+",
+        "Unable to delete replica <tp> because the local replica for the partition is in an offline log "
+        "directory",
+    ),
+    row(
+        Kind.KRAFT_DELETION_FAILED, _B, "ERROR", "3.0+",
+        "Unable to delete replica <tp> because we got an unexpected <exception:text> exception: <error>",
+    ),
+    row(
+        Kind.BECOME_LEADER_OFFLINE, _B, "INFO", "3.0+",
+        "Skipped the become-leader state change for <tp> with topic id <topic_id:uuid> due to a storage "
+        "error <error>",
+    ),
+    row(
+        Kind.BECOME_LEADER_OFFLINE, _B, "WARN", "3.0+",
+        "Unable to bring up new local leader <tp> with topic id <topic_id:uuid> because it resides in an "
+        "offline log "
+        "directory.",
+    ),
+    row(
+        Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "3.0+",
+        "Skipped the become-follower state change after marking its partition as follower for partition "
+        "<tp> with id "
+        "<topic_id:uuid> and partition state <leadership:leader_and_isr_state>.",
+    ),
+    row(
+        Kind.KRAFT_FETCHING_FAILED, _B, "ERROR", "3.0+",
+        "Unable to start fetching <tp> with topic ID <topic_id:uuid> due to <error>",
+    ),
+    row(
+        Kind.NEW_LEADER_UNAVAILABLE, _B, "TRACE", "3.0+",
+        "Unable to start fetching <tp> with topic ID <topic_id:uuid> from leader <leader> because it is not "
+        "alive.",
     ),
     row(
         Kind.LOGGER_REGISTERED, Speaker.NOBODY, "DEBUG", "0.8 to 2.5",

@@ -83,23 +83,23 @@ _REQUEST = (
     ),
     row(
         Kind.TOPIC_ID_MISMATCH, _B, "ERROR", "2.8",
-        "Topic Id in memory: <topic_id:text> does not match the topic Id for partition <tp> provided in the "
+        "Topic Id in memory: <topic_id:uuid> does not match the topic Id for partition <tp> provided in the "
         "request: "
-        "<requested_topic_id:text>.",
+        "<requested_topic_id:uuid>.",
     ),
     row(
         Kind.TOPIC_ID_MISMATCH, _B, "ERROR", "3.0+",
-        "Topic ID in memory: <topic_id:text> does not match the topic ID for partition <tp> received: "
-        "<requested_topic_id:text>.",
+        "Topic ID in memory: <topic_id:uuid> does not match the topic ID for partition <tp> received: "
+        "<requested_topic_id:uuid>.",
     ),
     row(
         Kind.TOPIC_ID_ASSIGNED, _B, "INFO", "3.0+",
-        "Updating log for <tp> to assign topic ID <topic_id:text> from LeaderAndIsr request from controller "
+        "Updating log for <tp> to assign topic ID <topic_id:uuid> from LeaderAndIsr request from controller "
         "<controller> with correlation id <correlation_id> epoch <controller_epoch>",
     ),
     row(
         Kind.TOPIC_ID_REMOVED, _B, "INFO", "3.1+",
-        "Updating PartitionFetchState for <tp> to remove log topic ID <topic_id:text> since LeaderAndIsr "
+        "Updating PartitionFetchState for <tp> to remove log topic ID <topic_id:uuid> since LeaderAndIsr "
         "request from "
         "controller <controller> with correlation id <correlation_id> epoch <controller_epoch> did not "
         "contain a "

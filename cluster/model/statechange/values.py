@@ -125,6 +125,7 @@ _FORMATS = (
         "flag", r"true|false", lambda value: "true" if value else "false", lambda text: text == "true"
     ),
     ValueFormat("text", r".*", str, str),
+    ValueFormat("uuid", r"[\w-]+", str, str),
     ValueFormat("transition", r"become-(?:leader|follower)", str, str),
     ValueFormat("topic_partition", _TOPIC_PARTITION, str, read_topic_partition),
     ValueFormat(

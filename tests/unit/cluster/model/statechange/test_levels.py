@@ -1,0 +1,33 @@
+"""Releases compare as people mean them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.model.statechange.levels import Level, is_between, release
+
+
+def test_levels_are_ordered_as_log4j_orders_them() -> None:
+    assert Level.TRACE < Level.DEBUG < Level.INFO < Level.WARN < Level.ERROR
+
+
+@pytest.mark.parametrize(
+    ("moment", "since", "until", "expected"),
+    [
+        ("2.8", "2.6", None, True),
+        ("2.8", "2.6", "2.7", False),
+        ("2.5.1", "1.0", "2.5", True),
+        ("2.6", "1.0", "2.5", False),
+        ("0.9", "0.10", None, False),
+        ("0.10.1", "0.9", "0.11", True),
+    ],
+)
+def test_a_bound_takes_in_its_patch_releases(
+    moment: str, since: str, until: str | None, expected: bool
+) -> None:
+    assert is_between(release(moment), release(since), release(until) if until else None) is expected
+
+
+def test_a_release_is_numbers() -> None:
+    with pytest.raises(ValueError, match="trunk"):
+        release("trunk")
