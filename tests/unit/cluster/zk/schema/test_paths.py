@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.zk.schema import paths
+
+
+def test_paths_are_kafkas() -> None:
+    tp = TopicPartition("orders", 3)
+    assert paths.broker(BrokerId(1)) == "/brokers/ids/1"
+    assert paths.topic("orders") == "/brokers/topics/orders"
+    assert paths.topic_partitions("orders") == "/brokers/topics/orders/partitions"
+    assert paths.partition(tp) == "/brokers/topics/orders/partitions/3"
+    assert paths.partition_state(tp) == "/brokers/topics/orders/partitions/3/state"
+    assert paths.delete_topic("orders") == "/admin/delete_topics/orders"
+    assert paths.config("topics", "orders") == "/config/topics/orders"
+    assert paths.config("brokers", paths.DEFAULT_ENTITY) == "/config/brokers/<default>"
+    assert paths.config_type("brokers") == "/config/brokers"
+    assert paths.ISR_CHANGE_PREFIX == "/isr_change_notification/isr_change_"
+    assert paths.LOG_DIR_EVENT_PREFIX == "/log_dir_event_notification/log_dir_event_"
+    assert paths.CONFIG_CHANGE_PREFIX == "/config/changes/config_change_"
+
+
+def test_the_persistent_parents_are_kafkas() -> None:
+    assert set(paths.PERSISTENT) == {
+        "/consumers",
+        "/brokers/ids",
+        "/brokers/topics",
+        "/config/changes",
+        "/admin/delete_topics",
+        "/brokers/seqid",
+        "/isr_change_notification",
+        "/latest_producer_id_block",
+        "/log_dir_event_notification",
+        "/config/topics",
+        "/config/clients",
+        "/config/users",
+        "/config/brokers",
+        "/config/ips",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "above"), [("/a", ()), ("/a/b", ("/a",)), ("/a/b/c", ("/a", "/a/b")), ("/", ()), ("", ())]
+)
+def test_ancestors_the_highest_first(path: str, above: tuple[str, ...]) -> None:
+    assert paths.ancestors(path) == above
