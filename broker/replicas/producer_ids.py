@@ -1,4 +1,47 @@
-"""Producer ids, handed out of blocks that this broker claims in ``/latest_producer_id_block``.
+"""Producer ids, handed out of blocks that this broker takes in ``/latest_producer_id_block``.
 
 Source: ``ProducerIdManager.scala`` of release 2.8.
 """
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+from cluster.model.ids import ProducerId
+from cluster.zk.errors import ZooKeeperError
+from cluster.zk.schema.settings import ProducerIdBlock
+
+
+class ProducerIdsUnavailableError(Exception):
+    """No block of producer ids could be taken now; the client may try again."""
+
+
+class ProducerIdBlocks:
+    """Hands out every id of a block before it takes the next one; ids that are left at the end are lost.
+
+    Args:
+        take_block: Takes the next block for this broker, on the ZooKeeper session of the moment.
+    """
+
+    def __init__(self, take_block: Callable[[], Awaitable[ProducerIdBlock]]) -> None:
+        self._take_block = take_block
+        self._ids: Iterator[int] = iter(())
+        self._taking = asyncio.Lock()
+
+    async def next_id(self) -> ProducerId:
+        """An id that no producer of the cluster was ever given.
+
+        Raises:
+            ProducerIdsUnavailableError: The block is used up, and ZooKeeper gives no other now.
+        """
+        async with self._taking:
+            producer_id = next(self._ids, None)
+            if producer_id is None:
+                try:
+                    block = await self._take_block()
+                except ZooKeeperError as error:
+                    raise ProducerIdsUnavailableError(f"no block of producer ids: {error}") from error
+                producer_id = block.start
+                self._ids = iter(range(block.start + 1, block.end + 1))
+            return ProducerId(producer_id)

@@ -55,10 +55,6 @@ class ServerSettings:
         )
 
 
-class ProducerIdsUnavailableError(Exception):
-    """No block of producer ids could be claimed now; the client may try again."""
-
-
 class CloseConnectionError(Exception):
     """The request cannot be answered; its connection is closed, and the text says why in the log."""
 
@@ -70,7 +66,7 @@ class ProducerIds(Protocol):
         """An id that no producer of the cluster was ever given.
 
         Raises:
-            ProducerIdsUnavailableError: No block of ids could be claimed now; the client may try again.
+            ProducerIdsUnavailableError: No block of ids could be taken now; the client may try again.
         """
         ...
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from broker.core.record_batch import NO_PRODUCER_ID
-from broker.server.context import Answer, ProducerIdsUnavailableError, ServerContext
+from broker.replicas.producer_ids import ProducerIdsUnavailableError
+from broker.server.context import Answer, ServerContext
 from broker.wire.frames import NO_THROTTLE, Request
 from cluster.model.errors import ErrorCode
 
