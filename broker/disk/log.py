@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from broker.core.batch_validation import AppendOrigin, check_fetched, check_leader_append
 from broker.core.leader_epochs import EpochEndOffset
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import Buffer
-from broker.core.refusals import Refusal
-from broker.disk.results import (
-    AppendOrigin,
-    FetchDataInfo,
-    LogAppendInfo,
-    OffsetOutOfRange,
-    TimestampAndOffset,
+from broker.core.log_config import UNLIMITED, LogConfig
+from broker.core.producer_state import CachedBatch
+from broker.core.record_batch import (
+    FRAME_SIZE,
+    Buffer,
+    RecordBatch,
+    TimestampType,
+    peek_frame,
+    stamp,
+    stamp_with_append_time,
 )
+from broker.core.refusals import Refusal
+from broker.disk.errors import KafkaStorageError
+from broker.disk.log_files import LogFiles
+from broker.disk.recovery import LoadedLog
+from broker.disk.results import FetchDataInfo, LogAppendInfo, OffsetOutOfRange, TimestampAndOffset
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import Offset, TopicPartition
+
+T = TypeVar("T")
+
+NO_TIME = -1
+NO_OFFSET = Offset(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class LogContext:
+    """What a log is given by the directory that it lies in.
+
+    Attributes:
+        log_dir: That directory.
+        executor: Its one thread, for fsync and for sealing rolled segments.
+        clock: Wall time in milliseconds.
+        on_failure: Told once when the disk has refused: the whole directory goes offline.
+        on_recovery_point_lowered: Told when a truncation went below the recovery point: its checkpoint is
+            written
+            again before anything else is appended.
+    """
+
+    log_dir: Path
+    executor: Executor
+    clock: Callable[[], int]
+    on_failure: Callable[[KafkaStorageError], None]
+    on_recovery_point_lowered: Callable[[], None]
 
 
 class Log:
@@ -30,30 +67,59 @@ class Log:
         topic_partition: Whose log it is.
         directory: Where it lies.
         config: Its settings; may be replaced while it is open.
-        log_start_offset: The first offset that may be read.
-        log_end_offset: The offset that the next record gets.
     """
 
-    topic_partition: TopicPartition
-    directory: Path
-    config: LogConfig
-    log_start_offset: Offset
-    log_end_offset: Offset
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        directory: Path,
+        config: LogConfig,
+        loaded: LoadedLog,
+        context: LogContext,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.directory = directory
+        self.config = config
+        self._files = LogFiles(directory, loaded, context.executor)
+        self._context = context
+        self._failure: KafkaStorageError | None = None
+        self._last_flush_ms = context.clock()
+
+    @property
+    def log_start_offset(self) -> Offset:
+        """The first offset that may be read."""
+        return self._files.log_start_offset
+
+    @property
+    def log_end_offset(self) -> Offset:
+        """The offset that the next record gets."""
+        return self._files.log_end_offset
 
     @property
     def recovery_point(self) -> Offset:
         """The first offset that is not known to be on the disk itself."""
-        raise NotImplementedError
+        return self._guarded("flushing", self._files.flushing.recovery_point)
 
     @property
     def latest_epoch(self) -> LeaderEpoch | None:
         """The leader epoch of the newest entry in the epoch cache, or None."""
-        raise NotImplementedError
+        return self._files.epochs.latest_epoch
 
     @property
     def size(self) -> int:
         """Bytes of all segments' batches."""
-        raise NotImplementedError
+        return self._files.segments.size
+
+    @property
+    def first_segment_offset(self) -> Offset:
+        """The base offset of the oldest segment, at or below the log start."""
+        return next(iter(self._files.segments)).base_offset
+
+    @property
+    def is_flush_due(self) -> bool:
+        """Whether ``flush.ms`` has passed since the last flush, and there is something to flush."""
+        age = self._context.clock() - self._last_flush_ms
+        return age >= self.config.flush_ms and self.recovery_point < self.log_end_offset
 
     def append_as_leader(
         self, records: Buffer | None, leader_epoch: LeaderEpoch, origin: AppendOrigin = AppendOrigin.CLIENT
@@ -63,70 +129,220 @@ class Log:
         Does rules 2 to 11 of what a leader checks; whether this broker leads, and min.insync.replicas, is the
         caller's to know.
         """
-        raise NotImplementedError
+        self._check_usable()
+        now_ms = self._context.clock()
+        batch = check_leader_append(records, self.config, now_ms, origin)
+        if isinstance(batch, Refusal):
+            return batch
+        verdict = self._files.producers.check(batch.header, origin)
+        if isinstance(verdict, Refusal):
+            return verdict
+        if verdict is not None:
+            return self._answer_duplicate(verdict)
+        offset = self._files.log_end_offset
+        header = batch.header._replace(base_offset=offset, partition_leader_epoch=leader_epoch)
+        if self._stamps_append_time:
+            header = header._replace(max_timestamp=now_ms)
+            buffers = stamp_with_append_time(batch, offset, leader_epoch, now_ms)
+        else:
+            buffers = stamp(batch, offset, leader_epoch)
+        self._append(buffers, [RecordBatch(header, batch.data)], now_ms)
+        time = now_ms if self._stamps_append_time else NO_TIME
+        return LogAppendInfo(
+            offset, Offset(header.last_offset), time, self.log_start_offset, size=header.size
+        )
 
     def append_as_follower(self, records: Buffer) -> LogAppendInfo | Refusal:
         """Write the whole batches of ``records`` as they come from the leader; a partial tail is dropped.
 
         All are checked (checksum; offsets that rise from the log end offset on) before one is written.
         """
-        raise NotImplementedError
+        self._check_usable()
+        self._adopt_earlier_start(records)
+        batches = check_fetched(records, self.log_end_offset)
+        if isinstance(batches, Refusal):
+            return batches
+        if not batches:
+            return LogAppendInfo(NO_OFFSET, NO_OFFSET, NO_TIME, self.log_start_offset)
+        now_ms, view, position, done = self._context.clock(), memoryview(records), 0, 0
+        while done < len(batches):
+            group = self._group(batches, done)
+            size = sum(batch.header.size for batch in group)
+            self._append([view[position : position + size]], group, now_ms)
+            position += size
+            done += len(group)
+        first = Offset(batches[0].header.base_offset)
+        last = Offset(self.log_end_offset - 1)
+        return LogAppendInfo(first, last, NO_TIME, self.log_start_offset, size=position)
 
     def read(
-        self, offset: int, max_bytes: int, upper_bound: int, *, min_one_batch: bool = True
+        self, offset: Offset, max_bytes: int, upper_bound: Offset, *, min_one_batch: bool = True
     ) -> FetchDataInfo | OffsetOutOfRange:
         """Whole batches from the one that holds ``offset`` on, none of them at or beyond ``upper_bound``.
 
         Args:
             offset: The first record wanted; the log end offset gives nothing.
-            max_bytes: How much at most; a first batch that is larger comes anyway where ``min_one_batch``
-                is set.
+            max_bytes: How much at most; a first batch that is larger comes anyway where ``min_one_batch`` is
+                set.
             upper_bound: The high watermark for consumers, the log end offset for followers.
             min_one_batch: Whether progress matters more than ``max_bytes``.
         """
-        raise NotImplementedError
+        self._check_usable()
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            return OffsetOutOfRange(offset, self.log_start_offset, self.log_end_offset)
+        if offset >= upper_bound:
+            return FetchDataInfo(b"", offset)
+        return self._guarded(
+            "reading", lambda: self._files.read(offset, max_bytes, upper_bound, min_one_batch=min_one_batch)
+        )
 
-    def bytes_between(self, start_offset: int, end_offset: int) -> int:
+    def bytes_between(self, start_offset: Offset, end_offset: Offset) -> int:
         """Bytes of the batches from the one that holds ``start_offset`` up to ``end_offset``.
 
         What a fetch that waits for ``min_bytes`` compares.
         """
-        raise NotImplementedError
+        self._check_usable()
+        start = max(start_offset, self.log_start_offset)
+        end = min(end_offset, self.log_end_offset)
+        if start >= end:
+            return 0
+        return self._guarded("reading", lambda: self._files.bytes_between(start, end))
 
     def assign_epoch_start(self, epoch: LeaderEpoch) -> None:
         """Note that this broker now leads in ``epoch``: its first record will be at the log end offset."""
-        raise NotImplementedError
+        self._check_usable()
+        if self._files.epochs.assign(epoch, self.log_end_offset):
+            self._guarded("writing leader epochs", self._files.store_epochs)
 
     def end_offset_for(self, epoch: LeaderEpoch) -> EpochEndOffset:
         """The answer to OffsetForLeaderEpoch (see ``LeaderEpochCache.end_offset_for``)."""
-        raise NotImplementedError
+        return self._files.epochs.end_offset_for(epoch, self.log_end_offset)
 
     def offset_at(self, timestamp: int) -> TimestampAndOffset | None:
         """The first record whose timestamp is ``timestamp`` (milliseconds) or later, or None.
 
         May lie at or above the high watermark: the caller compares.
         """
-        raise NotImplementedError
+        self._check_usable()
+        return self._guarded("reading", lambda: self._files.offset_at(timestamp))
 
-    def truncate_to(self, offset: int) -> bool:
+    def truncate_to(self, offset: Offset) -> bool:
         """Drop every batch that holds ``offset`` or lies after it; True where anything was dropped.
 
         The log end offset may come to lie below ``offset`` where that was inside a batch.
         """
-        raise NotImplementedError
+        self._check_usable()
+        if offset >= self.log_end_offset:
+            if self._files.epochs.truncate_from_end(offset):
+                self._guarded("writing leader epochs", self._files.store_epochs)
+            return False
+        if offset < self.first_segment_offset:
+            self.truncate_fully_and_start_at(offset)
+        elif self._guarded("truncating", lambda: self._files.truncate_to(offset)):
+            self._context.on_recovery_point_lowered()
+        return True
 
-    def truncate_fully_and_start_at(self, offset: int) -> None:
+    def truncate_fully_and_start_at(self, offset: Offset) -> None:
         """Drop everything; the log is empty and starts at ``offset``."""
-        raise NotImplementedError
+        self._check_usable()
+        now_ms = self._context.clock()
+        if self._guarded("truncating", lambda: self._files.start_anew_at(offset, self.config, now_ms)):
+            self._context.on_recovery_point_lowered()
 
-    def raise_log_start(self, offset: int) -> bool:
+    def raise_log_start(self, offset: Offset) -> bool:
         """Let the log start at ``offset`` (at most its end); never lowers it. True where it rose."""
-        raise NotImplementedError
+        self._check_usable()
+        offset = min(offset, self.log_end_offset)
+        if offset <= self.log_start_offset:
+            return False
+        self._files.log_start_offset = offset
+        if self._files.epochs.truncate_from_start(offset):
+            self._guarded("writing leader epochs", self._files.store_epochs)
+        return True
 
     def flush(self) -> None:
         """Put everything on the disk itself; the recovery point is then the log end offset."""
-        raise NotImplementedError
+        self.begin_flush()
+        self._guarded("flushing", self._files.flushing.finish)
+
+    def begin_flush(self) -> None:
+        """As ``flush``, on the directory's thread, without waiting for it."""
+        self._check_usable()
+        self._last_flush_ms = self._context.clock()
+        self._guarded("flushing", self._files.begin_flush)
 
     def close(self) -> None:
         """Flush, take a producer snapshot at the log end offset, trim the indexes and close the files."""
-        raise NotImplementedError
+        self.flush()
+        self._guarded("closing", self._files.seal)
+        self.abandon()
+
+    def abandon(self, why: KafkaStorageError | None = None) -> None:
+        """Close the files as they are: the log is deleted, or its directory offline.
+
+        Args:
+            why: What every later call raises; else that the log is closed.
+        """
+        closed = KafkaStorageError(self._context.log_dir, f"{self.topic_partition} is closed")
+        self._failure = self._failure or why or closed
+        self._files.close()
+
+    @property
+    def _stamps_append_time(self) -> bool:
+        return self.config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+
+    def _answer_duplicate(self, batch: CachedBatch) -> LogAppendInfo:
+        time = batch.timestamp if self._stamps_append_time else NO_TIME
+        return LogAppendInfo(
+            batch.first_offset, batch.last_offset, time, self.log_start_offset, duplicate=True
+        )
+
+    def _adopt_earlier_start(self, records: Buffer) -> None:
+        """An empty log that starts inside the first batch it is sent starts at that batch instead."""
+        if self.log_start_offset == self.log_end_offset and len(records) >= FRAME_SIZE:
+            base_offset = Offset(peek_frame(records)[0])
+            if 0 <= base_offset < self.log_end_offset:
+                self.truncate_fully_and_start_at(base_offset)
+
+    def _group(self, batches: Sequence[RecordBatch], start: int) -> Sequence[RecordBatch]:
+        """The batches from ``start`` on that go into one segment with one write: all, unless it must roll."""
+        active, end = self._files.segments.active, start + 1
+        size = batches[start].header.size
+        free = self.config.segment_bytes - active.size
+        while end < len(batches) and size + batches[end].header.size <= free:
+            size += batches[end].header.size
+            end += 1
+        return batches[start:end]
+
+    def _append(self, buffers: Sequence[Buffer], batches: Sequence[RecordBatch], now_ms: int) -> None:
+        """Write the batches, to a new segment where the first of them asks for one."""
+        try:
+            header, active = batches[0].header, self._files.segments.active
+            last_offset = batches[-1].header.last_offset
+            if active.must_roll(header.size, header.max_timestamp, last_offset, self.config, now_ms):
+                self._files.roll(self.config, now_ms)
+            self._files.append(buffers, batches, self.config)
+        except OSError as error:
+            raise self._fail("appending", error) from error
+        if self.config.flush_messages < UNLIMITED:
+            self._flush_if_due()
+
+    def _flush_if_due(self) -> None:
+        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
+            self.flush()
+
+    def _check_usable(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _guarded(self, doing: str, work: Callable[[], T]) -> T:
+        """Do it; where the disk refuses, the log and its directory are done with."""
+        try:
+            return work()
+        except OSError as error:
+            raise self._fail(doing, error) from error
+
+    def _fail(self, doing: str, error: OSError) -> KafkaStorageError:
+        self._failure = KafkaStorageError(self._context.log_dir, f"{doing} {self.topic_partition}", error)
+        self._context.on_failure(self._failure)
+        return self._failure

@@ -2,102 +2,207 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from broker.core.log_config import LogConfig
+from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
 from broker.disk.log import Log
-from cluster.model.ids import BrokerId, Offset, TopicPartition
-
-
-@dataclass(frozen=True, slots=True)
-class LogDirsOptions:
-    """What the broker tells its log directories.
-
-    Attributes:
-        broker_id: Must agree with ``meta.properties`` of every directory; written to new ones.
-        cluster_id: Likewise; 22 characters.
-        config_for: The settings of a topic's logs.
-        executor_for: The one thread that a directory's fsync, roll flush and deletions run on.
-        clock: Wall time in milliseconds since the epoch.
-    """
-
-    broker_id: BrokerId
-    cluster_id: str
-    config_for: Callable[[str], LogConfig]
-    executor_for: Callable[[Path], Executor]
-    clock: Callable[[], int]
+from broker.disk.log_dir import LogDir
+from broker.disk.log_dir import LogDirsOptions as LogDirsOptions
+from cluster.model.ids import Offset, TopicPartition
 
 
 class LogDirs:
-    """The broker's ``log.dirs``: locked, recovered and open."""
+    """The broker's ``log.dirs``: locked, recovered and open.
+
+    A directory whose disk fails goes offline alone, with its logs: from then on each of them raises
+    ``KafkaStorageError`` to whoever still holds it. ``fail`` tells whose they were.
+    """
+
+    def __init__(self, options: LogDirsOptions) -> None:
+        self._options = options
+        self._live: dict[Path, LogDir] = {}
+        self._offline: dict[Path, KafkaStorageError] = {}
+        self._gone: dict[Path, tuple[TopicPartition, ...]] = {}
 
     @classmethod
     def open(cls, directories: Sequence[Path], options: LogDirsOptions) -> LogDirs:
         """Lock the directories, compare ``meta.properties`` and load every log, recovered where it must be.
 
-        Blocks for as long as recovery takes; run it off the loop.
+        Blocks for as long as recovery takes; run it off the loop. A directory that the disk refuses is
+        offline from the start.
 
         Raises:
             InconsistentDirectoryError: A directory is locked by another process, or belongs to another
-                broker or
-                cluster; nothing in it was changed.
+                broker or cluster (nothing was changed then), or two hold the same partition.
             KafkaStorageError: No directory can be used.
         """
-        raise NotImplementedError
+        self = cls(options)
+        try:
+            self._lock(directories)
+            self._load()
+            self._refuse_twins()
+        except InconsistentDirectoryError:
+            for log_dir in self._live.values():
+                log_dir.abandon()
+            raise
+        return self
 
     @property
-    def logs(self) -> Mapping[TopicPartition, Log]:
-        """The open logs."""
-        raise NotImplementedError
+    def logs(self) -> dict[TopicPartition, Log]:
+        """The open logs of all live directories."""
+        return {tp: log for log_dir in self._live.values() for tp, log in log_dir.logs.items()}
 
     @property
-    def offline(self) -> Mapping[Path, str]:
+    def live(self) -> tuple[Path, ...]:
+        """The directories in use."""
+        return tuple(self._live)
+
+    @property
+    def offline(self) -> Mapping[Path, KafkaStorageError]:
         """The directories that failed, and why."""
-        raise NotImplementedError
+        return self._offline
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
-        """That partition's log, or None where this broker has none."""
-        raise NotImplementedError
+        """That partition's log, or None where no live directory has one."""
+        log_dir = self._holder(topic_partition)
+        return log_dir.logs[topic_partition] if log_dir else None
 
     def get_or_create(self, topic_partition: TopicPartition) -> Log:
-        """That partition's log; a new one is created in the live directory with the fewest partitions."""
-        raise NotImplementedError
+        """That partition's log; a new one is created in the live directory with the fewest partitions.
+
+        Raises:
+            KafkaStorageError: The disk refused, or no directory is live.
+        """
+        log = self.get(topic_partition)
+        if log is not None:
+            return log
+        if not self._live:
+            raise next(iter(self._offline.values()))
+        emptiest = min(self._live.values(), key=lambda log_dir: len(log_dir.logs))
+        try:
+            return emptiest.create(topic_partition)
+        except OSError as error:
+            raise self._fail(emptiest.path, f"creating {topic_partition}", error) from error
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Close the log and rename its directory to ``...-delete``; ``purge_deleted`` unlinks it later."""
-        raise NotImplementedError
+        """Close the log, where there is one, and rename its directory; ``purge_deleted`` unlinks it later."""
+        log_dir = self._holder(topic_partition)
+        if log_dir is not None:
+            self._ask(log_dir, f"deleting {topic_partition}", lambda: log_dir.delete(topic_partition))
 
     def purge_deleted(self) -> None:
-        """Unlink what was deleted longer than ``file.delete.delay.ms`` ago."""
-        raise NotImplementedError
+        """Begin to unlink what was deleted longer than ``file.delete.delay.ms`` ago."""
+        for log_dir in self._each():
+            self._ask(log_dir, "removing deleted logs", log_dir.purge_deleted)
 
     def high_watermark(self, topic_partition: TopicPartition) -> Offset:
-        """The checkpointed high watermark, forced into the log; its log start offset where none is known."""
-        raise NotImplementedError
+        """The checkpointed high watermark of a log, forced into it; its start where none is known."""
+        log_dir = self._holder(topic_partition)
+        if log_dir is None:
+            raise KeyError(f"no log of {topic_partition} in {', '.join(map(str, self._live))}")
+        return log_dir.high_watermark(log_dir.logs[topic_partition])
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Write ``replication-offset-checkpoint`` in every directory, each with its own logs."""
-        raise NotImplementedError
+        """Begin to write ``replication-offset-checkpoint`` in every directory, each with its own logs."""
+        for log_dir in self._each():
+            work = partial(log_dir.checkpoint_high_watermarks, high_watermarks)
+            self._ask(log_dir, "writing high watermarks", work)
 
     def checkpoint_recovery_points(self) -> None:
-        """Write ``recovery-point-offset-checkpoint`` in every directory."""
-        raise NotImplementedError
+        """Begin to write ``recovery-point-offset-checkpoint`` in every directory."""
+        for log_dir in self._each():
+            self._ask(log_dir, "writing recovery points", log_dir.checkpoint_recovery_points)
 
     def checkpoint_log_start_offsets(self) -> None:
-        """Write ``log-start-offset-checkpoint`` in every directory."""
-        raise NotImplementedError
+        """Begin to write ``log-start-offset-checkpoint`` in every directory."""
+        for log_dir in self._each():
+            self._ask(log_dir, "writing log start offsets", log_dir.checkpoint_log_start_offsets)
 
-    def flush_dirty_logs(self) -> None:
-        """Begin flushing, on the directories' threads, the logs that ``flush.ms`` says are due."""
-        raise NotImplementedError
+    def flush_due_logs(self) -> None:
+        """Begin to flush, on the directories' threads, the logs that ``flush.ms`` says are due."""
+        for log_dir in self._each():
+            self._ask(log_dir, "flushing", log_dir.flush_due_logs)
 
     def fail(self, directory: Path, cause: str) -> tuple[TopicPartition, ...]:
-        """Take a directory offline; returns the partitions whose logs are gone with it."""
-        raise NotImplementedError
+        """Take a directory offline, if it is not yet; returns the partitions that are gone with it."""
+        self._take_offline(KafkaStorageError(directory, cause))
+        return self._gone[directory]
 
     def close(self) -> None:
-        """Close every log, checkpoint, leave ``.kafka_cleanshutdown`` in each directory and unlock it."""
-        raise NotImplementedError
+        """Close every log, checkpoint, leave ``.kafka_cleanshutdown`` in each directory and unlock it.
+
+        Raises:
+            KafkaStorageError: A directory could not be closed cleanly; the others were.
+        """
+        failures = []
+        for log_dir in self._each():
+            try:
+                log_dir.close()
+            except KafkaStorageError as error:
+                failures.append(error)
+        self._live.clear()
+        if failures:
+            raise failures[0]
+
+    def _lock(self, directories: Sequence[Path]) -> None:
+        new = []
+        for path in directories:
+            log_dir = LogDir(path, self._options, self._take_offline)
+            try:
+                log_dir.lock()
+                self._live[path] = log_dir
+                if not log_dir.check_identity():
+                    new.append(log_dir)
+            except OSError as error:
+                self._fail(path, "opening", error)
+        for log_dir in new:
+            self._ask(log_dir, "writing meta.properties", log_dir.claim)
+
+    def _load(self) -> None:
+        loading = {path: log_dir.begin_load() for path, log_dir in self._live.items()}
+        for path, future in loading.items():
+            try:
+                future.result()
+            except OSError as error:
+                self._fail(path, "loading its logs", error)
+        if not self._live:
+            raise next(iter(self._offline.values()))
+
+    def _refuse_twins(self) -> None:
+        seen: dict[TopicPartition, Path] = {}
+        for path, log_dir in self._live.items():
+            for tp in log_dir.logs:
+                if tp in seen:
+                    raise InconsistentDirectoryError(f"{tp} lies both in {seen[tp]} and in {path}")
+                seen[tp] = path
+
+    def _holder(self, topic_partition: TopicPartition) -> LogDir | None:
+        return next((d for d in self._live.values() if topic_partition in d.logs), None)
+
+    def _each(self) -> Iterator[LogDir]:
+        """The live directories; one that fails meanwhile does not disturb the rest."""
+        return iter(tuple(self._live.values()))
+
+    def _ask(self, log_dir: LogDir, doing: str, work: Callable[[], None]) -> None:
+        """Have a directory do something in passing; where its disk refuses, it goes offline."""
+        try:
+            work()
+        except OSError as error:
+            self._fail(log_dir.path, doing, error)
+        except KafkaStorageError:
+            return  # A log has met the failure, and the directory is offline already.
+
+    def _fail(self, path: Path, doing: str, cause: OSError) -> KafkaStorageError:
+        error = KafkaStorageError(path, doing, cause)
+        self._take_offline(error)
+        return error
+
+    def _take_offline(self, error: KafkaStorageError) -> None:
+        path = error.log_dir
+        if path in self._offline:
+            return
+        self._offline[path] = error
+        log_dir = self._live.pop(path, None)
+        self._gone[path] = log_dir.abandon(error) if log_dir else ()

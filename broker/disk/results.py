@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import NamedTuple
 
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset
-
-
-class AppendOrigin(Enum):
-    """Who hands a leader a batch: decides which checks apply (``core/log/AppendOrigin`` of 2.8)."""
-
-    CLIENT = auto()
-    COORDINATOR = auto()
 
 
 @dataclass(frozen=True, slots=True)

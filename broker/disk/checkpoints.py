@@ -1,0 +1,146 @@
+"""Kafka's checkpoint files and ``meta.properties``: text, replaced as a whole.
+
+Source: ``core/server/checkpoints/*.scala``, ``core/server/BrokerMetadataCheckpoint.scala`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from broker.core.leader_epochs import EpochEntry
+from broker.disk.errors import CorruptCheckpointError
+from broker.disk.files import replace_file
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.ids import BrokerId, Offset, TopicPartition
+
+CHECKPOINT_VERSION = 0
+META_PROPERTIES_VERSION = 0
+
+RECOVERY_POINT = "recovery-point-offset-checkpoint"
+"""First offset of each log that is not known to be flushed."""
+
+LOG_START_OFFSET = "log-start-offset-checkpoint"
+"""Start of each log that does not start where its first segment does."""
+
+HIGH_WATERMARK = "replication-offset-checkpoint"
+"""High watermark of each replica."""
+
+META_PROPERTIES = "meta.properties"
+
+
+@dataclass(frozen=True, slots=True)
+class MetaProperties:
+    """Whose a log directory is."""
+
+    broker_id: BrokerId
+    cluster_id: str
+
+
+def read_offsets(path: Path) -> dict[TopicPartition, Offset]:
+    """The offsets of an offset checkpoint; none where the file is missing or empty.
+
+    Raises:
+        CorruptCheckpointError: A line that is none of the format, or another number of rows than stated.
+    """
+    offsets: dict[TopicPartition, Offset] = {}
+    for number, row in _read_rows(path):
+        match row:
+            case [topic, partition, offset] if partition.isdigit() and _is_integer(offset):
+                offsets[TopicPartition(topic, int(partition))] = Offset(int(offset))
+            case _:
+                raise _bad_line(path, number, row, "topic partition offset")
+    return offsets
+
+
+def write_offsets(path: Path, offsets: Mapping[TopicPartition, int]) -> None:
+    """Replace an offset checkpoint, durably."""
+    rows = [f"{tp.topic} {tp.partition} {offset}" for tp, offset in sorted(offsets.items())]
+    replace_file(path, _encode_rows(rows))
+
+
+def read_epochs(path: Path) -> list[EpochEntry]:
+    """The entries of a ``leader-epoch-checkpoint``; none where the file is missing or empty.
+
+    Raises:
+        CorruptCheckpointError: As ``read_offsets``.
+    """
+    entries = []
+    for number, row in _read_rows(path):
+        match row:
+            case [epoch, start] if _is_integer(epoch) and _is_integer(start):
+                entries.append(EpochEntry(LeaderEpoch(int(epoch)), Offset(int(start))))
+            case _:
+                raise _bad_line(path, number, row, "epoch startOffset")
+    return entries
+
+
+def write_epochs(path: Path, entries: Iterable[EpochEntry], *, durable: bool) -> None:
+    """Replace a ``leader-epoch-checkpoint``."""
+    replace_file(path, _encode_rows([f"{epoch} {start}" for epoch, start in entries]), durable=durable)
+
+
+def read_meta_properties(path: Path) -> MetaProperties | None:
+    """Whose directory it is, or None for one that is still nobody's.
+
+    Raises:
+        CorruptCheckpointError: Another version, or a property that is missing or no number.
+    """
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError:
+        return None
+    pairs = (line.split("=", 1) for line in lines if "=" in line and not line.lstrip().startswith(("#", "!")))
+    properties = {key.strip(): value.strip() for key, value in pairs}
+    version = properties.get("version")
+    if version != str(META_PROPERTIES_VERSION):
+        raise CorruptCheckpointError(f"{path}: version {version}, expected {META_PROPERTIES_VERSION}")
+    broker_id, cluster_id = properties.get("broker.id", ""), properties.get("cluster.id")
+    if not broker_id.isdigit() or not cluster_id:
+        raise CorruptCheckpointError(
+            f"{path}: broker.id={broker_id!r}, cluster.id={cluster_id!r}, expected both"
+        )
+    return MetaProperties(BrokerId(int(broker_id)), cluster_id)
+
+
+def write_meta_properties(path: Path, meta: MetaProperties) -> None:
+    """Make a directory this broker's."""
+    lines = [
+        "#",
+        f"version={META_PROPERTIES_VERSION}",
+        f"broker.id={meta.broker_id}",
+        f"cluster.id={meta.cluster_id}",
+    ]
+    replace_file(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def _encode_rows(rows: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in [CHECKPOINT_VERSION, len(rows), *rows]).encode()
+
+
+def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows behind version and count, each with its line number."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except UnicodeDecodeError as error:
+        raise CorruptCheckpointError(f"{path}: not UTF-8 text: {error}") from error
+    if not lines:
+        return []
+    if lines[0].strip() != str(CHECKPOINT_VERSION):
+        raise CorruptCheckpointError(f"{path}: version {lines[0]!r} in line 1, expected {CHECKPOINT_VERSION}")
+    rows = [(number, line.split()) for number, line in enumerate(lines[2:], start=3)]
+    count = lines[1].strip() if len(lines) > 1 else ""
+    if count != str(len(rows)):
+        raise CorruptCheckpointError(f"{path}: line 2 says {count!r} rows, but {len(rows)} follow")
+    return rows
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("-").isdigit()
+
+
+def _bad_line(path: Path, number: int, row: list[str], expected: str) -> CorruptCheckpointError:
+    return CorruptCheckpointError(f"{path}: line {number} is {' '.join(row)!r}, expected {expected!r}")

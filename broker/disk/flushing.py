@@ -1,0 +1,94 @@
+"""What a log has asked its directory's thread to put on the disk, and how far that has come."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import NamedTuple
+
+from broker.disk.files import sync_directory
+from broker.disk.names import LEADER_EPOCH_CHECKPOINT
+from broker.disk.segment import LogSegment
+from cluster.model.ids import Offset
+
+
+class _Flush(NamedTuple):
+    future: Future[None]
+    up_to: Offset
+
+
+class Flushing:
+    """The flushes of one log that were begun, in order; the recovery point follows those that ended well.
+
+    The work runs on another thread; what came of it is collected here, by the log's own, so that nothing is
+    written from two sides.
+    """
+
+    def __init__(self, executor: Executor, recovery_point: Offset) -> None:
+        self._executor = executor
+        self._recovery_point = recovery_point
+        self._begun: deque[_Flush] = deque()
+
+    def begin(self, work: Callable[[], None], up_to: Offset) -> None:
+        """Have ``work`` done, after which all below ``up_to`` is on the disk."""
+        self._begun.append(_Flush(self._executor.submit(work), up_to))
+
+    def recovery_point(self) -> Offset:
+        """The first offset not known to be on the disk.
+
+        Raises:
+            OSError: A flush has failed.
+        """
+        while self._begun and self._begun[0].future.done():
+            self._collect()
+        return self._recovery_point
+
+    def finish(self) -> None:
+        """Wait for all that was begun.
+
+        Raises:
+            OSError: A flush has failed.
+        """
+        while self._begun:
+            self._collect()
+
+    def lower_to(self, offset: Offset) -> bool:
+        """The log was cut at ``offset``, nothing is under way; True where the recovery point lay above."""
+        lowered = offset < self._recovery_point
+        self._recovery_point = min(self._recovery_point, offset)
+        return lowered
+
+    def drop(self) -> None:
+        """Wait for what is running, forget the rest and how it ended: the files are about to be closed."""
+        while self._begun:
+            flush = self._begun.popleft()
+            if not flush.future.cancel():
+                flush.future.exception()
+
+    def _collect(self) -> None:
+        flush = self._begun.popleft()
+        flush.future.result()
+        self._recovery_point = max(self._recovery_point, flush.up_to)
+
+
+def sync_segments(segments: Iterable[LogSegment], directory: Path) -> None:
+    """Put the batches of these segments, the leader epochs and the names of the files on the disk."""
+    for segment in segments:
+        segment.sync()
+    sync_epochs(directory)
+    sync_directory(directory)
+
+
+def sync_epochs(directory: Path) -> None:
+    """Put the leader epochs, which are replaced without waiting for the disk, on it."""
+    try:
+        fd = os.open(directory / LEADER_EPOCH_CHECKPOINT, os.O_RDONLY)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

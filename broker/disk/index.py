@@ -1,0 +1,209 @@
+"""The two sparse indexes of a segment, in Kafka's file format.
+
+Source: ``core/log/AbstractIndex.scala``, ``OffsetIndex.scala``, ``TimeIndex.scala`` of Kafka 2.8. An index
+    of the active segment is kept in memory, its file preallocated and unused: after a crash it is rebuilt
+    anyway. It is written, at its true size, when the segment is rolled or closed, and read again when a
+    lookup needs it.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from broker.core.record_batch import NO_TIMESTAMP
+from cluster.model.ids import Offset
+
+MAX_RELATIVE_OFFSET = 2**31 - 1
+"""Offsets are stored in four bytes, from the segment's base on."""
+
+
+class OffsetPosition(NamedTuple):
+    """An offset, and the position in the segment file from which a scan for it begins."""
+
+    offset: Offset
+    position: int
+
+
+class TimestampOffset(NamedTuple):
+    """A timestamp, and the offset after which every larger one lies."""
+
+    timestamp: int
+    offset: Offset
+
+
+class SparseIndex:
+    """Entries of one size, in ascending order: what both indexes share.
+
+    Attributes:
+        path: The file.
+        base_offset: The segment's, from which offsets are counted.
+    """
+
+    _entry: Struct
+
+    def __init__(self, path: Path, base_offset: Offset, max_bytes: int) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self._max_bytes = max_bytes // self._entry.size * self._entry.size
+        self._data: bytearray | None = bytearray()
+        self._is_stored = False
+        self._unloaded_count = 0
+        self._unloaded_last = b""
+
+    def __len__(self) -> int:
+        return self._unloaded_count if self._data is None else len(self._data) // self._entry.size
+
+    @property
+    def _entries(self) -> bytearray:
+        if self._data is None:
+            self._data = bytearray(self.path.read_bytes())
+        return self._data
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more entries may be appended."""
+        return len(self._entries) >= self._max_bytes
+
+    def preallocate(self) -> None:
+        """Give the file its full size, all of it unused: the entries of an active segment are in memory."""
+        self._data, self._is_stored = self._entries, False
+        fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            os.ftruncate(fd, self._max_bytes)
+        finally:
+            os.close(fd)
+
+    def store(self) -> None:
+        """Write the entries, and nothing behind them, and sync the file: the segment is rolled or closed."""
+        with self.path.open("wb") as file:
+            file.write(self._entries)
+            file.flush()
+            os.fsync(file.fileno())
+        self._is_stored = True
+
+    def load(self) -> bool:
+        """Take the entries from the file, when they are first needed; False where the file cannot be right.
+
+        A file is right if it is there, holds whole entries and does not end in an unused (zero) one.
+        """
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - self._entry.size))
+                last = file.read()
+        except FileNotFoundError:
+            return False
+        if size and (size % self._entry.size or not any(last)):
+            return False
+        self._data, self._is_stored = None, True
+        self._unloaded_count, self._unloaded_last = size // self._entry.size, last
+        return True
+
+    def unload(self) -> None:
+        """Free the memory where the file has the entries; the next lookup reads them again."""
+        if self._is_stored and self._data is not None:
+            self._unloaded_count, self._unloaded_last = len(self), bytes(self._data[-self._entry.size :])
+            self._data = None
+
+    def clear(self) -> None:
+        """Drop all entries."""
+        self._data, self._is_stored = bytearray(), False
+
+    def _keep(self, count: int) -> None:
+        self._data, self._is_stored = self._entries[: count * self._entry.size], False
+
+    def _at(self, slot: int) -> tuple[int, int]:
+        if self._data is None and slot == self._unloaded_count - 1:
+            first, second = self._entry.unpack(self._unloaded_last)
+        else:
+            first, second = self._entry.unpack_from(self._entries, slot * self._entry.size)
+        return first, second
+
+
+class OffsetIndex(SparseIndex):
+    """From offsets to positions: 8-byte entries of int32 relative offset and int32 position."""
+
+    _entry = Struct(">ii")
+
+    def append(self, offset: int, position: int) -> None:
+        """Note that the batch whose last offset is ``offset`` lies at ``position``."""
+        self._entries.extend(self._entry.pack(offset - self.base_offset, position))
+
+    def lookup(self, offset: int) -> OffsetPosition:
+        """The entry with the greatest offset that is not above ``offset``, else the segment's start."""
+        return self._entry_before(
+            bisect_right(range(len(self)), offset - self.base_offset, key=self._offset_at)
+        )
+
+    def lookup_position(self, position: int) -> OffsetPosition:
+        """The entry with the greatest position that is not above ``position``, else the segment's start."""
+        return self._entry_before(bisect_right(range(len(self)), position, key=self._position_at))
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the entries at ``offset`` or above."""
+        self._keep(bisect_right(range(len(self)), offset - self.base_offset - 1, key=self._offset_at))
+
+    @property
+    def last_entry(self) -> OffsetPosition:
+        """The last entry, else the segment's start."""
+        return self._entry_before(len(self))
+
+    def _entry_before(self, slot: int) -> OffsetPosition:
+        if slot == 0:
+            return OffsetPosition(self.base_offset, 0)
+        relative, position = self._at(slot - 1)
+        return OffsetPosition(Offset(self.base_offset + relative), position)
+
+    def _offset_at(self, slot: int) -> int:
+        return self._at(slot)[0]
+
+    def _position_at(self, slot: int) -> int:
+        return self._at(slot)[1]
+
+
+class TimeIndex(SparseIndex):
+    """From timestamps to offsets: 12-byte entries of int64 timestamp and int32 relative offset.
+
+    One slot is kept free for the entry that is written when the segment is rolled.
+    """
+
+    _entry = Struct(">qi")
+
+    @property
+    def is_full(self) -> bool:
+        """Whether only the slot for the last entry is free."""
+        return len(self._entries) >= self._max_bytes - self._entry.size
+
+    @property
+    def last_entry(self) -> TimestampOffset:
+        """The last entry; without any, no timestamp at the segment's start."""
+        return self._entry_before(len(self))
+
+    def maybe_append(self, timestamp: int, offset: int) -> None:
+        """Note ``timestamp``, seen at ``offset``, where it is larger than the last entry's."""
+        if timestamp > self.last_entry.timestamp:
+            self._entries.extend(self._entry.pack(timestamp, offset - self.base_offset))
+
+    def lookup(self, timestamp: int) -> TimestampOffset:
+        """The entry with the greatest timestamp that is not above ``timestamp``, else the segment's start."""
+        return self._entry_before(bisect_right(range(len(self)), timestamp, key=self._timestamp_at))
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the entries at ``offset`` or above."""
+        self._keep(bisect_right(range(len(self)), offset - self.base_offset - 1, key=self._offset_at))
+
+    def _entry_before(self, slot: int) -> TimestampOffset:
+        if slot == 0:
+            return TimestampOffset(NO_TIMESTAMP, self.base_offset)
+        timestamp, relative = self._at(slot - 1)
+        return TimestampOffset(timestamp, Offset(self.base_offset + relative))
+
+    def _timestamp_at(self, slot: int) -> int:
+        return self._at(slot)[0]
+
+    def _offset_at(self, slot: int) -> int:
+        return self._at(slot)[1]

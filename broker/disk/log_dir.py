@@ -1,0 +1,291 @@
+"""One log directory: its lock, its checkpoints and the logs in it.
+
+Source: ``core/log/LogManager.scala`` of Kafka 2.8. What is asked of the disk in passing (checkpoints,
+    removals) is done on the directory's thread, in order; how it ended is looked at before the next.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from broker.core.log_config import LogConfig
+from broker.disk.checkpoints import (
+    HIGH_WATERMARK,
+    LOG_START_OFFSET,
+    META_PROPERTIES,
+    RECOVERY_POINT,
+    MetaProperties,
+    read_meta_properties,
+    read_offsets,
+    write_meta_properties,
+    write_offsets,
+)
+from broker.disk.errors import CorruptCheckpointError, InconsistentDirectoryError, KafkaStorageError
+from broker.disk.files import sync_directory
+from broker.disk.log import Log, LogContext
+from broker.disk.names import (
+    deleted_directory,
+    is_deleted_directory,
+    parse_partition_directory,
+    partition_directory,
+)
+from broker.disk.recovery import LogState, load_log
+from cluster.model.ids import BrokerId, Offset, TopicPartition
+
+LOCK = ".lock"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+
+NO_OFFSET = Offset(0)
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirsOptions:
+    """What the broker tells its log directories.
+
+    Attributes:
+        broker_id: Must agree with ``meta.properties`` of every directory; written to new ones.
+        cluster_id: Likewise; 22 characters.
+        config_for: The settings of a topic's logs.
+        executor_for: The one thread that a directory's fsync, checkpoints and removals run on. Whoever made
+            it ends
+            it, after ``close``.
+        clock: Wall time in milliseconds since the epoch.
+    """
+
+    broker_id: BrokerId
+    cluster_id: str
+    config_for: Callable[[str], LogConfig]
+    executor_for: Callable[[Path], Executor]
+    clock: Callable[[], int]
+
+
+class LogDir:
+    """A directory of ``log.dirs``, locked by this process.
+
+    Attributes:
+        path: The directory.
+        logs: The open logs in it.
+    """
+
+    def __init__(
+        self, path: Path, options: LogDirsOptions, on_failure: Callable[[KafkaStorageError], None]
+    ) -> None:
+        self.path = path
+        self.logs: dict[TopicPartition, Log] = {}
+        self._options = options
+        self._executor = options.executor_for(path)
+        self._context = LogContext(
+            path, self._executor, options.clock, on_failure, self._write_lowered_recovery_point
+        )
+        self._lock: BinaryIO | None = None
+        self._high_watermarks: dict[TopicPartition, Offset] = {}
+        self._doomed: deque[tuple[int, Path]] = deque()
+        self._under_way: deque[Future[None]] = deque()
+
+    def lock(self) -> None:
+        """Create the directory where it is missing, and lock it for this process.
+
+        Raises:
+            InconsistentDirectoryError: Another process has it.
+            OSError: It cannot be created, read or written.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = (self.path / LOCK).open("ab")
+        try:
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self.unlock()
+            raise InconsistentDirectoryError(
+                f"{self.path}: another process holds {LOCK}; is a broker already running on this directory?"
+            ) from error
+
+    def unlock(self) -> None:
+        """Give the directory up."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def check_identity(self) -> bool:
+        """Compare ``meta.properties`` with this broker; False where the directory is new.
+
+        Raises:
+            InconsistentDirectoryError: It is another broker's or cluster's, or the file cannot be read as
+                one.
+        """
+        try:
+            meta = read_meta_properties(self.path / META_PROPERTIES)
+        except CorruptCheckpointError as error:
+            raise InconsistentDirectoryError(str(error)) from error
+        if meta is None:
+            return False
+        expected = MetaProperties(self._options.broker_id, self._options.cluster_id)
+        if meta != expected:
+            raise InconsistentDirectoryError(
+                f"{self.path / META_PROPERTIES}: broker.id={meta.broker_id} of cluster {meta.cluster_id}, "
+                f"but this is broker {expected.broker_id} of cluster {expected.cluster_id}"
+            )
+        return True
+
+    def claim(self) -> None:
+        """Write ``meta.properties``: the directory is this broker's."""
+        meta = MetaProperties(self._options.broker_id, self._options.cluster_id)
+        write_meta_properties(self.path / META_PROPERTIES, meta)
+
+    def begin_load(self) -> Future[None]:
+        """Open all logs, on the directory's thread; recovered, unless the last stop was a clean one."""
+        return self._executor.submit(self._load)
+
+    def create(self, topic_partition: TopicPartition) -> Log:
+        """Make a new, empty log."""
+        directory = self.path / partition_directory(topic_partition)
+        directory.mkdir()
+        return self._open(topic_partition, directory, LogState(clean=True))
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Close a log and rename its directory; it is unlinked ``file.delete.delay.ms`` later."""
+        log = self.logs.pop(topic_partition)
+        log.abandon()
+        self._high_watermarks.pop(topic_partition, None)
+        renamed = log.directory.rename(self.path / deleted_directory(topic_partition))
+        self._doomed.append((self._options.clock() + log.config.file_delete_delay_ms, renamed))
+        self.checkpoint_recovery_points()
+        self.checkpoint_log_start_offsets()
+        self.checkpoint_high_watermarks({})
+
+    def purge_deleted(self) -> None:
+        """Begin to unlink the directories that have waited long enough."""
+        now_ms = self._options.clock()
+        due = [path for due_ms, path in self._doomed if due_ms <= now_ms]
+        self._doomed = deque(entry for entry in self._doomed if entry[0] > now_ms)
+        for path in due:
+            self._submit(partial(_remove_tree, path))
+
+    def high_watermark(self, log: Log) -> Offset:
+        """The checkpointed high watermark of a log, forced into it."""
+        known = self._high_watermarks.get(log.topic_partition, log.log_start_offset)
+        return max(log.log_start_offset, min(known, log.log_end_offset))
+
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
+        """Begin to write the high watermarks; a log that is not named keeps the one it has there."""
+        self._high_watermarks.update(
+            {tp: offset for tp, offset in high_watermarks.items() if tp in self.logs}
+        )
+        self._submit(partial(write_offsets, self.path / HIGH_WATERMARK, dict(self._high_watermarks)))
+
+    def checkpoint_recovery_points(self) -> None:
+        """Begin to write the recovery points."""
+        self._submit(partial(write_offsets, self.path / RECOVERY_POINT, self._recovery_points()))
+
+    def flush_due_logs(self) -> None:
+        """Begin to flush the logs that ``flush.ms`` says are due."""
+        for log in self.logs.values():
+            if log.is_flush_due:
+                log.begin_flush()
+
+    def checkpoint_log_start_offsets(self) -> None:
+        """Begin to write the starts of the logs that do not start where their first segment does."""
+        self._submit(partial(write_offsets, self.path / LOG_START_OFFSET, self._log_start_offsets()))
+
+    def close(self) -> None:
+        """Close every log, write the checkpoints and the mark of a clean stop, and unlock.
+
+        Raises:
+            KafkaStorageError: The disk refused; there is no mark, so the next start recovers.
+        """
+        for log in self.logs.values():
+            log.close()
+        try:
+            self._finish()
+            write_offsets(self.path / RECOVERY_POINT, self._recovery_points())
+            write_offsets(self.path / LOG_START_OFFSET, self._log_start_offsets())
+            (self.path / CLEAN_SHUTDOWN).touch()
+            sync_directory(self.path)
+        except OSError as error:
+            raise KafkaStorageError(self.path, "closing", error) from error
+        finally:
+            self.unlock()
+
+    def abandon(self, why: KafkaStorageError | None = None) -> tuple[TopicPartition, ...]:
+        """Close the files of all logs as they are: the disk has failed. Returns whose they were."""
+        gone = tuple(self.logs)
+        for log in self.logs.values():
+            log.abandon(why)
+        self.logs.clear()
+        self.unlock()
+        return gone
+
+    def check_disk(self) -> None:
+        """Look at how the work that was begun has ended.
+
+        Raises:
+            OSError: Some of it has failed.
+        """
+        while self._under_way and self._under_way[0].done():
+            self._under_way.popleft().result()
+
+    def _load(self) -> None:
+        marker = self.path / CLEAN_SHUTDOWN
+        clean = marker.exists()
+        marker.unlink(missing_ok=True)
+        recovery_points = self._read_offsets(RECOVERY_POINT)
+        starts = self._read_offsets(LOG_START_OFFSET)
+        self._high_watermarks = self._read_offsets(HIGH_WATERMARK)
+        for directory in sorted(path for path in self.path.iterdir() if path.is_dir()):
+            if is_deleted_directory(directory.name):
+                self._doomed.append((self._options.clock(), directory))
+                continue
+            tp = parse_partition_directory(directory.name)
+            if tp is not None:
+                state = LogState(clean, recovery_points.get(tp, NO_OFFSET), starts.get(tp, NO_OFFSET))
+                self._open(tp, directory, state)
+        for tp in self._high_watermarks.keys() - self.logs.keys():
+            del self._high_watermarks[tp]
+
+    def _open(self, topic_partition: TopicPartition, directory: Path, state: LogState) -> Log:
+        config = self._options.config_for(topic_partition.topic)
+        loaded = load_log(directory, config, state, self._options.clock())
+        log = Log(topic_partition, directory, config, loaded, self._context)
+        self.logs[topic_partition] = log
+        return log
+
+    def _read_offsets(self, name: str) -> dict[TopicPartition, Offset]:
+        """A checkpoint; one that is damaged says nothing, which costs a longer recovery and no data."""
+        try:
+            return read_offsets(self.path / name)
+        except CorruptCheckpointError:
+            return {}
+
+    def _recovery_points(self) -> dict[TopicPartition, Offset]:
+        return {tp: log.recovery_point for tp, log in self.logs.items()}
+
+    def _log_start_offsets(self) -> dict[TopicPartition, Offset]:
+        return {
+            tp: log.log_start_offset
+            for tp, log in self.logs.items()
+            if log.log_start_offset > log.first_segment_offset
+        }
+
+    def _write_lowered_recovery_point(self) -> None:
+        """Write the recovery points now: a crash after more appends must not trust the higher one."""
+        self._finish()
+        write_offsets(self.path / RECOVERY_POINT, self._recovery_points())
+
+    def _submit(self, work: Callable[[], None]) -> None:
+        self.check_disk()
+        self._under_way.append(self._executor.submit(work))
+
+    def _finish(self) -> None:
+        while self._under_way:
+            self._under_way.popleft().result()
+
+
+def _remove_tree(path: Path) -> None:
+    shutil.rmtree(path)

@@ -1,0 +1,66 @@
+"""How files and directories of a log are called (``core/log/Log.scala`` of Kafka 2.8)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from uuid import uuid4
+
+from cluster.model.ids import Offset, TopicPartition
+
+LOG_SUFFIX = ".log"
+INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+SNAPSHOT_SUFFIX = ".snapshot"
+DELETED_SUFFIX = ".deleted"
+CLEANED_SUFFIX = ".cleaned"
+SWAP_SUFFIX = ".swap"
+TEMPORARY_SUFFIX = ".tmp"
+
+SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+"""The files of one segment."""
+
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+
+MAX_NAME_LENGTH = 255
+
+_DELETED_DIRECTORY = re.compile(r"^(?P<name>\S+)\.[0-9a-f]{32}-delete$")
+_PARTITION_DIRECTORY = re.compile(r"^(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>[0-9]+)$")
+
+
+def segment_file(directory: Path, base_offset: int, suffix: str) -> Path:
+    """The segment's file of that kind: its base offset in 20 digits, and the suffix."""
+    return directory / f"{base_offset:020d}{suffix}"
+
+
+def offset_of(path: Path) -> Offset:
+    """The offset that a segment's or snapshot's file is named by."""
+    return Offset(int(path.name.split(".", 1)[0]))
+
+
+def files_with(directory: Path, suffix: str) -> list[Path]:
+    """The segment or snapshot files of that kind in a partition's directory, by offset."""
+    return sorted(path for path in directory.glob(f"*{suffix}") if path.stem.isdigit())
+
+
+def partition_directory(topic_partition: TopicPartition) -> str:
+    """The name of a partition's directory."""
+    return str(topic_partition)
+
+
+def deleted_directory(topic_partition: TopicPartition) -> str:
+    """A new name for a partition's directory that waits for its removal, cut to what a file system takes."""
+    suffix = f"-{topic_partition.partition}.{uuid4().hex}-delete"
+    return topic_partition.topic[: MAX_NAME_LENGTH - len(suffix)] + suffix
+
+
+def is_deleted_directory(name: str) -> bool:
+    """Whether a directory waits for its removal."""
+    return _DELETED_DIRECTORY.match(name) is not None
+
+
+def parse_partition_directory(name: str) -> TopicPartition | None:
+    """The partition whose directory is called ``name``, or None where it is none's."""
+    match = _PARTITION_DIRECTORY.match(name)
+    return TopicPartition(match["topic"], int(match["partition"])) if match else None

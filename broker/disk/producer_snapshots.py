@@ -1,0 +1,61 @@
+"""The ``.snapshot`` files of a partition: what its producers had written up to an offset.
+
+Source: ``core/log/ProducerStateManager.scala`` of Kafka 2.8. A snapshot says nothing that the log does not
+    say; it spares reading the log again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from broker.core.producer_state import CorruptSnapshotError, ProducerState, decode_snapshot
+from broker.disk.files import replace_file
+from broker.disk.names import SNAPSHOT_SUFFIX, files_with, offset_of, segment_file
+from cluster.model.ids import Offset
+
+
+class ProducerSnapshots:
+    """The snapshot files of one partition's directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    @property
+    def offsets(self) -> list[Offset]:
+        """The offsets of which there is a snapshot, lowest first."""
+        return [offset_of(path) for path in files_with(self._directory, SNAPSHOT_SUFFIX)]
+
+    def write(self, offset: Offset, content: bytes) -> None:
+        """Store an encoded state: all that lies below ``offset``."""
+        replace_file(self._path(offset), content)
+
+    def newest(self, at_most: Offset, at_least: Offset) -> tuple[Offset, ProducerState]:
+        """The newest readable snapshot between the two offsets, else an empty state at ``at_least``.
+
+        A snapshot that cannot be read is unlinked, and the one before it taken.
+        """
+        for offset in reversed(self.offsets):
+            if at_least <= offset <= at_most:
+                try:
+                    return offset, decode_snapshot(self._path(offset).read_bytes())
+                except CorruptSnapshotError:
+                    self._path(offset).unlink()
+        return at_least, ProducerState()
+
+    def remove_above(self, offset: int) -> None:
+        """Unlink the snapshots of offsets above ``offset``: the log does not reach so far any more."""
+        for known in self.offsets:
+            if known > offset:
+                self._path(known).unlink()
+
+    def remove_strays(self, base_offsets: Collection[Offset]) -> None:
+        """Unlink snapshots at no segment's base offset, save the newest beyond the last segment."""
+        last = max(base_offsets, default=-1)
+        strays = [offset for offset in self.offsets if offset not in base_offsets]
+        for offset in strays:
+            if offset < last or offset != strays[-1]:
+                self._path(offset).unlink()
+
+    def _path(self, offset: Offset) -> Path:
+        return segment_file(self._directory, offset, SNAPSHOT_SUFFIX)

@@ -1,0 +1,232 @@
+"""Opening a log as its last owner left it, cleanly or not.
+
+Source: ``core/log/Log.scala`` (``loadSegments``, ``recoverLog``, ``recoverSegment``) of Kafka 2.8. After an
+    unclean stop every batch from the recovery point's segment on is read and its checksum computed; the log
+    ends before the first that is not right. What lies below was flushed, and is not read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from broker.core.leader_epochs import LeaderEpochCache
+from broker.core.log_config import LogConfig
+from broker.core.producer_state import ProducerState
+from broker.core.record_batch import HEADER_SIZE, BatchHeader
+from broker.disk.checkpoints import read_epochs, write_epochs
+from broker.disk.errors import CorruptCheckpointError
+from broker.disk.names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    TEMPORARY_SUFFIX,
+    files_with,
+    offset_of,
+)
+from broker.disk.producer_snapshots import ProducerSnapshots
+from broker.disk.scan import scan_headers, scan_valid_batches
+from broker.disk.segment import LogSegment
+from broker.disk.segments import LogSegments
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.ids import Offset
+
+FIRST_OFFSET = Offset(0)
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """What is known of a log before its files are opened.
+
+    Attributes:
+        clean: Whether its last owner closed it.
+        recovery_point: From the checkpoint: what lies below is on the disk and right.
+        log_start_offset: From the checkpoint, 0 where it says nothing.
+    """
+
+    clean: bool = False
+    recovery_point: Offset = FIRST_OFFSET
+    log_start_offset: Offset = FIRST_OFFSET
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    """A log's content after loading.
+
+    Attributes:
+        scanned_bytes: Bytes of batches that were read and found right.
+        dropped_bytes: Bytes that were cut off because they were not right; preallocated ones do not count.
+    """
+
+    segments: LogSegments
+    epochs: LeaderEpochCache
+    producers: ProducerState
+    log_start_offset: Offset
+    log_end_offset: Offset
+    recovery_point: Offset
+    scanned_bytes: int = 0
+    dropped_bytes: int = 0
+
+
+def load_log(directory: Path, config: LogConfig, state: LogState, now_ms: int) -> LoadedLog:
+    """Open the log in ``directory``, which exists; what is found wrong is put right on the disk too.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    return _Loading(directory, config, state, now_ms).load()
+
+
+def follow(header: BatchHeader, epochs: LeaderEpochCache) -> bool:
+    """Note where a new epoch begins, if it does with this batch of the log; True where it does."""
+    epoch = header.partition_leader_epoch
+    latest = epochs.latest_epoch
+    if epoch < 0 or (latest is not None and epoch <= latest):
+        return False
+    return epochs.assign(LeaderEpoch(epoch), Offset(header.base_offset))
+
+
+def rebuild_producers(
+    segments: LogSegments, snapshots: ProducerSnapshots, log_start_offset: Offset, end_offset: Offset
+) -> ProducerState:
+    """The producers of the log below ``end_offset``: the newest snapshot and the headers behind it."""
+    start, state = snapshots.newest(at_most=end_offset, at_least=log_start_offset)
+    if start < end_offset:
+        for segment in segments.from_offset(start):
+            for header in segment.headers_from(start):
+                if header.base_offset >= end_offset:
+                    return state
+                state.update(header)
+    return state
+
+
+class _Loading:
+    """One run of ``load_log``."""
+
+    def __init__(self, directory: Path, config: LogConfig, state: LogState, now_ms: int) -> None:
+        self._directory = directory
+        self._config = config
+        self._state = state
+        self._clean = state.clean
+        self._now_ms = now_ms
+        self._snapshots = ProducerSnapshots(directory)
+        self._recover_from = state.recovery_point
+        self._scanned = self._dropped = 0
+
+    def load(self) -> LoadedLog:
+        self._remove_leftovers()
+        epochs = self._load_epochs()
+        stored_epochs = epochs.entries
+        segments = LogSegments(self._open(path) for path in files_with(self._directory, LOG_SUFFIX))
+        end_offset = self._load_clean(segments) if self._clean else None
+        if end_offset is None:
+            end_offset = self._recover(segments, epochs)
+        start_offset = self._state.log_start_offset
+        if end_offset < start_offset or not len(segments):
+            end_offset = start_offset
+            for segment in segments.remove_from(0):
+                segment.delete()
+            segments.add(LogSegment(self._directory, start_offset, self._config, self._now_ms))
+        start_offset = max(start_offset, next(iter(segments)).base_offset)
+        segments.active.activate()
+        epochs.truncate_from_end(end_offset)
+        epochs.truncate_from_start(start_offset)
+        if epochs.entries != stored_epochs:
+            write_epochs(self._directory / LEADER_EPOCH_CHECKPOINT, epochs.entries, durable=True)
+        self._snapshots.remove_above(end_offset)
+        self._snapshots.remove_strays([segment.base_offset for segment in segments])
+        producers = rebuild_producers(segments, self._snapshots, start_offset, end_offset)
+        recovery_point = min(self._state.recovery_point, end_offset)
+        return LoadedLog(
+            segments,
+            epochs,
+            producers,
+            start_offset,
+            end_offset,
+            recovery_point,
+            self._scanned,
+            self._dropped,
+        )
+
+    def _remove_leftovers(self) -> None:
+        for suffix in (DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX):
+            for path in self._directory.glob(f"*{suffix}"):
+                path.unlink()
+        for suffix in SEGMENT_SUFFIXES:
+            for path in files_with(self._directory, suffix):
+                if not path.with_suffix(LOG_SUFFIX).exists():
+                    path.unlink()
+
+    def _load_epochs(self) -> LeaderEpochCache:
+        try:
+            return LeaderEpochCache(read_epochs(self._directory / LEADER_EPOCH_CHECKPOINT))
+        except CorruptCheckpointError:
+            # What the file said is in the batches too: read them all.
+            self._clean, self._recover_from = False, Offset(0)
+            return LeaderEpochCache()
+
+    def _open(self, path: Path) -> LogSegment:
+        return LogSegment(self._directory, offset_of(path), self._config, self._now_ms)
+
+    def _load_clean(self, segments: LogSegments) -> Offset | None:
+        """The log's end; None where there is none, or not as a clean stop leaves it behind."""
+        if not len(segments):
+            return None
+        for segment in segments:
+            if not segment.load_indexes():
+                if segment is segments.active:
+                    return None
+                self._rebuild(segment)
+        return segments.active.load_end()
+
+    def _recover(self, segments: LogSegments, epochs: LeaderEpochCache) -> Offset:
+        """Read the segments from the recovery point on; returns the log's end."""
+        doubtful = segments.from_offset(self._recover_from)
+        for segment in segments:
+            if segment not in doubtful and not segment.load_indexes():
+                self._rebuild(segment)
+        end_offset = Offset(0)
+        for segment in doubtful:
+            found = segment.size
+            end_offset = self._recover_segment(segment, epochs)
+            if segment.size < found:
+                for later in segments.remove_from(segment.base_offset + 1):
+                    self._dropped += later.size
+                    later.delete()
+                break
+            if segment is not segments.active:
+                self._store_indexes(segment)
+        return end_offset
+
+    def _recover_segment(self, segment: LogSegment, epochs: LeaderEpochCache) -> Offset:
+        """Keep the batches up to the first that is not right; returns the offset after the last."""
+        segment.reset_indexes()
+        end, next_offset = 0, segment.base_offset
+        for position, batch in scan_valid_batches(segment.fd, segment.size, segment.base_offset):
+            self._note(segment, position, batch.header)
+            follow(batch.header, epochs)
+            end, next_offset = position + batch.header.size, Offset(batch.header.next_offset)
+        self._scanned += end
+        if end < segment.size:
+            if any(segment.read(end, HEADER_SIZE)):
+                self._dropped += segment.size - end
+            segment.truncate(end, next_offset)
+        return next_offset
+
+    def _rebuild(self, segment: LogSegment) -> None:
+        """Make the indexes of a segment anew whose batches are to be trusted."""
+        segment.reset_indexes()
+        for position, header in scan_headers(segment.fd, 0, segment.size):
+            self._note(segment, position, header)
+        self._store_indexes(segment)
+
+    def _note(self, segment: LogSegment, position: int, header: BatchHeader) -> None:
+        interval = self._config.index_interval_bytes
+        segment.note(position, header.size, header.last_offset, header.max_timestamp, interval)
+
+    def _store_indexes(self, segment: LogSegment) -> None:
+        segment.end()
+        segment.store_indexes()
+        segment.unload_indexes()

@@ -1,0 +1,154 @@
+"""The segments of one log, in order, and finding one's way in them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from broker.disk.results import FetchDataInfo
+from broker.disk.scan import scan_headers
+from broker.disk.segment import LogSegment
+from cluster.model.ids import Offset
+
+REMEMBERED_BOUNDARIES = 512
+"""How many batch boundaries are remembered: those of the last appends, and where the last reads ended."""
+
+LOADED_INDEXES = 4
+"""How many older segments keep their indexes in memory after a lookup."""
+
+
+class LogPosition(NamedTuple):
+    """Where a batch begins.
+
+    Attributes:
+        segment: The segment that holds it.
+        position: Its position in the segment's file.
+        offset: Its base offset, or the offset asked for where no batch holds that (the log's end).
+    """
+
+    segment: LogSegment
+    position: int
+    offset: Offset
+
+
+class LogSegments:
+    """At least one segment, by base offset; the last one is active and takes the appends.
+
+    A follower's fetch, and a consumer's up to the high watermark, mostly begins and ends where an append or
+    a read ended a moment ago. Such boundaries are remembered, so that the indexes and the file are asked
+    only for others.
+    """
+
+    def __init__(self, segments: Iterable[LogSegment]) -> None:
+        self._segments = sorted(segments, key=lambda segment: segment.base_offset)
+        self._bases = [segment.base_offset for segment in self._segments]
+        self._boundaries: OrderedDict[int, tuple[LogSegment, int]] = OrderedDict()
+        self._loaded: OrderedDict[int, LogSegment] = OrderedDict()
+
+    def __iter__(self) -> Iterator[LogSegment]:
+        return iter(self._segments)
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    @property
+    def active(self) -> LogSegment:
+        """The last segment."""
+        return self._segments[-1]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+        return sum(segment.size for segment in self._segments)
+
+    def add(self, segment: LogSegment) -> None:
+        """Make a new segment, of a base offset above all others, the active one."""
+        self._segments.append(segment)
+        self._bases.append(segment.base_offset)
+
+    def from_offset(self, offset: int) -> list[LogSegment]:
+        """The segment in whose range ``offset`` lies, and all later ones."""
+        return self._segments[max(0, bisect_right(self._bases, offset) - 1) :]
+
+    def remove_from(self, base_offset: int) -> list[LogSegment]:
+        """Take out the segments of that base offset and above; the caller deletes them."""
+        keep = bisect_right(self._bases, base_offset - 1)
+        removed = self._segments[keep:]
+        del self._segments[keep:], self._bases[keep:]
+        self.forget()
+        return removed
+
+    def forget(self) -> None:
+        """Trust no remembered boundary: the log was truncated."""
+        self._boundaries.clear()
+        self._loaded.clear()
+
+    def remember(self, offset: int, segment: LogSegment, position: int) -> None:
+        """Note that the batch that holds ``offset`` begins at ``position``, and ``offset`` is its first."""
+        boundaries = self._boundaries
+        boundaries[offset] = (segment, position)
+        if len(boundaries) > REMEMBERED_BOUNDARIES:
+            boundaries.popitem(last=False)
+
+    def locate(self, offset: Offset) -> LogPosition:
+        """Where the first batch begins whose last offset is ``offset`` or above; else the end of the log."""
+        known = self._boundaries.get(offset)
+        if known is not None:
+            return LogPosition(*known, offset)
+        for segment in self.from_offset(offset):
+            found = segment.locate(offset)
+            self._keep_loaded(segment)
+            if found is not None:
+                return LogPosition(segment, found.position, Offset(found.header.base_offset))
+        return LogPosition(self.active, self.active.size, offset)
+
+    def read(
+        self, start: LogPosition, end: int, max_bytes: int, *, min_one_batch: bool
+    ) -> FetchDataInfo | None:
+        """Whole batches from ``start`` up to position ``end`` of its segment, both at batch boundaries.
+
+        Where they are more than ``max_bytes``, the last boundary within it is looked for from the index
+        entry before it, so that one exact read is enough. None where all of them fit: the caller knows
+        where they end.
+        """
+        segment, limit = start.segment, start.position + max_bytes
+        if end <= limit:
+            return None
+        near = max(start.position, segment.offset_index.lookup_position(limit).position)
+        self._keep_loaded(segment)
+        for position, header in scan_headers(segment.fd, near, end):
+            if position + header.size <= limit:
+                continue
+            if position > start.position:
+                cut, next_offset = position, Offset(header.base_offset)
+            elif min_one_batch:
+                cut, next_offset = position + header.size, Offset(header.next_offset)
+            else:
+                break
+            self.remember(next_offset, segment, cut)
+            return FetchDataInfo(segment.read(start.position, cut - start.position), next_offset)
+        return FetchDataInfo(b"", start.offset)
+
+    def bytes_between(self, start: LogPosition, end: LogPosition) -> int:
+        """Bytes from the one position to the other, later one."""
+        if start.segment is end.segment:
+            return end.position - start.position
+        first = bisect_right(self._bases, start.segment.base_offset)
+        last = bisect_right(self._bases, end.segment.base_offset) - 1
+        between = sum(segment.size for segment in self._segments[first:last])
+        return start.segment.size - start.position + between + end.position
+
+    def end_of(self, segment: LogSegment, log_end_offset: Offset) -> Offset:
+        """The offset at which ``segment`` ends: the next one's base, or the log's end."""
+        following = bisect_right(self._bases, segment.base_offset)
+        return self._bases[following] if following < len(self._bases) else log_end_offset
+
+    def _keep_loaded(self, segment: LogSegment) -> None:
+        if segment is self.active:
+            return
+        self._loaded[segment.base_offset] = segment
+        self._loaded.move_to_end(segment.base_offset)
+        if len(self._loaded) > LOADED_INDEXES:
+            self._loaded.popitem(last=False)[1].unload_indexes()
