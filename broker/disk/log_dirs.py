@@ -8,9 +8,10 @@ from pathlib import Path
 
 from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
 from broker.disk.log import Log
-from broker.disk.log_dir import LogDir
-from broker.disk.log_dir import LogDirsOptions as LogDirsOptions
+from broker.disk.log_dir import LogDir, LogDirsOptions
 from cluster.model.ids import Offset, TopicPartition
+
+__all__ = ["LogDirs", "LogDirsOptions"]
 
 
 class LogDirs:
