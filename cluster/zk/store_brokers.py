@@ -35,13 +35,17 @@ class BrokerStore:
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
 
+    async def ids(self, *, watch: bool = False) -> list[BrokerId]:
+        """The live brokers, ascending; the watch, on ``/brokers/ids``, tells of brokers that come and go."""
+        names = await self._session.get_children(paths.BROKER_IDS, watch=watch)
+        return sorted(BrokerId(int(name)) for name in names)
+
     async def live(self, *, watch: bool = False) -> dict[BrokerId, Broker]:
-        """All live brokers by id; the watch, on ``/brokers/ids``, tells of brokers that come and go.
+        """All live brokers by id, with the watch of ``ids``.
 
         A broker that restarted between two reads shows only in its ``epoch``.
         """
-        names = await self._session.get_children(paths.BROKER_IDS, watch=watch)
-        return await self.read(sorted(BrokerId(int(name)) for name in names))
+        return await self.read(await self.ids(watch=watch))
 
     async def read(self, ids: Iterable[BrokerId], *, watch: bool = False) -> dict[BrokerId, Broker]:
         """Those of these brokers that live; the watch, on each one's node, tells of changed endpoints."""

@@ -55,7 +55,7 @@ def _create(
     result = TopicResult(topic.name, ErrorCode.NONE, partitions=len(plan), replication_factor=factor)
     if validate_only:
         return result
-    created = yield from ask(CreateTopic(topic.name, plan, topic.configs, context.fence))
+    created = yield from ask(CreateTopic(topic.name, plan, topic.configs, context.reign))
     if not created:
         exists = Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
         return (yield from _refuse(topic.name, exists))

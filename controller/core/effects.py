@@ -15,7 +15,13 @@ from typing import Generic, TypeVar, cast
 
 from cluster.model.brokers import Broker
 from cluster.model.commands import CommandResult
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion
+from cluster.model.epochs import (
+    NO_CONTROLLER_EPOCH,
+    BrokerEpoch,
+    ControllerEpoch,
+    EpochVersion,
+    PartitionVersion,
+)
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, PartitionState
 from cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
@@ -85,16 +91,20 @@ class ReadController(Ask[BrokerId]):
 
 
 @dataclass(frozen=True, slots=True)
-class Won:
-    """This broker is the controller now.
+class Reign:
+    """What a controller wins with its election, and shows with each of its writes.
 
     Attributes:
-        epoch: Its reign.
-        fence: The data version of ``/controller_epoch`` that all its writes check.
+        epoch: Its number.
+        fence: The data version of ``/controller_epoch`` while it lasts: a write under another one is refused.
     """
 
     epoch: ControllerEpoch
     fence: EpochVersion
+
+
+NO_REIGN = Reign(NO_CONTROLLER_EPOCH, EpochVersion(-1))
+"""What a broker holds that is not the controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +113,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class ContestController(Ask[Won | Lost]):
+class ContestController(Ask[Reign | Lost]):
     """Create ``/controller`` and raise ``/controller_epoch`` in one transaction."""
 
 
@@ -176,7 +186,7 @@ class StopWatching(Effect):
     """Hear no more of anything but ``/controller``."""
 
 
-# Writing. Every write checks the fence in its own transaction.
+# Writing. Every write checks in its own transaction that the reign still lasts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +209,7 @@ class WritePartitionStates(Ask[StatesWritten]):
     """Write each state if it still stands under the version it carries."""
 
     states: Mapping[TopicPartition, PartitionState]
-    fence: EpochVersion
+    reign: Reign
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +217,7 @@ class CreatePartitionStates(Ask[Mapping[TopicPartition, str | None]]):
     """Create the nodes of new partitions; the answer holds None for each one created, else why not."""
 
     states: Mapping[TopicPartition, PartitionState]
-    fence: EpochVersion
+    reign: Reign
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +227,7 @@ class CreateTopic(Ask[bool]):
     name: str
     assignments: Mapping[int, Assignment]
     configs: Mapping[str, str]
-    fence: EpochVersion
+    reign: Reign
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +235,7 @@ class DeleteIsrChanges(Ask[None]):
     """Delete these notes; one that is gone already is no failure."""
 
     notes: tuple[str, ...]
-    fence: EpochVersion
+    reign: Reign
 
 
 # Speaking to brokers

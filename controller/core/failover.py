@@ -28,7 +28,7 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     changes = yield from ask(ReadIsrChanges())
     if changes.notes:
         # All states are read below: what the notes point to is known then.
-        yield from ask(DeleteIsrChanges(changes.notes, context.fence))
+        yield from ask(DeleteIsrChanges(changes.notes, context.reign))
     yield from _read_cluster(context)
     for broker in context.brokers.values():
         yield OpenChannel(broker)

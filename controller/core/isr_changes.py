@@ -33,4 +33,4 @@ def take_notes(context: ControllerContext) -> Decision[None]:
         context.leaderships.update(states)
         yield Explain(IsrChanged(known))
         yield from update_metadata(context, context.brokers, known)
-    yield from ask(DeleteIsrChanges(changes.notes, context.fence))
+    yield from ask(DeleteIsrChanges(changes.notes, context.reign))

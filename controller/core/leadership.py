@@ -142,7 +142,7 @@ def write(context: ControllerContext, changes: Mapping[TopicPartition, LeaderAnd
     if not changes:
         return result
     states = {tp: PartitionState(change, context.epoch) for tp, change in changes.items()}
-    answer = yield from ask(WritePartitionStates(states, context.fence))
+    answer = yield from ask(WritePartitionStates(states, context.reign))
     for tp, change in changes.items():
         if tp in answer.versions:
             context.leaderships[tp] = PartitionState(change.written_as(answer.versions[tp]), context.epoch)

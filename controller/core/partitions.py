@@ -122,7 +122,7 @@ def _initialize(
             yield from _fail(context, tp, _ONLINE, _no_replica_alive(context, tp))
     if not states:
         return set()
-    answer = yield from ask(CreatePartitionStates(states, context.fence))
+    answer = yield from ask(CreatePartitionStates(states, context.reign))
     created: set[TopicPartition] = set()
     for tp, state in states.items():
         cause = answer[tp]

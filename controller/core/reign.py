@@ -15,8 +15,8 @@ from controller.core.effects import (
     Explain,
     GiveUpController,
     ReadController,
+    Reign,
     StopWatching,
-    Won,
     ask,
 )
 from controller.core.failover import fail_over
@@ -68,8 +68,8 @@ def resign(context: ControllerContext, because: str) -> Decision[None]:
 
 def _contest(context: ControllerContext) -> Decision[None]:
     outcome = yield from ask(ContestController())
-    if isinstance(outcome, Won):
-        context.epoch, context.fence = outcome.epoch, outcome.fence
+    if isinstance(outcome, Reign):
+        context.reign = outcome
         context.active_controller_id = context.facts.broker_id
         yield Explain(ElectionWon(outcome.epoch))
         yield AnnounceController(context.facts.broker_id)

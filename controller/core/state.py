@@ -11,15 +11,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cluster.model.brokers import Broker
-from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch, EpochVersion
+from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, PartitionState
 from cluster.model.statechange import ControllerLines
-from controller.core.effects import NO_CONTROLLER
+from controller.core.effects import NO_CONTROLLER, NO_REIGN, Reign
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
-
-NO_FENCE = EpochVersion(-1)
-"""The fence of a controller without a reign."""
 
 
 class PartitionReplica(NamedTuple):
@@ -57,8 +54,7 @@ class ControllerContext:
     Attributes:
         facts: What does not change.
         active_controller_id: Who is the controller, as far as this broker knows.
-        epoch: This controller's reign, 0 while it has none.
-        fence: The data version of ``/controller_epoch`` that its writes check, -1 while it has none.
+        reign: What its writes show, `NO_REIGN` while it is not the controller.
         brokers: The registered brokers, those that are shutting down included.
         shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
         offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
@@ -71,8 +67,7 @@ class ControllerContext:
 
     facts: Facts
     active_controller_id: BrokerId = NO_CONTROLLER
-    epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
-    fence: EpochVersion = NO_FENCE
+    reign: Reign = NO_REIGN
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)
     shutting_down: set[BrokerId] = field(default_factory=set)
     offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
@@ -87,7 +82,12 @@ class ControllerContext:
     @property
     def is_active(self) -> bool:
         """Whether this broker is the controller and has not resigned."""
-        return self.active_controller_id == self.facts.broker_id and self.epoch > NO_CONTROLLER_EPOCH
+        return self.active_controller_id == self.facts.broker_id and self.reign != NO_REIGN
+
+    @property
+    def epoch(self) -> ControllerEpoch:
+        """The number of this controller's reign; 0 while it has none."""
+        return self.reign.epoch
 
     @property
     def lines(self) -> ControllerLines:
@@ -96,7 +96,7 @@ class ControllerContext:
 
     def forget_cluster(self) -> None:
         """Know nothing of the cluster any more, and hold no reign."""
-        self.epoch, self.fence = NO_CONTROLLER_EPOCH, NO_FENCE
+        self.reign = NO_REIGN
         for known in (
             self.brokers,
             self.shutting_down,

@@ -1,0 +1,213 @@
+"""One channel for each life of each broker: an ordered queue, and one request in flight until it is answered.
+
+A broker that does not answer makes its queue wait, not grow: what waits is merged per partition (`Queue`).
+The queue ends with the broker's life, so nothing meant for one life reaches the next. Source:
+kafka-controller.md, 6.4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import grpc
+import structlog
+
+from cluster.model.brokers import GRPC_LISTENER, Broker, Endpoint
+from cluster.model.ids import BrokerId
+from cluster.model.requests import (
+    ControlRequest,
+    ControlResponse,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from cluster.rpc import translate
+from cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
+from cluster.rpc.control_pb2_grpc import BrokerControlStub
+from cluster.runtime.supervisor import Supervisor
+from controller.core.queue import Queue
+
+_log = structlog.stdlib.get_logger("kafka.controller.RequestSendThread")
+
+RETRY_BACKOFF_S = 0.1
+"""How long to wait before a request that was not answered is sent again."""
+
+PARTITIONS_PER_MESSAGE = 1000
+"""How many partitions share one message, so that it is small and is built in a few milliseconds."""
+
+OnResponse = Callable[[Broker, ControlResponse, int], None]
+"""Told which life of which broker answered what to the request of which correlation id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSettings:
+    """How to send.
+
+    Attributes:
+        session_timeout_ms: ``zookeeper.session.timeout.ms``, which the keepalive follows.
+        request_timeout_ms: ``controller.socket.timeout.ms``: how long one sending may take.
+        listener: The listener that is dialled.
+    """
+
+    session_timeout_ms: int
+    request_timeout_ms: int
+    listener: str = GRPC_LISTENER
+
+
+class BrokerChannel:
+    """The way to one life of one broker.
+
+    Args:
+        broker: That life.
+        settings: How to send.
+        on_response: Told of every answer, in order.
+    """
+
+    def __init__(self, broker: Broker, settings: ChannelSettings, on_response: OnResponse) -> None:
+        self._broker = broker
+        self._settings = settings
+        self._on_response = on_response
+        self._queue = Queue()
+        self._filled = asyncio.Event()
+        self._correlation_ids = itertools.count()
+
+    def send(self, request: ControlRequest) -> None:
+        """Queue ``request``."""
+        self._queue.put(request)
+        self._filled.set()
+
+    async def run(self) -> None:
+        """Send what is queued, one at a time, until cancelled."""
+        endpoint = self._endpoint()
+        channel = open_channel(endpoint.host, endpoint.port, self._settings.session_timeout_ms)
+        try:
+            stub: Any = BrokerControlStub(channel)  # type: ignore[no-untyped-call]  # generated without types
+            while True:
+                await self._filled.wait()
+                request = self._queue.take()
+                if request is None:
+                    self._filled.clear()
+                    continue
+                for part in chunks(request):
+                    await self._send_until_answered(stub, part)
+        finally:
+            await channel.close()
+
+    def _endpoint(self) -> Endpoint:
+        endpoint = self._broker.endpoint(self._settings.listener)
+        if endpoint is None:
+            names = ", ".join(e.listener for e in self._broker.endpoints) or "none"
+            raise LookupError(
+                f"broker {self._broker.id} has the listeners {names}, expected one named "
+                f"{self._settings.listener}"
+            )
+        return endpoint
+
+    async def _send_until_answered(self, stub: Any, request: ControlRequest) -> None:
+        message, call, answer = _translation(stub, request)
+        failures = 0
+        while True:
+            correlation_id = next(self._correlation_ids)
+            try:
+                response = await call(
+                    message,
+                    timeout=self._settings.request_timeout_ms / 1000,
+                    metadata=((CORRELATION_ID_KEY, str(correlation_id)),),
+                )
+            except grpc.aio.AioRpcError as error:
+                if failures == 0:
+                    _log.warning(
+                        "broker does not answer; sending again until it does or is gone",
+                        broker=self._broker.id,
+                        request=type(request).__name__,
+                        status=error.code().name,
+                        details=error.details(),
+                    )
+                failures += 1
+                await asyncio.sleep(RETRY_BACKOFF_S)
+            else:
+                if failures:
+                    _log.info("broker answers again", broker=self._broker.id, sendings=failures + 1)
+                self._on_response(self._broker, answer(response), correlation_id)
+                return
+
+
+class BrokerChannels:
+    """The channels of all brokers that are registered.
+
+    Args:
+        supervisor: Owns their tasks.
+        settings: How to send.
+        on_response: Told of every answer.
+    """
+
+    def __init__(self, supervisor: Supervisor, settings: ChannelSettings, on_response: OnResponse) -> None:
+        self._supervisor = supervisor
+        self._settings = settings
+        self._on_response = on_response
+        self._open: dict[BrokerId, tuple[BrokerChannel, asyncio.Task[None]]] = {}
+
+    def open(self, broker: Broker) -> None:
+        """Begin to send to this life of a broker."""
+        self.close(broker.id)
+        channel = BrokerChannel(broker, self._settings, self._on_response)
+        name = f"Controller-to-broker-{broker.id}-send-thread"
+        self._open[broker.id] = channel, self._supervisor.spawn(name, channel.run(), _log_death)
+
+    def close(self, broker_id: BrokerId) -> None:
+        """Stop sending to a broker, also what is in flight."""
+        _, task = self._open.pop(broker_id, (None, None))
+        if task is not None:
+            task.cancel()
+
+    def close_all(self) -> None:
+        """Stop sending to all brokers."""
+        for broker_id in list(self._open):
+            self.close(broker_id)
+
+    def send(self, broker_id: BrokerId, request: ControlRequest) -> None:
+        """Queue ``request``, or drop it with a warning where the broker has no channel."""
+        channel, _ = self._open.get(broker_id, (None, None))
+        if channel is None:
+            _log.warning("dropped a request: no channel", broker=broker_id, request=type(request).__name__)
+        else:
+            channel.send(request)
+
+
+def chunks(request: ControlRequest) -> Iterator[ControlRequest]:
+    """``request`` in parts of at most `PARTITIONS_PER_MESSAGE` partitions; a small one as it is."""
+    for start in range(0, max(len(request.partitions), 1), PARTITIONS_PER_MESSAGE):
+        part = slice(start, start + PARTITIONS_PER_MESSAGE)
+        match request:
+            case LeaderAndIsrRequest():
+                yield replace(request, partitions=request.partitions[part])
+            case UpdateMetadataRequest():
+                yield replace(request, partitions=request.partitions[part])
+            case StopReplicaRequest():
+                yield replace(request, partitions=request.partitions[part])
+
+
+def _log_death(name: str, error: BaseException) -> None:
+    _log.error(
+        "a channel is broken; the broker hears nothing until it registers again", task=name, exc_info=error
+    )
+
+
+def _translation(
+    stub: Any, request: ControlRequest
+) -> tuple[Any, Callable[..., Any], Callable[[Any], ControlResponse]]:
+    """The message of a request, the call that carries it, and how its answer is read."""
+    match request:
+        case LeaderAndIsrRequest():
+            message: Any = translate.leader_and_isr_request_to_message(request)
+            return message, stub.LeaderAndIsr, translate.leader_and_isr_response_from_message
+        case UpdateMetadataRequest():
+            message = translate.update_metadata_request_to_message(request)
+            return message, stub.UpdateMetadata, translate.update_metadata_response_from_message
+        case StopReplicaRequest():
+            message = translate.stop_replica_request_to_message(request)
+            return message, stub.StopReplica, translate.stop_replica_response_from_message

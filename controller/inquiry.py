@@ -1,0 +1,137 @@
+"""The effects that ask ZooKeeper, in one session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cluster.model.brokers import Broker
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.zk import errors
+from cluster.zk.fence import Fence
+from cluster.zk.schema import paths
+from cluster.zk.store import ZooKeeperStore
+from cluster.zk.store_partitions import WriteResult
+from controller.candidacy import Candidacy
+from controller.core import effects
+from controller.core.effects import Ask
+from controller.reading import read_readable
+
+
+class Inquiry:
+    """Answers questions in one session, and knows what it has watched on the way.
+
+    Args:
+        store: The session's stores.
+        broker_id: The broker in whose name it takes part in the race.
+    """
+
+    def __init__(self, store: ZooKeeperStore, broker_id: BrokerId) -> None:
+        self._store = store
+        self._candidacy = Candidacy(store.controller, broker_id)
+        self._watched: set[str] = set()
+
+    def stop_watching(self) -> None:
+        """Hear no more of what was read, but for ``/controller``."""
+        self._store.session.unwatch(*self._watched)
+        self._watched.clear()
+
+    async def answer(self, question: Ask[Any]) -> object:
+        """The answer to ``question``; raises what the stores raise."""
+        match question:
+            case effects.ReadController():
+                return await self._candidacy.read()
+            case effects.ContestController():
+                return await self._candidacy.contest()
+            case effects.GiveUpController():
+                await self._candidacy.give_up()
+                return None
+            case effects.ReadBrokers():
+                return await self._read_brokers()
+            case effects.ReadTopics():
+                self._watched.add(paths.TOPICS)
+                return frozenset(await self._store.topics.names(watch=True))
+            case effects.ReadAssignments(topics):
+                return await self._read_assignments(topics)
+            case effects.ReadPartitionStates(partitions):
+                return await read_readable(self._store.partitions.read, partitions)
+            case effects.ReadTopicConfigs(topics):
+                return await self._read_topic_configs(topics)
+            case effects.ReadIsrChanges():
+                return await self._read_isr_changes()
+        return await self._write(question)
+
+    async def _write(self, question: Ask[Any]) -> object:
+        match question:
+            case effects.WritePartitionStates(states, reign):
+                return _written(await self._store.partitions.update(_leaderships(states), _fence(reign)))
+            case effects.CreatePartitionStates(states, reign):
+                results = await self._store.partitions.create(_leaderships(states), _fence(reign))
+                return {tp: _cause(result) for tp, result in results.items()}
+            case effects.CreateTopic(name, assignments, configs, reign):
+                try:
+                    await self._store.topics.create(name, assignments, configs, _fence(reign))
+                except errors.NodeExists:
+                    return False
+                return True
+            case effects.DeleteIsrChanges(notes, reign):
+                await self._store.isr_changes.delete(notes, _fence(reign))
+                return None
+        raise TypeError(f"cannot answer {question!r}: no effect that asks is of this kind")
+
+    async def _read_brokers(self) -> Mapping[BrokerId, Broker]:
+        self._watched.add(paths.BROKER_IDS)
+        ids = tuple(await self._store.brokers.ids(watch=True))
+        self._watched.update(paths.broker(id_) for id_ in ids)
+        return await read_readable(lambda some: self._store.brokers.read(some, watch=True), ids)
+
+    async def _read_assignments(self, topics: tuple[str, ...]) -> Mapping[str, Mapping[int, Assignment]]:
+        self._watched.update(paths.topic(topic) for topic in topics)
+        found = await read_readable(lambda some: self._store.topics.read(some, watch=True), topics)
+        return {topic: assignment.partitions for topic, assignment in found.items()}
+
+    async def _read_topic_configs(self, topics: tuple[str, ...]) -> Mapping[str, Mapping[str, str]]:
+        """A topic without a node of settings overrides none; one whose node is unreadable has no answer."""
+
+        async def read(some: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+            found = await self._store.topics.configs(some)
+            return {topic: found.get(topic, {}) for topic in some}
+
+        return await read_readable(read, topics)
+
+    async def _read_isr_changes(self) -> effects.IsrChanges:
+        self._watched.add(self._store.isr_changes.path)
+        notes = await self._store.isr_changes.pending(watch=True)
+        # An unreadable note names no partition; it is deleted with the others.
+        named = [tp for note in notes.values() if isinstance(note, tuple) for tp in note]
+        return effects.IsrChanges(tuple(notes), tuple(dict.fromkeys(named)))
+
+
+def _fence(reign: effects.Reign) -> Fence:
+    return Fence(reign.epoch, reign.fence)
+
+
+def _leaderships(states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, LeaderAndIsr]:
+    """The states without the epoch of the reign, which the fence brings along."""
+    return {tp: state.leader_and_isr for tp, state in states.items()}
+
+
+def _written(results: Mapping[TopicPartition, WriteResult]) -> effects.StatesWritten:
+    return effects.StatesWritten(
+        {tp: result.version for tp, result in results.items() if isinstance(result, LeaderAndIsr)},
+        frozenset(tp for tp, result in results.items() if isinstance(result, errors.BadVersion)),
+        {
+            tp: cause
+            for tp, result in results.items()
+            if not isinstance(result, errors.BadVersion) and (cause := _cause(result)) is not None
+        },
+    )
+
+
+def _cause(result: WriteResult) -> str | None:
+    """A refusal as Kafka's ZooKeeper client words it; None for a success."""
+    if isinstance(result, LeaderAndIsr):
+        return None
+    code = type(result).__name__
+    return f"org.apache.zookeeper.KeeperException${code}Exception: KeeperErrorCode = {code} for {result.path}"

@@ -1,0 +1,157 @@
+"""The one task in which the controller lives: it takes an entry, decides and performs, to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from cluster.runtime.mailbox import Mailbox
+from cluster.runtime.metrics import Metrics
+from controller.core.decide import decide, recover, refuse
+from controller.core.effects import Ask, Decision
+from controller.core.inputs import EVENTS, ControllerState, Expire, Input, ShutdownEventThread
+from controller.core.measures import measure
+from controller.core.state import ControllerContext
+from controller.perform import Performer
+from controller.watches import Coalescer
+
+_log = structlog.stdlib.get_logger("kafka.controller.ControllerEventManager")
+
+LONGEST_TURN_S = 0.01
+"""How long a decision may keep the event loop before it lets others run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Something in the mailbox.
+
+    Attributes:
+        happened: What.
+        is_signal: Whether it says only "look again", so that it waits there at most once.
+        handled: Resolved when it was handled, or never will be; None where nobody waits for that.
+    """
+
+    happened: Input
+    is_signal: bool = False
+    handled: asyncio.Future[None] | None = None
+
+
+class ControllerLoop:
+    """Handles the entries of one mailbox, one at a time, each to its end.
+
+    Args:
+        context: What the controller knows; nobody else may change it.
+        performer: Performs the effects.
+        metrics: Where the queue, the events and the cluster are measured.
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        performer: Performer,
+        metrics: Metrics,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._context = context
+        self._performer = performer
+        self._metrics = metrics
+        self._clock = clock
+        self._coalescer = Coalescer()
+        self._turn_began = 0.0
+        self._mailbox: Mailbox[_Entry] = Mailbox(
+            on_depth=metrics.event_queue_size.set,
+            on_wait=lambda seconds: metrics.event_queue_time_ms.observe(seconds * 1000),
+        )
+
+    def put(self, happened: Input) -> None:
+        """Append an entry."""
+        self._mailbox.put(_Entry(happened))
+
+    def put_once(self, happened: Input) -> None:
+        """Append an entry that says only "look again", unless an equal one is waiting."""
+        if self._coalescer.admits(happened):
+            self._mailbox.put(_Entry(happened, is_signal=True))
+
+    async def preempt(self, happened: Expire | ShutdownEventThread) -> None:
+        """Put an entry in the place of all that wait, tell their callers, and wait until it is handled."""
+        handled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        for entry in self._mailbox.clear_and_put(_Entry(happened, handled=handled)):
+            self._drop(entry)
+        await handled
+
+    async def run(self) -> None:
+        """Handle entries until a `ShutdownEventThread` is handled."""
+        while True:
+            entry = await self._mailbox.get()
+            happened = entry.happened
+            if entry.is_signal:
+                self._coalescer.taken(happened)
+            began = self._clock()
+            self._metrics.controller_state.set(EVENTS[type(happened)].state)
+            await self._handle(happened)
+            self._metrics.controller_state.set(ControllerState.IDLE)
+            event = type(happened).__name__
+            self._metrics.event_time_ms.labels(event=event).observe((self._clock() - began) * 1000)
+            self._measure()
+            if entry.handled is not None:
+                entry.handled.set_result(None)
+            if isinstance(happened, ShutdownEventThread):
+                return
+
+    def _drop(self, entry: _Entry) -> None:
+        """Tell whoever waits for ``entry`` that it will not be handled."""
+        if entry.is_signal:
+            self._coalescer.taken(entry.happened)
+        refusal = refuse(entry.happened)
+        if refusal is not None:
+            self._performer.tell(refusal)
+        if entry.handled is not None:
+            entry.handled.set_result(None)
+
+    async def _handle(self, happened: Input) -> None:
+        failure = await self._failure_of(decide(self._context, happened))
+        if failure is None:
+            return
+        # Whatever went wrong with one entry must not end the one task that could mend it with the next.
+        event = type(happened).__name__
+        _log.error("error while handling an event", event_kind=event, exc_info=failure)
+        failure = await self._failure_of(recover(self._context, happened, f"{event} failed: {failure!r}"))
+        if failure is not None:
+            _log.error("error while recovering from an event", event_kind=event, exc_info=failure)
+
+    async def _failure_of(self, decision: Decision[None]) -> BaseException | None:
+        """Drive ``decision`` to its end, or to the error that ended it."""
+        (failure,) = await asyncio.gather(self._drive(decision), return_exceptions=True)
+        return failure
+
+    async def _drive(self, decision: Decision[None]) -> None:
+        """Perform what ``decision`` yields, and let others run at least every `LONGEST_TURN_S`."""
+        answer: object = None
+        self._turn_began = self._clock()
+        while True:
+            try:
+                effect = decision.send(answer)
+            except StopIteration:
+                return
+            if isinstance(effect, Ask):
+                answer = await self._performer.answer(effect)
+                self._turn_began = self._clock()
+                continue
+            answer = None
+            self._performer.tell(effect)
+            if self._clock() - self._turn_began > LONGEST_TURN_S:
+                await asyncio.sleep(0)
+                self._turn_began = self._clock()
+
+    def _measure(self) -> None:
+        measures = measure(self._context)
+        self._metrics.active_controller_count.set(measures.active_controller_count)
+        self._metrics.offline_partitions_count.set(measures.offline_partitions_count)
+        self._metrics.preferred_replica_imbalance_count.set(measures.preferred_replica_imbalance_count)
+        self._metrics.global_topic_count.set(measures.global_topic_count)
+        self._metrics.global_partition_count.set(measures.global_partition_count)

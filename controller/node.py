@@ -1,0 +1,159 @@
+"""The controller's side of one broker process: it runs in each, and acts in the one that won the race.
+
+Its owner, the broker, opens and loses ZooKeeper sessions and drives it through this life cycle::
+
+    node = ControllerNode(...)                  # once per process, on the loop
+    await node.start(store)                     # after the broker is registered in a session
+    node.on_zookeeper_event(event)              # every WatchEvent of that session
+    await node.on_session_expired()             # returns when it has resigned; only then
+    await node.start(next_store)                #   the next session is opened, the broker registered, and so
+    on await node.stop()                           # resigns in order and gives /controller up, before the
+    session closes
+
+``node.port`` takes commands at any time, and answers NOT_CONTROLLER where it does not act.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cluster.model.brokers import Broker
+from cluster.model.commands import ControllerPort
+from cluster.model.ids import BrokerId
+from cluster.model.requests import ControlResponse, LeaderAndIsrResponse, UpdateMetadataResponse
+from cluster.runtime.metrics import Metrics
+from cluster.runtime.statechange_log import StateChangeLog
+from cluster.runtime.supervisor import Supervisor
+from cluster.zk.operations import WatchEvent
+from cluster.zk.store import ZooKeeperStore
+from controller.channels import BrokerChannels, ChannelSettings
+from controller.core.inputs import (
+    CreateTopicsRequested,
+    Expire,
+    LeaderAndIsrResponseReceived,
+    ShutdownEventThread,
+    Startup,
+    UpdateMetadataResponseReceived,
+)
+from controller.core.state import ControllerContext, Facts
+from controller.loop import ControllerLoop
+from controller.perform import Outlets, Performer
+from controller.service import Service
+from controller.watches import input_of
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """What the controller goes by, each named as the broker setting it comes from.
+
+    Attributes:
+        broker_id: ``broker.id``.
+        num_partitions: ``num.partitions``.
+        default_replication_factor: ``default.replication.factor``.
+        unclean_leader_election_enable: ``unclean.leader.election.enable``.
+        zookeeper_session_timeout_ms: ``zookeeper.session.timeout.ms``.
+        controller_socket_timeout_ms: ``controller.socket.timeout.ms``.
+        inter_broker_listener_name: ``inter.broker.listener.name``.
+    """
+
+    broker_id: BrokerId
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    unclean_leader_election_enable: bool = False
+    zookeeper_session_timeout_ms: int = 18_000
+    controller_socket_timeout_ms: int = 30_000
+    inter_broker_listener_name: str = "GRPC"
+
+
+class ControllerNode:
+    """One broker's controller, acting or not.
+
+    Args:
+        settings: What it goes by.
+        supervisor: Owns its tasks.
+        state_change_log: Where it logs state changes.
+        metrics: Where it counts.
+        on_controller: Told, on the loop, who is the controller whenever that is learned; -1 for nobody.
+    """
+
+    def __init__(
+        self,
+        settings: ControllerSettings,
+        supervisor: Supervisor,
+        state_change_log: StateChangeLog,
+        metrics: Metrics,
+        on_controller: Callable[[BrokerId], None] = lambda _: None,
+    ) -> None:
+        self._broker_id = settings.broker_id
+        self._supervisor = supervisor
+        self._state_change_log = state_change_log
+        self._context = ControllerContext(
+            Facts(
+                settings.broker_id,
+                settings.num_partitions,
+                settings.default_replication_factor,
+                settings.unclean_leader_election_enable,
+            )
+        )
+        self._service = Service(self._put)
+        channel_settings = ChannelSettings(
+            settings.zookeeper_session_timeout_ms,
+            settings.controller_socket_timeout_ms,
+            settings.inter_broker_listener_name,
+        )
+        channels = BrokerChannels(supervisor, channel_settings, self._on_response)
+        self._performer = Performer(
+            Outlets(channels, state_change_log, metrics, self._service, on_controller)
+        )
+        self._loop = ControllerLoop(self._context, self._performer, metrics)
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def active_controller_id(self) -> BrokerId:
+        """Who is the controller as far as this broker knows; -1 for nobody."""
+        return self._context.active_controller_id
+
+    @property
+    def port(self) -> ControllerPort:
+        """Where commands for the controller go."""
+        return self._service
+
+    async def start(self, store: ZooKeeperStore) -> None:
+        """Take part in the race, in the session of ``store``, in which this broker is registered."""
+        self._performer.use_session(store, self._broker_id)
+        if self._task is None:
+            self._task = self._supervisor.spawn("controller-event-thread", self._loop.run())
+        self._loop.put_once(Startup())
+
+    def on_zookeeper_event(self, event: WatchEvent) -> None:
+        """Hear of a change; an event that means nothing to the controller is dropped."""
+        happened = input_of(event)
+        if happened is not None:
+            self._loop.put_once(happened)
+
+    async def on_session_expired(self) -> None:
+        """Resign; whatever waits is dropped, its callers hear NOT_CONTROLLER. Returns when that is done."""
+        if self._task is not None:
+            await self._loop.preempt(Expire())
+
+    async def stop(self) -> None:
+        """Resign in order and give ``/controller`` up; returns when the task has ended."""
+        if self._task is not None:
+            await self._loop.preempt(ShutdownEventThread())
+            await self._task
+            self._task = None
+
+    def _put(self, command: CreateTopicsRequested) -> None:
+        self._loop.put(command)
+
+    def _on_response(self, broker: Broker, response: ControlResponse, correlation_id: int) -> None:
+        self._state_change_log.write(self._context.lines.received_response(response, correlation_id, broker))
+        match response:
+            case LeaderAndIsrResponse():
+                self._loop.put(LeaderAndIsrResponseReceived(broker.id, broker.epoch, response))
+            case UpdateMetadataResponse():
+                self._loop.put(UpdateMetadataResponseReceived(broker.id, response))
+            case _:
+                return

@@ -1,0 +1,50 @@
+"""The controller's door for commands: from handlers on its own broker, and through gRPC from the others."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from collections.abc import Callable
+
+from cluster.model.commands import Command, CommandResult, Refused
+from cluster.model.errors import ErrorCode
+from controller.core.effects import Reply, Token
+from controller.core.inputs import CreateTopicsRequested, Draw
+
+
+class Service:
+    """Puts commands into the mailbox and hands their replies back; a ``ControllerPort``.
+
+    Args:
+        put: Appends to the controller's mailbox.
+        dice: Uniform in [0, 1), for the placement of replicas.
+    """
+
+    def __init__(self, put: Callable[[CreateTopicsRequested], None], dice: Callable[[], float] = random.random) -> None:
+        self._put = put
+        self._dice = dice
+        self._tokens = itertools.count(1)
+        self._callers: dict[Token, asyncio.Future[CommandResult]] = {}
+
+    async def submit(self, command: Command, timeout_ms: int) -> CommandResult:
+        """Have the controller carry out ``command``; see ``ControllerPort``."""
+        token = next(self._tokens)
+        caller: asyncio.Future[CommandResult] = asyncio.get_running_loop().create_future()
+        self._callers[token] = caller
+        draws = tuple(Draw(self._dice(), self._dice()) for _ in command.topics)
+        self._put(CreateTopicsRequested(token, command, draws))
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                return await caller
+        except TimeoutError:
+            message = f"The controller did not carry the command out within {timeout_ms} ms."
+            return Refused(ErrorCode.REQUEST_TIMED_OUT, message)
+        finally:
+            del self._callers[token]
+
+    def reply(self, reply: Reply) -> None:
+        """Hand a result to whoever still waits for it."""
+        caller = self._callers.get(reply.token)
+        if caller is not None and not caller.done():
+            caller.set_result(reply.result)

@@ -1,0 +1,61 @@
+"""From ZooKeeper's events to entries of the mailbox.
+
+An event says only that something changed; what it is, is read when the entry is handled. So an event for
+which an entry is waiting already adds nothing and is dropped: a thousand changes of one path are one entry.
+"""
+
+from __future__ import annotations
+
+from cluster.model.ids import BrokerId
+from cluster.zk.operations import Change, WatchEvent
+from cluster.zk.schema import paths
+from controller.core.inputs import (
+    BrokerChange,
+    BrokerModifications,
+    ControllerChange,
+    Input,
+    IsrChangeNotification,
+    PartitionModifications,
+    TopicChange,
+)
+
+_FIXED: dict[str, Input] = {
+    paths.CONTROLLER: ControllerChange(),
+    paths.BROKER_IDS: BrokerChange(),
+    paths.TOPICS: TopicChange(),
+    paths.ISR_CHANGE_NOTIFICATION: IsrChangeNotification(),
+}
+
+
+def input_of(event: WatchEvent) -> Input | None:
+    """What an event means to the controller; None where it means nothing.
+
+    The end of one broker or topic says nothing beyond what the change of the list says.
+    """
+    fixed = _FIXED.get(event.path)
+    if fixed is not None or event.change is Change.DELETED:
+        return fixed
+    parent, _, name = event.path.rpartition("/")
+    if parent == paths.BROKER_IDS:
+        return BrokerModifications(BrokerId(int(name)))
+    if parent == paths.TOPICS:
+        return PartitionModifications(name)
+    return None
+
+
+class Coalescer:
+    """Knows which entries wait in the mailbox, so that none waits there twice."""
+
+    def __init__(self) -> None:
+        self._waiting: set[Input] = set()
+
+    def admits(self, entry: Input) -> bool:
+        """Whether ``entry`` is to be put into the mailbox; from then on it waits there."""
+        if entry in self._waiting:
+            return False
+        self._waiting.add(entry)
+        return True
+
+    def taken(self, entry: Input) -> None:
+        """``entry`` has left the mailbox: what happens from now on is news again."""
+        self._waiting.discard(entry)
