@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping
 
 from cluster.model.partition import Assignment
 from cluster.zk.errors import NodeExists
-from cluster.zk.fence import Fence, write
+from cluster.zk.fence import Fence, write, write_many
 from cluster.zk.operations import Create, Set, Stat
+from cluster.zk.pipeline import value
 from cluster.zk.schema import paths, settings, topics
 from cluster.zk.schema.topics import TopicAssignment
 from cluster.zk.session import ZooKeeperSession
+
+_TOPIC = 1
+"""Where the topic stands in the transaction that creates it, after its settings."""
 
 _TOPIC_BYTES = 4096
 """How long a topic's node may usually be: a hundred partitions and their replicas."""
@@ -55,16 +59,17 @@ class TopicStore:
         """
         config, body = paths.config("topics", name), settings.encode_config(configs)
         topic = Create(paths.topic(name), topics.encode_topic(partitions))
-        try:
-            try:
-                await write(self._session, fence, Create(config, body), topic)
-            except NodeExists:
-                await write(self._session, fence, Set(config, body), topic)
-        except NodeExists as error:
-            # Over a lost connection it may be our own creation that is in the way.
-            standing = (await self.read([name])).get(name) if error.resent else None
-            if standing is None or standing.partitions != dict(partitions):
-                raise
+        first = await self._create(fence, Create(config, body), topic)
+        if first is None:
+            return
+        settings_were_there = first.operation != _TOPIC
+        refusal = await self._create(fence, Set(config, body), topic) if settings_were_there else first
+        if refusal is None:
+            return
+        # Over a lost connection it may be our own creation that is in the way.
+        standing = (await self.read([name])).get(name) if first.resent or refusal.resent else None
+        if standing is None or standing.partitions != dict(partitions):
+            raise refusal
 
     async def set_partitions(
         self, name: str, assignment: TopicAssignment, fence: Fence | None
@@ -90,3 +95,11 @@ class TopicStore:
         nodes = await self._session.get_many(whole, expected_bytes=512)
         found = zip(wanted, whole, nodes, strict=True)
         return {n: settings.decode_config(path, node.data) for n, path, node in found if node is not None}
+
+    async def _create(self, fence: Fence | None, settle: Create | Set, topic: Create) -> NodeExists | None:
+        """Try to write settings and topic; what was there already, or None where nothing was."""
+        (outcome,) = await write_many(self._session, fence, [[settle, topic]])
+        if isinstance(outcome, NodeExists):
+            return outcome
+        value(outcome)
+        return None

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kazoo.protocol import serialization as jute
+from kazoo.security import OPEN_ACL_UNSAFE
+
+from cluster.zk.operations import Check, Create, Delete, Operation, Set, request_bytes
+
+paths = st.text(min_size=1, max_size=40).map(lambda text: f"/{text}")
+data = st.binary(max_size=200)
+operations = st.one_of(
+    st.builds(Create, paths, data, st.booleans(), st.booleans()),
+    st.builds(Set, paths, data, st.integers(-1, 9)),
+    st.builds(Delete, paths, st.integers(-1, 9)),
+    st.builds(Check, paths, st.integers(0, 9)),
+)
+
+
+def on_the_wire(operation: Operation) -> object:
+    match operation:
+        case Create(path, content):
+            return jute.Create(path, content, OPEN_ACL_UNSAFE, 3)
+        case Set(path, content, version):
+            return jute.SetData(path, content, version)
+        case Delete(path, version):
+            return jute.Delete(path, version)
+        case Check(path, version):
+            return jute.CheckVersion(path, version)
+
+
+@settings(max_examples=100)
+@given(st.lists(operations, min_size=1, max_size=20))
+def test_the_size_is_never_underestimated(batch: list[Operation]) -> None:
+    actual = len(jute.Transaction([on_the_wire(operation) for operation in batch]).serialize())
+    assert actual <= request_bytes(*batch) <= actual + 70 * len(batch)

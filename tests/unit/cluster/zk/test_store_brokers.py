@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.ids import BrokerId
+from cluster.zk.store_brokers import BrokerIdTaken, BrokerStore, EndpointTaken
+
+ONE, TWO = BrokerId(1), BrokerId(2)
+HERE = (Endpoint("PLAINTEXT", "h", 9092), Endpoint("GRPC", "h", 9093))
+ELSEWHERE = (Endpoint("PLAINTEXT", "h", 9192), Endpoint("GRPC", "h", 9193))
+PATH = "/brokers/ids/1"
+
+
+@pytest.fixture(autouse=True)
+async def parents(tree: Any) -> None:
+    setup = tree.session(0)
+    await setup.create("/brokers")
+    await setup.create("/brokers/ids")
+
+
+async def register(session: Any, endpoints: Any = HERE, broker: BrokerId = ONE, holds: bool = True) -> int:
+    return await BrokerStore(session).register(broker, endpoints, None, now_ms=0, holds_endpoints=holds)
+
+
+async def test_a_registration_is_ephemeral_and_its_czxid_the_epoch(zk: Any) -> None:
+    epoch = await register(zk)
+    assert (zk.tree.nodes[PATH].stat.czxid, zk.tree.nodes[PATH].stat.ephemeral_owner) == (epoch, 1)
+    assert await BrokerStore(zk).live(watch=True) == {ONE: Broker(ONE, epoch, HERE)}
+    assert zk.watched == ["/brokers/ids"]
+    assert await BrokerStore(zk).read([ONE, TWO], watch=True) == {ONE: Broker(ONE, epoch, HERE)}
+    assert zk.watched[1:] == [PATH, "/brokers/ids/2"]
+
+
+async def test_a_registration_whose_answer_was_lost_stands(zk: Any) -> None:
+    zk.lost_answers = 1
+    epoch = await register(zk)
+    assert zk.tree.nodes[PATH].stat.czxid == epoch
+
+
+async def test_ones_own_former_life_makes_way_at_once(zk: Any, rival: Any) -> None:
+    before = await register(rival)
+    after = await register(zk)
+    assert after > before
+    assert zk.tree.nodes[PATH].stat.ephemeral_owner == zk.id
+
+
+async def test_a_former_life_that_goes_just_then(zk: Any, rival: Any) -> None:
+    await register(rival)
+    store, delete = BrokerStore(zk), zk.delete
+
+    async def gone_first(path: str, version: int) -> None:
+        rival.end()
+        await delete(path, version)
+
+    zk.delete = gone_first
+    assert await store.register(ONE, HERE, None, now_ms=0, holds_endpoints=True) > 0
+
+
+@pytest.mark.parametrize(("endpoints", "holds"), [(ELSEWHERE, True), (HERE, False)])
+async def test_another_broker_of_that_id_is_refused(zk: Any, rival: Any, endpoints: Any, holds: bool) -> None:
+    first = await register(rival)
+    with pytest.raises(
+        BrokerIdTaken, match=r"/brokers/ids/1 is registered by another broker: it listens on PLAINTEXT://h"
+    ):
+        await register(zk, endpoints, holds=holds)
+    assert zk.tree.nodes[PATH].stat.czxid == first
+
+
+async def test_another_broker_at_that_address_is_refused(zk: Any, rival: Any) -> None:
+    await register(rival, broker=TWO)
+    with pytest.raises(
+        EndpointTaken, match="/brokers/ids/2 advertises an address of this broker: PLAINTEXT://h:9092"
+    ):
+        await register(zk)
+    assert PATH not in zk.tree.nodes

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cluster.model.ids import BrokerId
+from cluster.zk.errors import NoNode
+from cluster.zk.operations import Set
+from cluster.zk.schema import paths
+from cluster.zk.schema.settings import ProducerIdBlock
+from cluster.zk.store_cluster import ClusterStore
+
+
+async def test_parents_are_created_where_they_are_missing(zk: Any) -> None:
+    await zk.create("/brokers")
+    await ClusterStore(zk).create_persistent_paths()
+    await ClusterStore(zk).create_persistent_paths()
+    assert set(paths.PERSISTENT) <= set(zk.tree.nodes)
+
+
+async def test_the_first_proposal_is_the_cluster_id(zk: Any, rival: Any) -> None:
+    assert await ClusterStore(zk).cluster_id("first") == "first"
+    assert await ClusterStore(rival).cluster_id("second") == "first"
+
+
+async def test_blocks_follow_one_another(zk: Any, rival: Any) -> None:
+    await ClusterStore(zk).create_persistent_paths()
+    one, two = BrokerId(1), BrokerId(2)
+    assert await ClusterStore(zk).take_producer_id_block(one) == ProducerIdBlock(one, 0, 999)
+    node = zk.tree.nodes[paths.PRODUCER_ID_BLOCK]
+    later = b'{"version":1,"broker":2,"block_start":"1000","block_end":"1999"}'
+    zk.before_write = lambda: zk.tree.carry_out(
+        [Set(paths.PRODUCER_ID_BLOCK, later, node.stat.version)], rival.id
+    )
+    assert await ClusterStore(zk).take_producer_id_block(one) == ProducerIdBlock(one, 2000, 2999)
+    zk.lost_answers = 1
+    assert (await ClusterStore(zk).take_producer_id_block(one)).start >= 3000
+    assert (await ClusterStore(rival).take_producer_id_block(two)).start >= 4000
+
+
+async def test_without_its_parent_there_is_no_block(zk: Any) -> None:
+    with pytest.raises(NoNode):
+        await ClusterStore(zk).take_producer_id_block(BrokerId(1))

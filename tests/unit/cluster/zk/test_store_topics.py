@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cluster.model.epochs import ControllerEpoch, EpochVersion
+from cluster.model.ids import BrokerId
+from cluster.model.partition import Assignment
+from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists
+from cluster.zk.fence import Fence
+from cluster.zk.schema.topics import TopicAssignment
+from cluster.zk.store_cluster import ClusterStore
+from cluster.zk.store_topics import TopicStore
+
+FENCE = Fence(ControllerEpoch(0), EpochVersion(0))
+PARTITIONS = {0: Assignment((BrokerId(1), BrokerId(2)))}
+OTHER = {0: Assignment((BrokerId(2), BrokerId(1)))}
+
+
+@pytest.fixture
+async def store(zk: Any) -> TopicStore:
+    await ClusterStore(zk).create_persistent_paths()
+    await zk.create("/controller_epoch", b"0")
+    return TopicStore(zk)
+
+
+async def test_a_topic_and_its_settings(store: TopicStore, zk: Any) -> None:
+    await store.create("t", PARTITIONS, {"k": "v"}, FENCE)
+    assert await store.names(watch=True) == {"t"}
+    assert await store.read(["t", "u"], watch=True) == {"t": TopicAssignment(PARTITIONS)}
+    assert await store.configs(["t", "u"]) == {"t": {"k": "v"}}
+    assert await store.marked_for_deletion(watch=True) == set()
+    assert zk.watched == ["/brokers/topics", "/brokers/topics/t", "/brokers/topics/u", "/admin/delete_topics"]
+    assert zk.tree.nodes["/config/topics/t"].data == b'{"version":1,"config":{"k":"v"}}'
+
+
+async def test_a_topic_that_is_there_stays_as_it_is(store: TopicStore) -> None:
+    await store.create("t", PARTITIONS, {"k": "v"}, FENCE)
+    with pytest.raises(NodeExists):
+        await store.create("t", PARTITIONS, {"k": "w"}, FENCE)
+    assert await store.configs(["t"]) == {"t": {"k": "v"}}
+
+
+async def test_settings_left_behind_are_replaced(store: TopicStore, zk: Any) -> None:
+    await zk.create("/config/topics/t", b"")
+    await store.create("t", PARTITIONS, {"k": "v"}, FENCE)
+    assert await store.configs(["t"]) == {"t": {"k": "v"}}
+
+
+@pytest.mark.parametrize("left_behind", [False, True])
+async def test_a_creation_whose_answer_was_lost_is_recognized(
+    store: TopicStore, zk: Any, left_behind: bool
+) -> None:
+    if left_behind:
+        await zk.create("/config/topics/t", b"")
+    zk.lost_answers = 1
+    await store.create("t", PARTITIONS, {}, FENCE)
+    assert (await store.read(["t"]))["t"].partitions == PARTITIONS
+
+
+async def test_a_topic_without_settings_is_there_too(store: TopicStore, zk: Any) -> None:
+    await zk.create("/brokers/topics/t", b'{"version":2,"partitions":{}}')
+    with pytest.raises(NodeExists, match="/brokers/topics/t exists already"):
+        await store.create("t", PARTITIONS, {}, FENCE)
+
+
+async def test_an_assignment_is_written_under_its_version(store: TopicStore) -> None:
+    await store.create("t", PARTITIONS, {}, FENCE)
+    read = (await store.read(["t"]))["t"]
+    written = await store.set_partitions("t", TopicAssignment(OTHER, "id", read.version), FENCE)
+    assert written == TopicAssignment(OTHER, "id", 1)
+    assert (await store.read(["t"]))["t"] == written
+    with pytest.raises(BadVersion):
+        await store.set_partitions("t", read, FENCE)
+
+
+async def test_the_fence_holds(store: TopicStore, zk: Any) -> None:
+    await zk.set("/controller_epoch", b"1")
+    with pytest.raises(ControllerMoved):
+        await store.create("t", PARTITIONS, {}, FENCE)
+    with pytest.raises(ControllerMoved):
+        await store.set_partitions("t", TopicAssignment(), FENCE)
+    await store.create("t", PARTITIONS, {}, None)

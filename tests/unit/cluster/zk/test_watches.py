@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.zk.operations import Change
+from cluster.zk.watches import Watch, Watches
+
+
+def armed(*watches: tuple[str, bool]) -> Watches:
+    book = Watches()
+    for path, children in watches:
+        book.add(path, children=children)
+    return book
+
+
+def test_a_watch_fires_once() -> None:
+    book = armed(("/a", False), ("/a", False))
+    assert book.fire("/a", Change.DATA)
+    assert not book.fire("/a", Change.DATA)
+
+
+def test_each_change_fires_its_kind() -> None:
+    for change in (Change.CREATED, Change.DATA, Change.UNKNOWN):
+        book = armed(("/a", False), ("/a", True))
+        assert book.fire("/a", change)
+        assert book.armed() == [Watch("/a", children=True)]
+    book = armed(("/a", False), ("/a", True))
+    assert book.fire("/a", Change.CHILDREN)
+    assert book.armed() == [Watch("/a", children=False)]
+
+
+def test_a_deletion_fires_both_and_is_told_once() -> None:
+    book = armed(("/a", False), ("/a", True), ("/b", False))
+    assert book.fire("/a", Change.DELETED)
+    assert not book.fire("/a", Change.DELETED)
+    assert book.paths() == ["/b"]
+
+
+def test_forgetting_and_clearing() -> None:
+    book = armed(("/a", False), ("/a", True), ("/b", True), ("/c", False))
+    book.forget("/a", "/b", "/never")
+    assert book.armed() == [Watch("/c", children=False)]
+    book.clear()
+    assert book.paths() == []
+
+
+events = st.tuples(st.sampled_from(["add", "fire"]), st.sampled_from("abc"), st.booleans())
+
+
+@settings(max_examples=80)
+@given(st.lists(events, max_size=30))
+def test_agrees_with_a_plain_set(steps: list[tuple[str, str, bool]]) -> None:
+    book, model = Watches(), set()
+    for step, path, children in steps:
+        if step == "add":
+            book.add(path, children=children)
+            model.add((path, children))
+        else:
+            change = Change.CHILDREN if children else Change.DATA
+            assert book.fire(path, change) == ((path, children) in model)
+            model.discard((path, children))
+        assert book.armed() == sorted(model)
+        assert book.paths() == sorted({path for path, _ in model})
