@@ -59,7 +59,7 @@ class FollowerFetch:
     """What a recorded follower fetch led to."""
 
     high_watermark_rose: bool
-    wants_in: bool
+    may_join: bool
 
 
 class Replica:
@@ -213,12 +213,20 @@ class Replica:
         remote = self._remotes[broker_id]
         moved = remote.fetched(fetch_offset, log_start_offset, log_end_offset, now_ms, hearing)
         rose = moved and self._raise_high_watermark(log_end_offset, now_ms)
-        wants_in = (
-            broker_id not in self.isr
-            and self._pending is None
+        return FollowerFetch(rose, self._may_join(broker_id, remote))
+
+    def _may_join(self, broker_id: BrokerId, remote: isr.RemoteReplica) -> bool:
+        return (
+            self._pending is None
+            and broker_id not in self.isr
             and remote.may_join(self.high_watermark, self.epoch_start_offset)
         )
-        return FollowerFetch(rose, wants_in)
+
+    def silent(self, broker_id: BrokerId, hearing: isr.Hearing) -> None:
+        """The session in which the follower fetched has ended, or names the partition no more."""
+        remote = self._remotes.get(broker_id)
+        if remote is not None and remote.hearing is hearing:
+            remote.hearing = None
 
     def _raise_high_watermark(self, log_end_offset: Offset, now_ms: int) -> bool:
         followers = (
@@ -242,6 +250,21 @@ class Replica:
     def truncated(self, log_start: Offset, log_end: Offset) -> None:
         """The log was cut: the high watermark cannot lie outside it."""
         self.high_watermark = high_watermark.bounded(self.high_watermark, log_start, log_end)
+
+    def next_to_join(self) -> BrokerId | None:
+        """A follower that fetches in this epoch and may enter the ISR now, or None.
+
+        For those whose last fetch came while another change was pending: a follower that has everything names
+        the partition no more.
+        """
+        return next(
+            (
+                broker_id
+                for broker_id, remote in self._remotes.items()
+                if remote.hearing is not None and self._may_join(broker_id, remote)
+            ),
+            None,
+        )
 
     def propose_expansion(self, newcomer: BrokerId) -> IsrProposal:
         """Let ``newcomer`` in: it counts for the high watermark from now on, before the write is known."""

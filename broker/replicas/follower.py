@@ -174,7 +174,11 @@ class LeaderFetcher:
             if FOLLOWER_FETCH.armed:
                 await FOLLOWER_FETCH.hit()
             self._unanswered += 1
-            await stream.write(self._next_request())
+            try:
+                await stream.write(self._next_request())
+            except asyncio.InvalidStateError as error:
+                # What grpc says of a stream that ended a moment ago.
+                raise StreamLostError("the stream ended") from error
 
     async def _read_answers(
         self, stream: grpc.aio.StreamStreamCall[pb.FetchRequest, pb.FetchResponse]

@@ -20,7 +20,7 @@ from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, Offset, TopicPartition
 from cluster.rpc import replication_pb2 as pb
 
-OnFollowerWantsIn = Callable[[HostedPartition, BrokerId], None]
+OnFollowerMayJoin = Callable[[HostedPartition, BrokerId], None]
 """Told that a follower has caught up with a partition led here and is not in its ISR."""
 
 
@@ -64,12 +64,12 @@ class FollowerSession:
     """
 
     def __init__(
-        self, replica_id: BrokerId, hosted: HostedPartitions, on_wants_in: OnFollowerWantsIn
+        self, replica_id: BrokerId, hosted: HostedPartitions, on_may_join: OnFollowerMayJoin
     ) -> None:
         self.replica_id = replica_id
         self.is_closed = False
         self._hosted = hosted
-        self._on_wants_in = on_wants_in
+        self._on_may_join = on_may_join
         self._hearing = Hearing(monotonic_ms())
         self._partitions: dict[TopicPartition, FetchedPartition] = {}
         # Both are ordered sets: what has waited longest is sent first.
@@ -152,8 +152,8 @@ class FollowerSession:
         )
         if outcome.high_watermark_rose:
             self._hosted.high_watermark_rose(partition)
-        if outcome.wants_in:
-            self._on_wants_in(partition, self.replica_id)
+        if outcome.may_join:
+            self._on_may_join(partition, self.replica_id)
 
     def _refuse(self, topic_partition: TopicPartition, fetched: FetchedPartition, error: ErrorCode) -> None:
         self._detach(topic_partition)
@@ -171,8 +171,10 @@ class FollowerSession:
         self._ready.pop(topic_partition, None)
         self._news.pop(topic_partition, None)
         partition = self._hosted.get(topic_partition)
-        if partition is not None and partition.feeds.get(self.replica_id) is self:
-            del partition.feeds[self.replica_id]
+        if partition is not None:
+            partition.replica.silent(self.replica_id, self._hearing)
+            if partition.feeds.get(self.replica_id) is self:
+                del partition.feeds[self.replica_id]
 
     # What the session answers.
 

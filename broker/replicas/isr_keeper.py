@@ -77,23 +77,25 @@ class IsrKeeper:
         self._metrics = metrics
         self._changes = IsrChanges(monotonic_ms())
 
-    def follower_wants_in(self, partition: HostedPartition, replica_id: BrokerId) -> None:
+    def follower_may_join(self, partition: HostedPartition, replica_id: BrokerId) -> None:
         """A follower outside the ISR has caught up: let it in."""
         self._submit(partition, partition.replica.propose_expansion(replica_id))
 
-    async def check_for_shrinks(self) -> None:
+    async def check_regularly(self) -> None:
         """Every half ``replica.lag.time.max.ms``, have those leave that have been behind for too long."""
         while True:
             await asyncio.sleep(self._hosted.settings.lag_time_max_ms / 2000)
-            self.shrink_now()
+            for partition in tuple(self._hosted.all):
+                self._check(partition)
 
-    def shrink_now(self) -> None:
-        """Have those leave that are behind for too long at this moment."""
-        now_ms = monotonic_ms()
-        for partition in tuple(self._hosted.all):
-            proposal = partition.replica.propose_shrink(partition.log.log_end_offset, now_ms)
-            if proposal is not None:
-                self._submit(partition, proposal)
+    def _check(self, partition: HostedPartition) -> None:
+        proposal = partition.replica.propose_shrink(partition.log.log_end_offset, monotonic_ms())
+        if proposal is not None:
+            self._submit(partition, proposal)
+            return
+        newcomer = partition.replica.next_to_join()
+        if newcomer is not None:
+            self.follower_may_join(partition, newcomer)
 
     def _submit(self, partition: HostedPartition, proposal: IsrProposal) -> None:
         _log.info(
@@ -166,6 +168,8 @@ class IsrKeeper:
         )
         if rose:
             self._hosted.high_watermark_rose(partition)
+        # Another follower may have caught up while this change was pending.
+        self._check(partition)
 
     async def announce_changes(self) -> None:
         """Tell the controller of changed ISRs, in batches; none is lost while ZooKeeper is away."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from broker.core.control_gate import (
@@ -88,6 +88,7 @@ class Leadership:
         fetchers: Fetch what is followed.
         write: Writes state-change.log.
         on_metadata: Told after each change of ``metadata``.
+        prepare: Awaited before an admitted LeaderAndIsr is carried out: what its logs need is fetched there.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Leadership:
         *,
         write: Write,
         on_metadata: Callable[[], None],
+        prepare: Callable[[LeaderAndIsrRequest], Awaitable[None]] | None = None,
     ) -> None:
         self._hosted = hosted
         self._metadata = metadata
@@ -106,6 +108,7 @@ class Leadership:
         self._fetchers = fetchers
         self._write = write
         self._on_metadata = on_metadata
+        self._prepare = prepare
         self._lines = BrokerLines(hosted.broker_id)
         self._one_at_a_time = asyncio.Lock()
         self._waiting_for_leader: dict[TopicPartition, LeaderEpoch] = {}
@@ -133,6 +136,8 @@ class Leadership:
             if refusal is not None:
                 self._write(lines.stale_leader_and_isr(refusal.latest))
                 return LeaderAndIsrResponse(refusal.error)
+            if self._prepare is not None:
+                await self._prepare(request)
             this_round = _Round(request, lines, {}, Turn())
             admitted = [each for each in request.partitions if self._is_admitted(each, this_round)]
             own = self._hosted.broker_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from broker.core.control_gate import ControlGate
 from broker.core.metadata_cache import MetadataCache
@@ -16,6 +16,7 @@ from broker.replicas.read import Reader
 from broker.replicas.sessions import FollowerSessions
 from broker.replicas.settings import ReplicaSettings
 from cluster.model.ids import BrokerId
+from cluster.model.requests import LeaderAndIsrRequest
 from cluster.runtime.metrics import Metrics
 from cluster.runtime.supervisor import Supervisor
 
@@ -42,6 +43,7 @@ class ReplicaService:
         metrics: Where to count and show.
         write: Writes state-change.log.
         on_metadata: Told after each change of ``metadata``.
+        prepare: Awaited before an admitted LeaderAndIsr is carried out.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class ReplicaService:
         metrics: Metrics,
         write: Write,
         on_metadata: Callable[[], None],
+        prepare: Callable[[LeaderAndIsrRequest], Awaitable[None]] | None = None,
     ) -> None:
         self._settings = settings
         self._supervisor = supervisor
@@ -64,10 +67,16 @@ class ReplicaService:
         self.appends = Appender(self.hosted)
         self.reads = Reader(self.hosted)
         self.keeper = IsrKeeper(self.hosted, store, supervisor, metrics)
-        self.sessions = FollowerSessions(self.hosted, self.metadata, self.keeper.follower_wants_in)
+        self.sessions = FollowerSessions(self.hosted, self.metadata, self.keeper.follower_may_join)
         self._fetchers = Fetchers(self.hosted, supervisor, lambda: self.gate.broker_epoch)
         self.leadership = Leadership(
-            self.hosted, self.metadata, self.gate, self._fetchers, write=write, on_metadata=on_metadata
+            self.hosted,
+            self.metadata,
+            self.gate,
+            self._fetchers,
+            write=write,
+            on_metadata=on_metadata,
+            prepare=prepare,
         )
         self._show(metrics)
 
@@ -86,7 +95,7 @@ class ReplicaService:
 
     def start(self) -> None:
         """Begin what goes on by the clock."""
-        self._supervisor.spawn("isr-shrink-check", self.keeper.check_for_shrinks())
+        self._supervisor.spawn("isr-check", self.keeper.check_regularly())
         self._supervisor.spawn("isr-announcements", self.keeper.announce_changes())
         self._supervisor.spawn("high-watermark-checkpoint", self._checkpoint_high_watermarks())
 

@@ -14,7 +14,7 @@ import structlog
 
 from broker.core.metadata_cache import MetadataCache
 from broker.core.waiting import DelayedOperation
-from broker.replicas.follower_session import FollowerSession, OnFollowerWantsIn
+from broker.replicas.follower_session import FollowerSession, OnFollowerMayJoin
 from broker.replicas.hosted import HostedPartitions
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
@@ -77,11 +77,11 @@ class FollowerSessions:
     """Serves the streams of this broker's followers."""
 
     def __init__(
-        self, hosted: HostedPartitions, metadata: MetadataCache, on_wants_in: OnFollowerWantsIn
+        self, hosted: HostedPartitions, metadata: MetadataCache, on_may_join: OnFollowerMayJoin
     ) -> None:
         self._hosted = hosted
         self._metadata = metadata
-        self._on_wants_in = on_wants_in
+        self._on_may_join = on_may_join
         self._sessions: dict[BrokerId, FollowerSession] = {}
 
     async def serve(self, requests: AsyncIterator[pb.FetchRequest]) -> AsyncIterator[pb.FetchResponse]:
@@ -125,7 +125,7 @@ class FollowerSessions:
         former = self._sessions.get(replica_id)
         if former is not None:
             self._close(former)
-        session = self._sessions[replica_id] = FollowerSession(replica_id, self._hosted, self._on_wants_in)
+        session = self._sessions[replica_id] = FollowerSession(replica_id, self._hosted, self._on_may_join)
         _log.info("follower opened a fetch session", replica=replica_id)
         return session
 

@@ -65,8 +65,10 @@ class Failpoint:
         """Have ``action`` happen from now on; tasks that wait look again. To be called on the loop."""
         self._action = action
         self.armed = action is not Action.OFF
-        if self._changed is not None:
-            self._changed.set()
+        # Each arming wakes those who waited for it; an event belongs to one loop, so none is kept.
+        changed, self._changed = self._changed, None
+        if changed is not None:
+            changed.set()
 
     async def hit(self) -> None:
         """Do what it is armed to do.
@@ -76,7 +78,6 @@ class Failpoint:
         """
         while self._action is Action.PAUSE:
             self._changed = self._changed or asyncio.Event()
-            self._changed.clear()
             await self._changed.wait()
         if self._action is Action.ERROR:
             raise FailpointError(f"the failpoint {self.name} is armed")

@@ -1,0 +1,106 @@
+"""Leader and followers over real streams: what is written arrives, counts and becomes visible."""
+
+from __future__ import annotations
+
+import asyncio
+
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
+
+TP = TopicPartition("t", 0)
+
+
+async def test_acks_all_is_answered_when_all_in_sync_replicas_have_it(cluster):
+    await cluster.elect(1, [1, 2, 3])
+    leader = cluster.nodes[1]
+    results = [await leader.append(b"a" * 100, b"b") for _ in range(20)]
+    assert [r.error for r in results] == [ErrorCode.NONE] * 20
+    assert [r.base_offset for r in results] == list(range(0, 40, 2))
+    assert leader.partition.replica.high_watermark == 40
+    await cluster.until_equal(1, 2, 3)
+    assert cluster.nodes[2].log_bytes() == leader.log_bytes() == cluster.nodes[3].log_bytes()
+
+
+async def test_many_producers_at_once_share_the_followers_answers(cluster):
+    await cluster.elect(1, [1, 2, 3])
+    leader = cluster.nodes[1]
+    results = await asyncio.gather(*(leader.append(b"x" * 1000) for _ in range(200)))
+    assert sorted(r.base_offset for r in results) == list(range(200))
+    assert leader.service.hosted.produces.delayed == 0
+
+
+async def test_a_long_poll_is_woken_by_the_high_watermark(cluster):
+    await cluster.elect(1, [1, 2, 3])
+    leader = cluster.nodes[1]
+    poll = asyncio.ensure_future(leader.fetch(0, max_wait_ms=8000))
+    await asyncio.sleep(0)
+    assert (await leader.append(b"a")).error is ErrorCode.NONE
+    fetched = await asyncio.wait_for(poll, 2)
+    assert fetched.high_watermark == 1
+    assert bytes(fetched.records) == leader.log_bytes()
+
+
+async def test_nothing_above_the_high_watermark_is_visible(cluster):
+    await cluster.elect(1, [1, 2, 3])
+    leader = cluster.nodes[1]
+    await leader.append(b"a")
+    await cluster.until_equal(1, 2, 3)
+    FOLLOWER_FETCH.arm(Action.PAUSE)
+    try:
+        # The requests that are held now are still answered with this one; nothing acknowledges it.
+        appended = await leader.append(b"b", timeout_ms=300)
+        assert appended.error is ErrorCode.REQUEST_TIMED_OUT
+        fetched = await leader.fetch(1, max_wait_ms=50)
+        assert (fetched.error, bytes(fetched.records), fetched.high_watermark) == (ErrorCode.NONE, b"", 1)
+    finally:
+        FOLLOWER_FETCH.arm(Action.OFF)
+
+
+async def test_a_follower_that_stops_fetching_leaves_the_isr_and_returns(cluster):
+    await cluster.elect(1, [1, 2, 3])
+    leader = cluster.nodes[1]
+    await leader.append(b"a")
+    FOLLOWER_FETCH.arm(Action.PAUSE)
+    try:
+        waiting = asyncio.ensure_future(leader.append(b"b", timeout_ms=30_000))
+        result = await asyncio.wait_for(waiting, 5)
+        # Alone in the ISR the leader commits, but below min.insync.replicas it may not call that a success.
+        assert result.error is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        assert cluster.isr == {1}
+        assert leader.partition.replica.high_watermark == 2
+        refused = await leader.append(b"c")
+        assert refused.error is ErrorCode.NOT_ENOUGH_REPLICAS
+        assert leader.partition.log.log_end_offset == 2
+    finally:
+        FOLLOWER_FETCH.arm(Action.OFF)
+    while cluster.isr != {1, 2, 3}:
+        await asyncio.sleep(0.01)
+    assert (await leader.append(b"d")).error is ErrorCode.NONE
+
+
+async def test_a_lost_answer_of_the_isr_write_does_not_stick_the_leader(cluster):
+    await cluster.elect(1, [1, 2, 3])
+    leader = cluster.nodes[1]
+    await cluster.stop(3)
+    cluster.states.loses_answers = 1
+    await leader.append(b"a", timeout_ms=10_000)
+    assert cluster.isr == {1, 2}
+    while leader.partition.replica.pending is not None:
+        await asyncio.sleep(0.01)
+    assert leader.partition.replica.version == cluster.states.states[TP].leader_and_isr.version
+
+
+async def test_zookeeper_away_delays_the_shrink_and_loses_nothing(cluster):
+    await cluster.elect(1, [1, 2, 3])
+    leader = cluster.nodes[1]
+    await cluster.stop(3)
+    cluster.states.is_away = True
+    waiting = asyncio.ensure_future(leader.append(b"a", timeout_ms=30_000))
+    while leader.partition.replica.pending is None:
+        await asyncio.sleep(0.01)
+    assert not waiting.done()
+    assert leader.partition.replica.high_watermark == 0
+    cluster.states.is_away = False
+    assert (await asyncio.wait_for(waiting, 5)).error is ErrorCode.NONE
+    assert cluster.isr == {1, 2}
