@@ -8,13 +8,15 @@ import grpc
 import grpc.aio
 
 from broker.core.metadata_cache import MetadataCache
-from cluster.model.brokers import GRPC_LISTENER, Broker
+from cluster.model.brokers import GRPC_LISTENER
 from cluster.model.commands import Command, CommandResult, ControllerPort, Refused
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
-from cluster.rpc import translate
+from cluster.rpc import control_pb2, translate
 from cluster.rpc.channels import open_channel
-from cluster.rpc.control_pb2_grpc import ControllerStub
+
+CREATE_TOPICS_METHOD = "/barnabas.control.Controller/CreateTopics"
+"""The call's name, as ``proto/control.proto`` gives it."""
 
 TRANSPORT_MARGIN_MS = 500
 """How much longer than the controller the call waits, so that the controller's own answer comes first."""
@@ -37,7 +39,6 @@ class AnyController:
         self._own = own
         self._metadata = metadata
         self._session_timeout_ms = session_timeout_ms
-        self._dialled: tuple[Broker, grpc.aio.Channel] | None = None
 
     async def submit(self, command: Command, timeout_ms: int) -> CommandResult:
         """Have the active controller carry out ``command``; see `ControllerPort`."""
@@ -47,32 +48,22 @@ class AnyController:
         broker = None if controller is None else self._metadata.broker(controller)
         if broker is None:
             return Refused(ErrorCode.NOT_CONTROLLER, "there is no controller now")
-        stub: Any = ControllerStub(await self._channel(broker))
-        message = translate.create_topics_to_message(command, timeout_ms)
-        try:
-            answer = await stub.CreateTopics(message, timeout=(timeout_ms + TRANSPORT_MARGIN_MS) / 1000)
-        except grpc.aio.AioRpcError as error:
-            late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-            return Refused(
-                ErrorCode.REQUEST_TIMED_OUT if late else ErrorCode.NOT_CONTROLLER,
-                f"the controller, broker {broker.id}, did not answer: {error.code().name} {error.details()}",
-            )
-        return translate.create_topics_result_from_message(answer)
-
-    async def close(self) -> None:
-        """Hang up."""
-        if self._dialled is not None:
-            await self._dialled[1].close()
-            self._dialled = None
-
-    async def _channel(self, broker: Broker) -> grpc.aio.Channel:
-        """The channel to this life of this broker."""
-        if self._dialled is not None and self._dialled[0] == broker:
-            return self._dialled[1]
-        await self.close()
         endpoint = broker.endpoint(GRPC_LISTENER)
         if endpoint is None:
             raise LookupError(f"broker {broker.id} is the controller and has no listener {GRPC_LISTENER}")
-        channel = open_channel(endpoint.host, endpoint.port, self._session_timeout_ms)
-        self._dialled = broker, channel
-        return channel
+        message = translate.create_topics_to_message(command, timeout_ms)
+        # Topics are not created so often that a channel would be worth keeping over the controller's lives.
+        async with open_channel(endpoint.host, endpoint.port, self._session_timeout_ms) as channel:
+            create_topics: Any = channel.unary_unary(
+                CREATE_TOPICS_METHOD,
+                request_serializer=control_pb2.CreateTopicsRequest.SerializeToString,
+                response_deserializer=control_pb2.CreateTopicsResponse.FromString,
+            )
+            try:
+                answer = await create_topics(message, timeout=(timeout_ms + TRANSPORT_MARGIN_MS) / 1000)
+            except grpc.aio.AioRpcError as error:
+                late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+                refusal = ErrorCode.REQUEST_TIMED_OUT if late else ErrorCode.NOT_CONTROLLER
+                said = f"{error.code().name} {error.details()}"
+                return Refused(refusal, f"the controller, broker {broker.id}, did not answer: {said}")
+        return translate.create_topics_result_from_message(answer)

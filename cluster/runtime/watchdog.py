@@ -22,7 +22,7 @@ class Watchdog:
 
     Args:
         timeout_s: How long the loop may be silent, seconds; the ZooKeeper session timeout.
-        on_stuck: Called once, from the watchdog's thread, when it has been silent for longer.
+        on_stuck: Called once for each silence, from the watchdog's thread, when it has lasted for longer.
         on_lag: Told, on the loop, how many seconds late each heartbeat was: the loop's lag.
     """
 
@@ -71,6 +71,5 @@ class Watchdog:
         while not self._stopped.wait(self._interval):
             silent = silent + 1 if self._beats == seen else 0
             seen = self._beats
-            if silent >= _BEATS_PER_TIMEOUT:
+            if silent == _BEATS_PER_TIMEOUT:
                 self._on_stuck()
-                return

@@ -1,0 +1,34 @@
+"""What a leader writes to ZooKeeper itself, as the replicas ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cluster.model.epochs import PartitionVersion
+from cluster.model.ids import TopicPartition
+from cluster.model.partition import PartitionState
+from cluster.zk.store import ZooKeeperStore
+
+
+class LeaderStore:
+    """Partition states and ISR notes of one ZooKeeper session; a ``broker.replicas.isr_keeper.IsrStore``."""
+
+    def __init__(self, store: ZooKeeperStore) -> None:
+        self._store = store
+
+    async def write_partition_state(
+        self, topic_partition: TopicPartition, state: PartitionState
+    ) -> PartitionVersion:
+        """Write ``state`` under the version in it; the answer is the new version."""
+        written = await self._store.partitions.update_as_leader(
+            topic_partition, state.leader_and_isr, state.controller_epoch
+        )
+        return written.version
+
+    async def read_partition_state(self, topic_partition: TopicPartition) -> PartitionState | None:
+        """The state as it stands now, or None where there is none."""
+        return (await self._store.partitions.read([topic_partition])).get(topic_partition)
+
+    async def announce_isr_changes(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        """Leave an ``isr_change_notification`` for the controller."""
+        await self._store.isr_changes.add(topic_partitions)

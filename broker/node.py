@@ -1,0 +1,310 @@
+"""One broker: its rooms, put together, opened in order and closed in the opposite order.
+
+The order (kafka-controller.md, 2.1): ports, ZooKeeper session, cluster id and broker id, logs, replicas,
+gRPC, registration, the race for the controller, clients.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import socket
+import time
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import structlog
+
+from broker.config import BrokerConfig
+from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
+from broker.disk.log_dirs import LogDirs, LogDirsOptions
+from broker.errors import StartError
+from broker.housekeeping import keep_logs
+from broker.identity import broker_id_of, new_cluster_id
+from broker.leader_store import LeaderStore
+from broker.membership import Membership, Registration, SessionListeners, ZooKeeperAddress
+from broker.process import BrokerProcess
+from broker.replicas.producer_ids import ProducerIdBlocks
+from broker.replicas.service import ReplicaService
+from broker.room_settings import replica_settings, server_settings
+from broker.server.any_controller import AnyController
+from broker.server.clients import ClientListener
+from broker.server.context import ServerContext
+from broker.server.metadata_signal import MetadataSignal
+from broker.server.peers import PeerServer
+from broker.sockets import bind, port_of
+from broker.topic_configs import TopicConfigs
+from cluster.model.brokers import Endpoint
+from cluster.model.epochs import BrokerEpoch
+from cluster.model.ids import BrokerId
+from cluster.model.requests import LeaderAndIsrRequest
+from cluster.runtime.metrics import BrokerState
+from cluster.zk.errors import ZooKeeperError
+from cluster.zk.schema.settings import ProducerIdBlock
+from cluster.zk.store import ZooKeeperStore
+from controller.node import ControllerNode, ControllerSettings
+
+_log = structlog.get_logger("kafka.server.KafkaServer")
+
+PEERS_GRACE_S = 0.5
+"""How long calls of other brokers that are under way may take once this broker stops."""
+
+RESIGN_DEADLINE_S = 3.0
+"""How long a stopping broker waits for its controller to resign; with the session its reign ends anyway."""
+
+
+async def run(config: BrokerConfig) -> int:
+    """Run a broker until it is asked to stop, or has to.
+
+    Returns:
+        The exit status of the process.
+
+    Raises:
+        StartError: It cannot start.
+    """
+    process = BrokerProcess(config)
+    async with contextlib.AsyncExitStack() as stack:
+        node = Node(process, stack)
+        await process.until_stopped(node.start())
+        process.became(BrokerState.SHUTTING_DOWN)
+    process.became(BrokerState.NOT_RUNNING)
+    _log.info("shut down completed")
+    return process.exit_status
+
+
+class Node:
+    """The rooms of one broker.
+
+    Args:
+        process: The frame it runs in.
+        stack: Closes what `start` has opened, last opened first.
+    """
+
+    def __init__(self, process: BrokerProcess, stack: contextlib.AsyncExitStack) -> None:
+        self._process = process
+        self._config = process.config
+        self._stack = stack
+        self._signal = MetadataSignal()
+        self._membership = Membership(
+            ZooKeeperAddress(
+                self._config.zookeeper_connect,
+                self._config.session_timeout_ms,
+                self._config.connection_timeout_ms,
+            )
+        )
+        self._topic_configs = TopicConfigs(self._config, lambda: self._membership.store.topics)
+
+    async def start(self) -> None:
+        """Open everything and serve.
+
+        Raises:
+            StartError: Something is in the way; the message says what.
+        """
+        self._process.became(BrokerState.STARTING)
+        try:
+            await self._start()
+        except (InconsistentDirectoryError, KafkaStorageError) as error:
+            raise StartError(f"Cannot use log.dirs: {error}") from error
+        except ZooKeeperError as error:
+            raise StartError(f"ZooKeeper failed while the broker started: {error}") from error
+        self._process.became(BrokerState.RUNNING_AS_BROKER)
+        # What lives now lives long: later collections need not look at it.
+        gc.collect()
+        gc.freeze()
+
+    async def _start(self) -> None:
+        sockets = self._bind()
+        frame = self._stack.enter_context(contextlib.ExitStack())
+        self._process.enter(frame, self._membership.abort)
+        self._stack.push_async_callback(self._process.supervisor.close, deadline_s=1.0)
+        self._stack.push_async_callback(self._membership.close)
+        store = await self._membership.open()
+        await store.cluster.create_persistent_paths()
+        cluster_id = await store.cluster.cluster_id(new_cluster_id())
+        broker_id = await broker_id_of(self._config, store)
+        _log.info(f"Cluster ID = {cluster_id}, broker.id = {broker_id}")
+        logs = await self._open_logs(broker_id, cluster_id, store)
+        replicas = self._open_replicas(broker_id, logs)
+        controller = self._open_controller(broker_id, replicas)
+        peer_port = await self._open_peers(replicas, controller)
+        context = self._context(broker_id, cluster_id, replicas, controller)
+        await self._join(broker_id, sockets, peer_port, replicas, controller)
+        keep_logs(self._process.supervisor, logs, self._config)
+        await self._open_listeners(context, sockets)
+        _log.info(f"[KafkaServer id={broker_id}] started")
+
+    def _bind(self) -> dict[str, socket.socket]:
+        """Take the clients' ports, and see that the peers' port is free, before anything is touched."""
+        sockets: dict[str, socket.socket] = {}
+        for endpoint in self._config.listeners:
+            bound = bind(endpoint)
+            if endpoint.listener == self._config.inter_broker_listener:
+                bound.close()  # gRPC binds its port itself
+            else:
+                sockets[endpoint.listener] = bound
+                self._stack.callback(bound.close)
+        return sockets
+
+    async def _open_logs(self, broker_id: BrokerId, cluster_id: str, store: ZooKeeperStore) -> LogDirs:
+        await self._topic_configs.read(sorted(await store.topics.names()))
+        threads: dict[Path, Executor] = {
+            path: self._stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix=f"log-dir-{path.name}"))
+            for path in self._config.log_dirs
+        }
+        options = LogDirsOptions(
+            broker_id,
+            cluster_id,
+            self._topic_configs.config_for,
+            threads.__getitem__,
+            lambda: time.time_ns() // 1_000_000,
+        )
+        opening = asyncio.ensure_future(asyncio.to_thread(LogDirs.open, self._config.log_dirs, options))
+        self._stack.push_async_callback(self._close_logs, opening)
+        # A broker that is stopped while it recovers waits for that, so that nothing is left half done.
+        logs = await asyncio.shield(opening)
+        metrics = self._process.metrics
+        metrics.watch(metrics.offline_log_directory_count, lambda: len(logs.offline))
+        return logs
+
+    async def _close_logs(self, opening: asyncio.Future[LogDirs]) -> None:
+        (opened,) = await asyncio.gather(opening, return_exceptions=True)
+        if not isinstance(opened, LogDirs):
+            return  # whoever waited for it has heard the error
+        try:
+            await asyncio.to_thread(opened.close)
+        except KafkaStorageError as error:
+            _log.error(f"A log directory was not closed cleanly and will be recovered: {error}")
+
+    def _open_replicas(self, broker_id: BrokerId, logs: LogDirs) -> ReplicaService:
+        process = self._process
+
+        async def read_settings(request: LeaderAndIsrRequest) -> None:
+            named = [partition.topic_partition for partition in request.partitions]
+            unknown = {tp.topic for tp in named if replicas.hosted.get(tp) is None}
+            await self._topic_configs.read_new({tp.topic for tp in named}, unknown)
+
+        replicas = ReplicaService(
+            broker_id,
+            logs,
+            replica_settings(self._config),
+            store=lambda: LeaderStore(self._membership.store),
+            supervisor=process.supervisor,
+            metrics=process.metrics,
+            write=process.state_change_log.write,
+            on_metadata=self._signal.notify,
+            prepare=read_settings,
+        )
+        replicas.start()
+        self._stack.push_async_callback(replicas.close)
+        metrics = process.metrics
+        metrics.watch(metrics.live_brokers, lambda: len(replicas.metadata.live_brokers))
+        return replicas
+
+    def _open_controller(self, broker_id: BrokerId, replicas: ReplicaService) -> ControllerNode:
+        config, process = self._config, self._process
+
+        def learned(controller: BrokerId) -> None:
+            replicas.metadata.controller_changed(controller if controller >= 0 else None)
+            self._signal.notify()
+
+        controller = ControllerNode(
+            ControllerSettings(
+                broker_id,
+                config.integer("num.partitions"),
+                config.integer("default.replication.factor"),
+                config.flag("unclean.leader.election.enable"),
+                config.session_timeout_ms,
+                config.integer("controller.socket.timeout.ms"),
+                config.inter_broker_listener,
+            ),
+            process.supervisor,
+            process.state_change_log,
+            process.metrics,
+            learned,
+        )
+        self._stack.push_async_callback(self._resign, controller)
+        return controller
+
+    async def _resign(self, controller: ControllerNode) -> None:
+        try:
+            async with asyncio.timeout(RESIGN_DEADLINE_S):
+                await controller.stop()
+        except TimeoutError:
+            _log.warning(
+                f"The controller did not resign within {RESIGN_DEADLINE_S:g} s; its session ends now"
+            )
+
+    async def _open_peers(self, replicas: ReplicaService, controller: ControllerNode) -> int:
+        peers = PeerServer(
+            replicas.leadership, replicas.sessions, controller.port, self._config.session_timeout_ms
+        )
+        name = self._config.inter_broker_listener
+        endpoint = next(each for each in self._config.listeners if each.listener == name)
+        try:
+            port = await peers.start(endpoint.host or "::", endpoint.port)
+        except OSError as error:
+            raise StartError(f"Cannot listen on {endpoint}: {error.strerror}") from error
+        self._stack.push_async_callback(peers.stop, PEERS_GRACE_S)
+        return port
+
+    def _context(
+        self, broker_id: BrokerId, cluster_id: str, replicas: ReplicaService, controller: ControllerNode
+    ) -> ServerContext:
+        async def take_block() -> ProducerIdBlock:
+            return await self._membership.store.cluster.take_producer_id_block(broker_id)
+
+        return ServerContext(
+            broker_id=broker_id,
+            cluster_id=cluster_id,
+            settings=server_settings(self._config),
+            metadata=replicas.metadata,
+            metadata_signal=self._signal,
+            appends=replicas.appends,
+            reads=replicas.reads,
+            controller=controller.port,
+            any_controller=AnyController(
+                broker_id, controller.port, replicas.metadata, self._config.session_timeout_ms
+            ),
+            producer_ids=ProducerIdBlocks(take_block),
+        )
+
+    async def _join(
+        self,
+        broker_id: BrokerId,
+        sockets: dict[str, socket.socket],
+        peer_port: int,
+        replicas: ReplicaService,
+        controller: ControllerNode,
+    ) -> None:
+        """Register, and stay registered from session to session."""
+
+        async def joined(store: ZooKeeperStore, epoch: BrokerEpoch) -> None:
+            replicas.gate.registered(epoch)
+            await controller.start(store)
+
+        ports = {name: port_of(bound) for name, bound in sockets.items()}
+        ports[self._config.inter_broker_listener] = peer_port
+        registration = Registration(
+            broker_id,
+            tuple(_bound(each, ports) for each in self._config.advertised),
+            self._config.text("broker.rack"),
+        )
+        listeners = SessionListeners(controller.on_zookeeper_event, controller.on_session_expired, joined)
+        await self._membership.join(registration, listeners)
+        staying = self._process.supervisor.spawn("membership", self._membership.stay(registration))
+        self._stack.callback(staying.cancel)
+
+    async def _open_listeners(self, context: ServerContext, sockets: dict[str, socket.socket]) -> None:
+        listeners = [ClientListener(context, name) for name in sockets]
+        metrics = self._process.metrics
+        metrics.watch(metrics.connection_count, lambda: sum(each.connection_count for each in listeners))
+        for listener, bound in zip(listeners, sockets.values(), strict=True):
+            await listener.start_on(bound)
+            self._stack.push_async_callback(listener.stop)
+
+
+def _bound(endpoint: Endpoint, ports: dict[str, int]) -> Endpoint:
+    """``endpoint`` with the port that is bound in the place of 0."""
+    return endpoint if endpoint.port else replace(endpoint, port=ports[endpoint.listener])

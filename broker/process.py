@@ -1,0 +1,130 @@
+"""What a broker process has whatever it serves: owned tasks, metrics, state-change.log, a watchdog."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from typing import Any
+
+import structlog
+
+from broker.config import BrokerConfig
+from broker.errors import StartError
+from broker.pid_file import pid_file
+from cluster.model.statechange.levels import Level
+from cluster.runtime.failpoints import Action, Failpoint
+from cluster.runtime.metrics import BrokerState, Metrics
+from cluster.runtime.metrics_page import MetricsPage
+from cluster.runtime.statechange_log import FILE_NAME, StateChangeLog
+from cluster.runtime.supervisor import Supervisor
+from cluster.runtime.watchdog import Watchdog
+
+_log = structlog.get_logger("kafka.server.KafkaServer")
+
+
+class BrokerProcess:
+    """The frame in which a broker runs; made and used on its event loop.
+
+    Attributes:
+        config: The broker's settings.
+        metrics: What it counts.
+        supervisor: The owner of its tasks: the death of one ends the process.
+        state_change_log: Its state-change.log.
+        exit_status: What the process will end with: 0, or 1 after the death of a task.
+    """
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self.config = config
+        self.metrics = Metrics()
+        self.supervisor = Supervisor(self._died)
+        level = Level[str(config.values["state.change.log.level"])]
+        self.state_change_log = StateChangeLog(config.logs_dir / FILE_NAME, level)
+        self.exit_status = 0
+        self._state = BrokerState.NOT_RUNNING
+        self._stopping = asyncio.Event()
+
+    def enter(self, stack: ExitStack, on_stuck: Callable[[], None]) -> None:
+        """Begin: signals, pid file, metrics page and watchdog; what ``stack`` unwinds ends them.
+
+        Args:
+            stack: Where what is to be undone is put.
+            on_stuck: Called from the watchdog's thread when the loop has stood still for a session.
+
+        Raises:
+            StartError: The pid file cannot be written, or the metrics address is taken.
+        """
+        loop = asyncio.get_running_loop()
+        stack.callback(self.state_change_log.close)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._asked_to_stop, number)
+            stack.callback(loop.remove_signal_handler, number)
+        stack.enter_context(pid_file(self.config.pid_file))
+        if self.config.metrics_address is not None:
+            self._open_page(*self.config.metrics_address, stack)
+
+        def stuck() -> None:
+            _log.critical(
+                "The event loop has stood still for a whole session; its stacks are on standard error, "
+                "and the session is given up"
+            )
+            faulthandler.dump_traceback()
+            on_stuck()
+
+        watchdog = Watchdog(
+            self.config.session_timeout_ms / 1000, stuck, self.metrics.loop_lag_seconds.observe
+        )
+        watchdog.start()
+        stack.callback(watchdog.stop)
+
+    def _open_page(self, host: str, port: int, stack: ExitStack) -> None:
+        loop = asyncio.get_running_loop()
+
+        def arm(point: Failpoint, action: Action) -> None:
+            loop.call_soon_threadsafe(point.arm, action)
+
+        try:
+            page = MetricsPage(
+                host,
+                port,
+                self.metrics.registry,
+                lambda: self._state is BrokerState.RUNNING_AS_BROKER,
+                arm,
+            )
+        except OSError as error:
+            raise StartError(f"Cannot listen on metrics.address {host}:{port}: {error.strerror}") from error
+        stack.callback(page.close)
+
+    def became(self, state: BrokerState) -> None:
+        """Show how far the broker is."""
+        self._state = state
+        self.metrics.broker_state.set(state)
+
+    async def until_stopped(self, start: Coroutine[Any, Any, None]) -> None:
+        """Carry out ``start`` and wait until the process is asked to stop, which cancels ``start``.
+
+        Raises:
+            StartError: What ``start`` raises.
+        """
+        starting = asyncio.create_task(start, name="start")
+        stopping = asyncio.create_task(self._stopping.wait(), name="stop")
+        try:
+            await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if starting.done():
+                starting.result()
+                await stopping
+        finally:
+            starting.cancel()
+            stopping.cancel()
+            await asyncio.gather(starting, stopping, return_exceptions=True)
+
+    def _asked_to_stop(self, number: signal.Signals) -> None:
+        _log.info(f"{signal.Signals(number).name} came; stopping")
+        self._stopping.set()
+
+    def _died(self, name: str, error: BaseException) -> None:
+        _log.critical(f"The task {name} died; the broker stops", exc_info=error)
+        self.exit_status = 1
+        self._stopping.set()

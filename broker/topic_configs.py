@@ -1,0 +1,76 @@
+"""The settings of the topics that this broker holds, read from ZooKeeper before their logs are opened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+import structlog
+
+from broker.config import BrokerConfig
+from broker.core.log_config import LogConfig
+from cluster.model.configs import ConfigError
+from cluster.zk.errors import ZooKeeperError
+
+_log = structlog.get_logger(__name__)
+
+RETRY_S = 0.5
+"""Between two attempts to read them while ZooKeeper does not answer."""
+
+
+class TopicSettings(Protocol):
+    """What is needed of ZooKeeper (``cluster.zk.store_topics.TopicStore``)."""
+
+    async def configs(self, names: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        """The settings of these topics that have any."""
+        ...
+
+
+class TopicConfigs:
+    """Log settings by topic, as they stood when they were last read.
+
+    Args:
+        config: The broker's settings, which hold where a topic says nothing.
+        store: Gives the topics of the current ZooKeeper session.
+    """
+
+    def __init__(self, config: BrokerConfig, store: Callable[[], TopicSettings]) -> None:
+        self._config = config
+        self._store = store
+        self._known: dict[str, LogConfig] = {}
+
+    def config_for(self, topic: str) -> LogConfig:
+        """The log settings of ``topic``; the broker's own for one that was not read."""
+        return self._known.get(topic, self._config.topic_defaults)
+
+    async def read(self, topics: Collection[str]) -> None:
+        """Read the settings of these topics; waits for as long as ZooKeeper does not answer.
+
+        A log opened with the wrong settings would, for instance, acknowledge with too few replicas in sync.
+        """
+        told = False
+        found: Mapping[str, Mapping[str, str]] | None = None
+        while found is None:
+            try:
+                found = await self._store().configs(topics)
+            except ZooKeeperError as error:
+                if not told:
+                    _log.warning(f"The settings of {len(topics)} topics cannot be read yet: {error}")
+                    told = True
+                await asyncio.sleep(RETRY_S)
+        for topic in topics:
+            self._known[topic] = self._resolve(topic, found.get(topic, {}))
+
+    async def read_new(self, topics: Collection[str], fresh: Collection[str] = ()) -> None:
+        """Read the settings of those among ``topics`` that are not known yet, and of all in ``fresh``."""
+        wanted = {topic for topic in topics if topic not in self._known}.union(fresh)
+        if wanted:
+            await self.read(sorted(wanted))
+
+    def _resolve(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
+        try:
+            return self._config.log_config(overrides)
+        except ConfigError as error:
+            _log.error(f"The settings of topic {topic} in ZooKeeper are not used: {error}")
+            return self._config.topic_defaults
