@@ -41,25 +41,6 @@ class ClientListener:
         """How many clients are connected now."""
         return len(self._connections)
 
-    async def start(self, host: str | None, port: int) -> int:
-        """Bind and accept.
-
-        Args:
-            host: A host name or address; None or an empty string for all interfaces.
-            port: A TCP port, 0 for any free one.
-
-        Returns:
-            The port bound.
-
-        Raises:
-            OSError: The address cannot be bound; the text names it.
-        """
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._accept, host or None, port, reuse_address=True)
-        self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
-        bound: int = self._server.sockets[0].getsockname()[1]
-        return bound
-
     async def start_on(self, listening: socket.socket) -> None:
         """Accept on a socket that was bound before; it is closed with the listener."""
         loop = asyncio.get_running_loop()

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from broker.config import BrokerConfig
 from broker.core.metadata_cache import MetadataCache
 from broker.replicas.interface import Appends, Reads
 from broker.server.metadata_signal import MetadataSignal
@@ -39,20 +38,6 @@ class ServerSettings:
     send_buffer_bytes: int = 102_400
     receive_buffer_bytes: int = 102_400
     request_timeout_ms: int = 30_000
-
-    @classmethod
-    def of(cls, config: BrokerConfig) -> ServerSettings:
-        """The settings of the client port among all settings of the broker."""
-        return cls(
-            auto_create_topics=config.flag("auto.create.topics.enable"),
-            fetch_max_bytes=config.integer("fetch.max.bytes"),
-            request_max_bytes=config.integer("socket.request.max.bytes"),
-            max_idle_ms=config.integer("connections.max.idle.ms"),
-            max_connections=config.integer("max.connections"),
-            send_buffer_bytes=config.integer("socket.send.buffer.bytes"),
-            receive_buffer_bytes=config.integer("socket.receive.buffer.bytes"),
-            request_timeout_ms=config.integer("request.timeout.ms"),
-        )
 
 
 class CloseConnectionError(Exception):

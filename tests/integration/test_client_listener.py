@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
 import struct
 import time
 from collections import defaultdict
@@ -140,7 +141,9 @@ async def bootstrap():
         CountingProducerIds(),
     )
     listener = ClientListener(context, "PLAINTEXT")
-    port = await listener.start("127.0.0.1", 0)
+    bound = socket.create_server(("127.0.0.1", 0))
+    await listener.start_on(bound)
+    port = bound.getsockname()[1]
     controller.brokers = (Broker(ME, BrokerEpoch(1), (Endpoint("PLAINTEXT", "127.0.0.1", port),)),)
     metadata.controller_changed(ME)
     controller.create("orders", 3)
@@ -164,7 +167,9 @@ def through_confluent(bootstrap, compression, idempotent):
     for value in VALUES:
         producer.produce("orders", value, partition=1)
     assert producer.flush(20) == 0
-    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False})
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False}
+    )
     consumer.assign([confluent_kafka.TopicPartition("orders", 1, 0)])
     read = []
     while len(read) < len(VALUES):

@@ -24,6 +24,7 @@ _WHOLE_REQUEST_EPOCHS = (-1, 0)
 """Session epochs of requests that name all their partitions: outside any session, or asking for a new one."""
 
 _STORAGE_ERROR_SINCE = 6
+_DIVERGING_EPOCH_SINCE = 12
 _READ_COMMITTED = 1
 _NO_REPLICA = -1
 
@@ -98,7 +99,7 @@ def _partition(request: Request, index: int, fetched: Fetched) -> Answer:
         "records": fetched.records,
     }
     diverging = fetched.diverging_epoch
-    if diverging is not None:
+    if diverging is not None and request.version >= _DIVERGING_EPOCH_SINCE:
         values["diverging_epoch"] = request.answer(
             "EpochEndOffset", epoch=diverging.epoch, end_offset=diverging.end_offset
         )

@@ -21,6 +21,8 @@ _NO_CONTROLLER = -1
 _NO_OPERATIONS = -2147483648
 """Authorized operations that nobody has worked out."""
 
+_LISTENER_NOT_FOUND_SINCE = 6
+
 _BEING_CREATED = frozenset({ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS})
 
 
@@ -73,9 +75,8 @@ def _answer(
     for name in names:
         partitions = context.metadata.partitions(name)
         if partitions:
-            topics.append(
-                _topic(request, name, ErrorCode.NONE, _partitions(request, partitions.values(), endpoints))
-            )
+            told = tuple(_partition(context, request, partitions[n], endpoints) for n in sorted(partitions))
+            topics.append(_topic(request, name, ErrorCode.NONE, told))
         else:
             topics.append(_topic(request, name, errors.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), ()))
     return _response(context, request, endpoints, tuple(topics))
@@ -138,19 +139,11 @@ def _topic(request: Request, name: str, error: ErrorCode, partitions: tuple[Answ
     )
 
 
-def _partitions(
-    request: Request,
-    partitions: Iterable[UpdateMetadataPartition],
-    endpoints: Mapping[BrokerId, Endpoint],
-) -> tuple[Answer, ...]:
-    return tuple(
-        _partition(request, partition, endpoints)
-        for partition in sorted(partitions, key=lambda partition: partition.topic_partition.partition)
-    )
-
-
 def _partition(
-    request: Request, partition: UpdateMetadataPartition, endpoints: Mapping[BrokerId, Endpoint]
+    context: ServerContext,
+    request: Request,
+    partition: UpdateMetadataPartition,
+    endpoints: Mapping[BrokerId, Endpoint],
 ) -> Answer:
     """One partition; without a leader that the client can dial, it says so and names none.
 
@@ -160,7 +153,9 @@ def _partition(
     replicas, isr = partition.replicas, leadership.isr
     error = ErrorCode.NONE
     if leadership.leader not in endpoints:
-        error = ErrorCode.LEADER_NOT_AVAILABLE
+        is_live = context.metadata.broker(leadership.leader) is not None
+        knows = request.version >= _LISTENER_NOT_FOUND_SINCE
+        error = ErrorCode.LISTENER_NOT_FOUND if is_live and knows else ErrorCode.LEADER_NOT_AVAILABLE
     if request.version == 0:
         dialled = tuple(replica for replica in replicas if replica in endpoints)
         if error is ErrorCode.NONE and dialled != replicas:

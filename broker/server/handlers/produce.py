@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import Awaitable
+from typing import Any
 
 from broker.replicas.interface import NO_TIMESTAMP, Appended, AppendResults
 from broker.server.context import Answer, CloseConnectionError, ServerContext
@@ -20,6 +21,7 @@ ADMIN_CLIENT_ID = "__admin_client"
 
 _ZSTD_SINCE = 7
 _STORAGE_ERROR_SINCE = 4
+_RECORD_ERRORS_SINCE = 8
 _NO_ACKS = 0
 
 
@@ -95,20 +97,21 @@ def _partition(request: Request, index: int, appended: Appended) -> Answer:
     if error is ErrorCode.KAFKA_STORAGE_ERROR and request.version < _STORAGE_ERROR_SINCE:
         error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # KIP-112: older clients do not know the other
     append_time = appended.log_append_time
-    return request.answer(
-        "PartitionProduceResponse",
-        index=index,
-        error_code=error,
-        base_offset=appended.base_offset,
-        log_append_time=(
+    values: dict[str, Any] = {
+        "index": index,
+        "error_code": error,
+        "base_offset": appended.base_offset,
+        "log_append_time": (
             None if append_time == NO_TIMESTAMP else dt.datetime.fromtimestamp(append_time / 1000, dt.UTC)
         ),
-        log_start_offset=appended.log_start_offset,
-        record_errors=tuple(
+        "log_start_offset": appended.log_start_offset,
+    }
+    if request.version >= _RECORD_ERRORS_SINCE:
+        values["record_errors"] = tuple(
             request.answer(
                 "BatchIndexAndErrorMessage", batch_index=fault.index, batch_index_error_message=fault.message
             )
             for fault in appended.record_faults
-        ),
-        error_message=appended.message,
-    )
+        )
+        values["error_message"] = appended.message
+    return request.answer("PartitionProduceResponse", **values)

@@ -1,0 +1,218 @@
+"""A broker whose replicas and controller do what the test tells them, and requests for its handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kio.index import load_request_schema
+
+from broker.core.metadata_cache import MetadataCache
+from broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
+from broker.server.context import ServerContext, ServerSettings
+from broker.server.metadata_signal import MetadataSignal
+from broker.wire.apis import APIS
+from broker.wire.frames import Request
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.commands import CreateTopicsResult, TopicResult
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import LeaderAndIsr, PartitionState
+from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+
+
+class FakeAppends:
+    """Answers each partition with what stands in ``outcomes``, else success; at once, or by ``release``."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[dict[TopicPartition, Any], dict[str, Any]]] = []
+        self.outcomes: dict[TopicPartition, Appended] = {}
+        self.hold = False
+        self.held: list[Callable[[], None]] = []
+
+    def append(self, batches: Any, **options: Any) -> asyncio.Future[Any]:
+        self.calls.append((dict(batches), options))
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        results = {
+            tp: self.outcomes.get(tp, Appended(ErrorCode.NONE, len(self.calls) - 1, log_start_offset=0))
+            for tp in batches
+        }
+        if self.hold:
+            self.held.append(lambda: answer.set_result(results))
+        else:
+            answer.set_result(results)
+        return answer
+
+    def release(self, number: int) -> None:
+        self.held[number]()
+
+
+class FakeReads:
+    """Answers each partition with what stands in its tables."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[dict[TopicPartition, Any], dict[str, Any]]] = []
+        self.fetched: dict[TopicPartition, Fetched] = {}
+        self.offsets: dict[tuple[TopicPartition, int], ListedOffset] = {}
+        self.ends: dict[tuple[TopicPartition, int], EpochEnd] = {}
+        self.epochs: list[int] = []
+        self.held: asyncio.Future[Any] | None = None
+        self.hold = False
+
+    def fetch(self, partitions: Any, **options: Any) -> asyncio.Future[Any]:
+        self.calls.append((dict(partitions), options))
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        results = {tp: self.fetched.get(tp, Fetched(ErrorCode.NONE)) for tp in partitions}
+        if self.hold:
+            self.held = answer
+        else:
+            answer.set_result(results)
+        return answer
+
+    def list_offset(
+        self, topic_partition: Any, timestamp: int, current_leader_epoch: int = -1
+    ) -> ListedOffset:
+        self.epochs.append(current_leader_epoch)
+        unknown = ListedOffset(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return self.offsets.get((topic_partition, timestamp), unknown)
+
+    def end_offset_for(
+        self, topic_partition: Any, leader_epoch: int, current_leader_epoch: int = -1
+    ) -> EpochEnd:
+        self.epochs.append(current_leader_epoch)
+        return self.ends.get((topic_partition, leader_epoch), EpochEnd(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+
+class FakeController:
+    """Remembers what it was asked; says ``answer``, else that everything was created."""
+
+    def __init__(self) -> None:
+        self.commands: list[Any] = []
+        self.answer: Any = None
+        self.on_submit: Callable[[Any], None] = lambda command: None
+
+    async def submit(self, command: Any, timeout_ms: int) -> Any:
+        self.commands.append((command, timeout_ms))
+        self.on_submit(command)
+        if self.answer is not None:
+            return self.answer
+        return CreateTopicsResult(
+            tuple(TopicResult(topic.name, ErrorCode.NONE, None, 1, 1) for topic in command.topics)
+        )
+
+
+class FakeProducerIds:
+    def __init__(self) -> None:
+        self.next = 4000
+        self.error: Exception | None = None
+
+    async def next_id(self) -> int:
+        if self.error is not None:
+            raise self.error
+        self.next += 1
+        return self.next - 1
+
+
+class FakeBroker:
+    """The parts of a broker that the handlers see, and short ways to fill them."""
+
+    def __init__(self) -> None:
+        self.appends, self.reads = FakeAppends(), FakeReads()
+        self.controller, self.any_controller = FakeController(), FakeController()
+        self.producer_ids = FakeProducerIds()
+        self.metadata, self.signal = MetadataCache(), MetadataSignal()
+        self.settings = ServerSettings()
+        self.live: tuple[Broker, ...] = ()
+
+    @property
+    def context(self) -> ServerContext:
+        return ServerContext(
+            BrokerId(1),
+            "a-cluster",
+            self.settings,
+            self.metadata,
+            self.signal,
+            self.appends,
+            self.reads,
+            self.controller,
+            self.any_controller,
+            self.producer_ids,
+        )
+
+    def brokers(self, *numbers: int, listeners: tuple[str, ...] = ("PLAINTEXT", "OUTSIDE")) -> None:
+        """These brokers are live; each listener has a port range of its own."""
+        self.live = tuple(
+            Broker(
+                BrokerId(number),
+                BrokerEpoch(number),
+                tuple(
+                    Endpoint(name, f"{name.lower()}-{number}", 1000 * place + number)
+                    for place, name in enumerate(listeners, 1)
+                ),
+                rack=f"rack-{number}",
+            )
+            for number in numbers
+        )
+        self._apply(())
+
+    def topic(
+        self, name: str, *leaders: int, replicas: tuple[int, ...] = (1, 2), offline: tuple[int, ...] = ()
+    ) -> None:
+        """A topic with a partition for each leader; -1 has none."""
+        self._apply(
+            tuple(
+                UpdateMetadataPartition(
+                    TopicPartition(name, number),
+                    PartitionState(
+                        LeaderAndIsr(BrokerId(leader), LeaderEpoch(7), tuple(map(BrokerId, replicas))),
+                        ControllerEpoch(1),
+                    ),
+                    tuple(map(BrokerId, replicas)),
+                    tuple(map(BrokerId, offline)),
+                )
+                for number, leader in enumerate(leaders)
+            )
+        )
+
+    def _apply(self, partitions: tuple[UpdateMetadataPartition, ...]) -> None:
+        self.metadata.apply(
+            UpdateMetadataRequest(BrokerId(1), ControllerEpoch(1), BrokerEpoch(1), partitions, self.live)
+        )
+        self.signal.notify()
+
+
+@pytest.fixture
+def broker() -> FakeBroker:
+    fake = FakeBroker()
+    fake.brokers(1, 2)
+    return fake
+
+
+class Schema:
+    """The classes of one request version by name, such as ``schema.FetchTopic(...)``."""
+
+    def __init__(self, key: int, version: int) -> None:
+        self.request = load_request_schema(key, version)
+        self._module = importlib.import_module(self.request.__module__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+@pytest.fixture
+def schema() -> Callable[[int, int], Schema]:
+    return Schema
+
+
+@pytest.fixture
+def request_of() -> Callable[..., Request]:
+    def build(
+        key: int, version: int, body: Any, *, client_id: str = "test", listener: str = "PLAINTEXT"
+    ) -> Request:
+        return Request(APIS[key], version, 7, client_id, listener, body)
+
+    return build

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+from kio.index import load_response_schema
+
+from broker.server.handlers.api_versions import handle, unsupported_version
+from broker.wire.apis import APIS
+from cluster.model.errors import ErrorCode
+
+ANNOUNCED = {(api.key, api.announced_min, api.max_version) for api in APIS.values()}
+
+
+def rows(answer):
+    return {(row.api_key, row.min_version, row.max_version) for row in answer.api_keys}
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_all_apis_are_announced(broker, schema, request_of, version):
+    answer = handle(broker.context, request_of(18, version, schema(18, version).request()))
+    assert isinstance(answer, load_response_schema(18, version))
+    assert answer.error_code == ErrorCode.NONE
+    assert rows(answer) == ANNOUNCED
+
+
+@pytest.mark.parametrize(
+    ("name", "is_valid"),
+    [
+        ("librdkafka", True),
+        ("kafka-python-3.0", True),
+        ("a", True),
+        ("", False),
+        ("-a", False),
+        ("a b", False),
+    ],
+)
+def test_a_client_must_call_itself_by_a_name(broker, schema, request_of, name, is_valid):
+    body = schema(18, 3).request(client_software_name=name, client_software_version="1.0")
+    answer = handle(broker.context, request_of(18, 3, body))
+    assert answer.error_code == (ErrorCode.NONE if is_valid else ErrorCode.INVALID_REQUEST)
+    assert rows(answer) == (ANNOUNCED if is_valid else set())
+
+
+def test_an_unsupported_version_is_answered_in_the_layout_of_version_0():
+    answer = unsupported_version()
+    assert isinstance(answer, load_response_schema(18, 0))
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert rows(answer) == {(18, 0, 3)}

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+
+import pytest
+
+from broker.replicas.interface import EpochEndOffset, Fetched, FetchPartition
+from broker.server.handlers.fetch import handle
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+ORDERS_0, ORDERS_1, PAYMENTS_0 = (
+    TopicPartition("orders", 0),
+    TopicPartition("orders", 1),
+    TopicPartition("payments", 0),
+)
+
+
+@pytest.fixture
+def fetch(schema, request_of):
+    def build(version=12, isolation_level=0, max_wait_ms=500, **newer):
+        s = schema(1, version)
+
+        def partition(number):
+            epochs = {"current_leader_epoch": 3} if version >= 9 else {}
+            epochs |= {"last_fetched_epoch": 2} if version >= 12 else {}
+            return s.FetchPartition(
+                partition=number, fetch_offset=40 + number, partition_max_bytes=1000, **epochs
+            )
+
+        if version >= 7:
+            newer["forgotten_topics_data"] = ()
+        body = s.request(
+            max_wait=dt.timedelta(milliseconds=max_wait_ms),
+            min_bytes=1,
+            max_bytes=100_000_000,
+            isolation_level=isolation_level,
+            topics=(
+                s.FetchTopic(topic="orders", partitions=(partition(0), partition(1))),
+                s.FetchTopic(topic="payments", partitions=(partition(0),)),
+            ),
+            **newer,
+        )
+        return request_of(1, version, body)
+
+    return build
+
+
+def partitions(answer):
+    return {
+        TopicPartition(topic.topic, partition.partition_index): partition
+        for topic in answer.responses
+        for partition in topic.partitions
+    }
+
+
+async def test_the_replicas_are_asked_within_the_limits(broker, fetch):
+    handle(broker.context, fetch())
+    (asked, options) = broker.reads.calls[0]
+    assert asked[ORDERS_1] == FetchPartition(41, 1000, 3, 2)
+    assert list(asked) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
+    assert options == {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": broker.settings.fetch_max_bytes}
+
+
+async def test_older_versions_check_no_epoch_and_never_wait_less_than_nothing(broker, fetch):
+    handle(broker.context, fetch(4, max_wait_ms=-5))
+    (asked, options) = broker.reads.calls[0]
+    assert asked[ORDERS_0] == FetchPartition(40, 1000, -1, -1)
+    assert options["max_wait_ms"] == 0
+
+
+@pytest.mark.parametrize("version", range(4, 13))
+async def test_exactly_the_partitions_asked_are_answered(broker, fetch, version):
+    broker.reads.fetched[ORDERS_1] = Fetched(ErrorCode.NONE, b"batches", 50, 49, 10)
+    broker.reads.fetched[PAYMENTS_0] = Fetched(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    answer = handle(broker.context, fetch(version))
+    told = partitions(answer)
+    assert list(told) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
+    assert (told[ORDERS_1].high_watermark, told[ORDERS_1].last_stable_offset) == (50, 49)
+    assert told[ORDERS_1].records == b"batches"
+    assert told[ORDERS_0].records == b""
+    assert told[PAYMENTS_0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if version >= 7:
+        assert (answer.error_code, answer.session_id) == (ErrorCode.NONE, 0)
+
+
+@pytest.mark.parametrize(("isolation_level", "aborted"), [(0, None), (1, ())])
+async def test_read_committed_is_told_of_no_aborted_transaction(broker, fetch, isolation_level, aborted):
+    answer = handle(broker.context, fetch(isolation_level=isolation_level))
+    assert partitions(answer)[ORDERS_0].aborted_transactions == aborted
+
+
+async def test_a_version_that_cannot_be_told_of_divergence_gets_no_records(broker, fetch):
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, diverging_epoch=EpochEndOffset(4, 33))
+    assert partitions(handle(broker.context, fetch(11)))[ORDERS_0].records == b""
+
+
+async def test_a_diverging_log_is_told(broker, fetch):
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, diverging_epoch=EpochEndOffset(4, 33))
+    diverging = partitions(handle(broker.context, fetch()))[ORDERS_0].diverging_epoch
+    assert (diverging.epoch, diverging.end_offset) == (4, 33)
+
+
+@pytest.mark.parametrize(("session_id", "session_epoch"), [(0, -1), (0, 0), (17, -1), (17, 0)])
+async def test_a_whole_request_is_answered_without_a_session(broker, fetch, session_id, session_epoch):
+    answer = handle(broker.context, fetch(session_id=session_id, session_epoch=session_epoch))
+    assert answer.session_id == 0
+    assert len(partitions(answer)) == 3
+
+
+@pytest.mark.parametrize("session_id", [0, 17])
+async def test_the_next_request_of_a_session_finds_none(broker, fetch, session_id):
+    answer = handle(broker.context, fetch(session_id=session_id, session_epoch=1))
+    assert answer.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert answer.responses == ()
+    assert broker.reads.calls == []
+
+
+async def test_a_long_poll_is_answered_when_there_is_something(broker, fetch):
+    broker.reads.hold = True
+    later = asyncio.ensure_future(handle(broker.context, fetch()))
+    answers = dict.fromkeys((ORDERS_0, ORDERS_1, PAYMENTS_0), Fetched(ErrorCode.NONE, b"late"))
+    broker.reads.held.set_result(answers)
+    assert partitions(await later)[ORDERS_0].records == b"late"
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(5, ErrorCode.NOT_LEADER_OR_FOLLOWER), (6, ErrorCode.KAFKA_STORAGE_ERROR)]
+)
+async def test_a_failed_disk_is_told_in_the_words_of_the_version(broker, fetch, version, error):
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.KAFKA_STORAGE_ERROR)
+    assert partitions(handle(broker.context, fetch(version)))[ORDERS_0].error_code == error

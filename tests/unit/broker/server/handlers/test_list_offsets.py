@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from broker.replicas.interface import ListedOffset
+from broker.server.handlers.list_offsets import handle
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+ORDERS_0 = TopicPartition("orders", 0)
+
+
+@pytest.fixture
+def list_offsets(schema, request_of):
+    def build(version, *partitions_and_times):
+        s = schema(2, version)
+        newer = {"isolation_level": 0} if version >= 2 else {}
+        epochs = {"current_leader_epoch": 3} if version >= 4 else {}
+        partitions = tuple(
+            s.ListOffsetsPartition(partition_index=number, timestamp=time, **epochs)
+            for number, time in partitions_and_times
+        )
+        topic = s.ListOffsetsTopic(name="orders", partitions=partitions)
+        return request_of(2, version, s.request(replica_id=-1, topics=(topic,), **newer))
+
+    return build
+
+
+@pytest.mark.parametrize("version", range(1, 7))
+def test_each_partition_gets_its_offset(broker, list_offsets, version):
+    broker.reads.offsets[ORDERS_0, -2] = ListedOffset(ErrorCode.NONE, 1234, 5, 6)
+    (topic,) = handle(broker.context, list_offsets(version, (0, -2), (1, -1))).topics
+    found, unknown = topic.partitions
+    assert (found.error_code, found.timestamp, found.offset) == (ErrorCode.NONE, 1234, 5)
+    assert (unknown.error_code, unknown.offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    assert broker.reads.epochs == [3 if version >= 4 else -1] * 2
+    if version >= 4:
+        assert found.leader_epoch == 6
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(4, ErrorCode.LEADER_NOT_AVAILABLE), (5, ErrorCode.OFFSET_NOT_AVAILABLE)]
+)
+def test_a_new_leader_is_excused_in_the_words_of_the_version(broker, list_offsets, version, error):
+    broker.reads.offsets[ORDERS_0, -1] = ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
+    (topic,) = handle(broker.context, list_offsets(version, (0, -1))).topics
+    assert topic.partitions[0].error_code == error
+
+
+def test_a_partition_asked_twice_is_refused(broker, list_offsets):
+    (topic,) = handle(broker.context, list_offsets(6, (0, -1), (0, -2))).topics
+    assert [partition.error_code for partition in topic.partitions] == [ErrorCode.INVALID_REQUEST] * 2
+    assert broker.reads.epochs == []

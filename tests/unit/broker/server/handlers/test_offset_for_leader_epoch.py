@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from broker.replicas.interface import EpochEnd
+from broker.server.handlers.offset_for_leader_epoch import handle
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_each_partition_gets_the_end_of_its_epoch(broker, schema, request_of, version):
+    broker.reads.ends[TopicPartition("orders", 1), 5] = EpochEnd(ErrorCode.NONE, 4, 99)
+    s = schema(23, version)
+    partitions = tuple(
+        s.OffsetForLeaderPartition(partition=number, current_leader_epoch=7, leader_epoch=5)
+        for number in (0, 1)
+    )
+    body = s.request(topics=(s.OffsetForLeaderTopic(topic="orders", partitions=partitions),))
+    (topic,) = handle(broker.context, request_of(23, version, body)).topics
+    unknown, known = topic.partitions
+    assert (unknown.partition, unknown.error_code) == (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert (unknown.leader_epoch, unknown.end_offset) == (-1, -1)
+    assert (known.partition, known.error_code) == (1, ErrorCode.NONE)
+    assert (known.leader_epoch, known.end_offset) == (4, 99)
+    assert broker.reads.epochs == [7, 7]

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+
+import pytest
+
+from broker.replicas.interface import Appended, RecordFault
+from broker.server.context import CloseConnectionError
+from broker.server.handlers.produce import handle
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+ORDERS_0, ORDERS_1, PAYMENTS_0 = (
+    TopicPartition("orders", 0),
+    TopicPartition("orders", 1),
+    TopicPartition("payments", 0),
+)
+
+
+@pytest.fixture
+def produce(schema, request_of):
+    def build(version=9, acks=-1, client_id="test", transactional_id=None):
+        s = schema(0, version)
+
+        def topic(name, *partitions):
+            data = tuple(s.PartitionProduceData(index=n, records=f"{name}-{n}".encode()) for n in partitions)
+            return s.TopicProduceData(name=name, partition_data=data)
+
+        body = s.request(
+            transactional_id=transactional_id,
+            acks=acks,
+            timeout=dt.timedelta(milliseconds=1500),
+            topic_data=(topic("orders", 0, 1), topic("payments", 0)),
+        )
+        return request_of(0, version, body, client_id=client_id)
+
+    return build
+
+
+def partitions(answer):
+    return {
+        TopicPartition(topic.name, partition.index): partition
+        for topic in answer.responses
+        for partition in topic.partition_responses
+    }
+
+
+async def test_batches_go_to_the_replicas_as_they_came(broker, produce):
+    handle(broker.context, produce())
+    assert broker.appends.calls == [
+        (
+            {ORDERS_0: b"orders-0", ORDERS_1: b"orders-1", PAYMENTS_0: b"payments-0"},
+            {"acks": -1, "timeout_ms": 1500, "allow_zstd": True, "allow_internal_topics": False},
+        )
+    ]
+
+
+@pytest.mark.parametrize(("version", "allowed"), [(6, False), (7, True)])
+async def test_zstd_is_allowed_from_version_7(broker, produce, version, allowed):
+    handle(broker.context, produce(version))
+    assert broker.appends.calls[0][1]["allow_zstd"] is allowed
+
+
+async def test_only_the_admin_client_may_write_to_internal_topics(broker, produce):
+    handle(broker.context, produce(client_id="__admin_client"))
+    assert broker.appends.calls[0][1]["allow_internal_topics"] is True
+
+
+@pytest.mark.parametrize("version", range(3, 10))
+async def test_what_is_done_is_answered_at_once(broker, produce, version):
+    broker.appends.outcomes[ORDERS_1] = Appended(
+        ErrorCode.INVALID_RECORD, record_faults=(RecordFault(3, "no key"),), message="one bad record"
+    )
+    answer = partitions(handle(broker.context, produce(version)))
+    assert list(answer) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
+    assert answer[ORDERS_0].error_code == ErrorCode.NONE
+    assert answer[ORDERS_0].base_offset == 0
+    assert answer[ORDERS_0].log_append_time is None
+    assert answer[ORDERS_1].error_code == ErrorCode.INVALID_RECORD
+    assert answer[ORDERS_1].base_offset == -1
+    if version >= 8:
+        (fault,) = answer[ORDERS_1].record_errors
+        assert (fault.batch_index, fault.batch_index_error_message) == (3, "no key")
+        assert answer[ORDERS_1].error_message == "one bad record"
+
+
+async def test_the_append_time_is_a_time(broker, produce):
+    broker.appends.outcomes[ORDERS_0] = Appended(ErrorCode.NONE, 5, 1_700_000_000_123, 2)
+    answer = partitions(handle(broker.context, produce()))[ORDERS_0]
+    assert round(answer.log_append_time.timestamp() * 1000) == 1_700_000_000_123
+    assert answer.log_start_offset == 2
+
+
+async def test_acks_all_is_answered_when_it_is_committed(broker, produce):
+    broker.appends.hold = True
+    later = asyncio.ensure_future(handle(broker.context, produce()))
+    assert len(broker.appends.calls) == 1
+    broker.appends.release(0)
+    assert partitions(await later)[ORDERS_0].error_code == ErrorCode.NONE
+
+
+async def test_acks_0_gets_no_answer(broker, produce):
+    assert handle(broker.context, produce(acks=0)) is None
+
+
+async def test_acks_0_with_an_error_closes_the_connection(broker, produce):
+    broker.appends.outcomes[PAYMENTS_0] = Appended(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    with pytest.raises(CloseConnectionError, match="payments-0: NOT_LEADER_OR_FOLLOWER"):
+        handle(broker.context, produce(acks=0))
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(3, ErrorCode.NOT_LEADER_OR_FOLLOWER), (4, ErrorCode.KAFKA_STORAGE_ERROR)]
+)
+async def test_a_failed_disk_is_told_in_the_words_of_the_version(broker, produce, version, error):
+    broker.appends.outcomes[ORDERS_0] = Appended(ErrorCode.KAFKA_STORAGE_ERROR)
+    assert partitions(handle(broker.context, produce(version)))[ORDERS_0].error_code == error
+
+
+def test_a_transaction_is_refused_and_nothing_written(broker, produce):
+    answer = partitions(handle(broker.context, produce(transactional_id="t")))
+    assert {partition.error_code for partition in answer.values()} == {ErrorCode.UNSUPPORTED_VERSION}
+    assert broker.appends.calls == []

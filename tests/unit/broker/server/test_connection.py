@@ -1,0 +1,322 @@
+"""The protocol over real loopback sockets: order, pipelining, back-pressure and what closes a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import datetime as dt
+import io
+import socket
+import struct
+
+import pytest
+from kio.index import load_response_schema
+from kio.serial import entity_reader, entity_writer
+from structlog.testing import capture_logs
+
+from broker.replicas.interface import Appended, Fetched
+from broker.server import connection as connection_module
+from broker.server.clients import ClientListener
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+ORDERS_0 = TopicPartition("orders", 0)
+
+
+def framed(body, correlation_id):
+    out = io.BytesIO()
+    header = body.__header_schema__(
+        request_api_key=body.__api_key__,
+        request_api_version=body.__version__,
+        correlation_id=correlation_id,
+        client_id="test",
+    )
+    entity_writer(type(header))(out, header)
+    entity_writer(type(body))(out, body)
+    return sized(out.getvalue())
+
+
+def sized(frame):
+    return struct.pack(">i", len(frame)) + frame
+
+
+class Client:
+    """A raw client of a listener."""
+
+    def __init__(self, schema, reader, writer):
+        self._schema, self.reader, self.writer = schema, reader, writer
+
+    def send(self, *frames):
+        self.writer.write(b"".join(frames))
+
+    def produce(self, correlation_id, records=b"r", acks=-1):
+        s = self._schema(0, 9)
+        data = (s.PartitionProduceData(index=0, records=records),)
+        return framed(
+            s.request(
+                transactional_id=None,
+                acks=acks,
+                timeout=dt.timedelta(seconds=30),
+                topic_data=(s.TopicProduceData(name="orders", partition_data=data),),
+            ),
+            correlation_id,
+        )
+
+    def api_versions(self, correlation_id):
+        return framed(self._schema(18, 0).request(), correlation_id)
+
+    def fetch(self, correlation_id):
+        s = self._schema(1, 4)
+        partition = s.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=10**8)
+        return framed(
+            s.request(
+                max_wait=dt.timedelta(seconds=30),
+                min_bytes=1,
+                max_bytes=10**8,
+                isolation_level=0,
+                topics=(s.FetchTopic(topic="orders", partitions=(partition,)),),
+            ),
+            correlation_id,
+        )
+
+    async def answer(self):
+        size = struct.unpack(">i", await self.reader.readexactly(4))[0]
+        return await self.reader.readexactly(size)
+
+    async def correlation_ids(self, count):
+        return [struct.unpack_from(">i", await self.answer())[0] for _ in range(count)]
+
+    async def is_closed(self):
+        try:
+            return await self.reader.read(1) == b""
+        except ConnectionResetError:
+            return True
+
+
+@pytest.fixture
+async def connect(broker, schema):
+    """Connects to a listener that is started with the broker as it is at the first call."""
+    listeners, writers = [], []
+
+    async def to():
+        if not listeners:
+            listener = ClientListener(broker.context, "PLAINTEXT")
+            bound = socket.create_server(("127.0.0.1", 0))
+            await listener.start_on(bound)
+            listeners.append((listener, bound.getsockname()[1]))
+        reader, writer = await asyncio.open_connection("127.0.0.1", listeners[0][1])
+        writers.append(writer)
+        return Client(schema, reader, writer)
+
+    yield to
+    for writer in writers:
+        writer.close()
+    for listener, _ in listeners:
+        await listener.stop()
+
+
+async def a_moment():
+    await asyncio.sleep(0.001)
+
+
+async def until(condition):
+    async with asyncio.timeout(20):
+        while not condition():
+            await a_moment()
+
+
+async def test_answers_come_in_the_order_of_the_requests(connect):
+    client = await connect()
+    client.send(*(client.api_versions(number) for number in range(50)))
+    assert await client.correlation_ids(50) == list(range(50))
+
+
+async def test_a_request_that_comes_in_byte_by_byte_is_answered(connect):
+    client = await connect()
+    for byte in client.api_versions(3):
+        client.send(bytes([byte]))
+        await client.writer.drain()
+        await asyncio.sleep(0)
+    assert await client.correlation_ids(1) == [3]
+
+
+async def test_pipelined_produces_are_appended_before_the_first_is_answered(broker, connect):
+    broker.appends.hold = True
+    client = await connect()
+    client.send(*(client.produce(number, b"%d" % number) for number in range(5)))
+    await until(lambda: len(broker.appends.calls) == 5)
+    assert [batches[ORDERS_0] for batches, _ in broker.appends.calls] == [b"0", b"1", b"2", b"3", b"4"]
+    for number in (4, 2, 0, 1, 3):
+        broker.appends.release(number)
+    assert await client.correlation_ids(5) == [0, 1, 2, 3, 4]
+
+
+async def test_another_request_waits_for_the_produces_before_it(broker, connect):
+    broker.appends.hold = True
+    client = await connect()
+    client.send(client.produce(1), client.fetch(2), client.produce(3))
+    await until(lambda: broker.appends.calls)
+    assert broker.reads.calls == []
+    broker.appends.release(0)
+    assert await client.correlation_ids(2) == [1, 2]
+    await until(lambda: len(broker.appends.calls) == 2)
+    broker.appends.release(1)
+    assert await client.correlation_ids(1) == [3]
+
+
+async def test_a_produce_waits_for_the_fetch_before_it(broker, connect):
+    broker.reads.hold = True
+    client = await connect()
+    client.send(client.fetch(1), client.produce(2))
+    await until(lambda: broker.reads.held is not None)
+    assert broker.appends.calls == []
+    broker.reads.held.set_result({ORDERS_0: Fetched(ErrorCode.NONE)})
+    assert await client.correlation_ids(2) == [1, 2]
+
+
+async def test_no_more_than_so_many_produces_are_taken_ahead(broker, connect, monkeypatch):
+    monkeypatch.setattr(connection_module, "MAX_IN_FLIGHT", 3)
+    broker.appends.hold = True
+    client = await connect()
+    client.send(*(client.produce(number) for number in range(10)))
+    await until(lambda: len(broker.appends.calls) == 3)
+    broker.appends.release(0)
+    assert await client.correlation_ids(1) == [0]
+    await until(lambda: len(broker.appends.calls) == 4)
+    broker.appends.hold = False
+    for number in (1, 2, 3):
+        broker.appends.release(number)
+    assert await client.correlation_ids(9) == list(range(1, 10))
+
+
+async def test_a_client_that_reads_nothing_is_not_served_without_end(broker, connect):
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, bytes(4_000_000), 10, 10, 0)
+    client = await connect()
+    client.send(*(client.fetch(number) for number in range(20)))
+    await until(lambda: len(broker.reads.calls) >= 1)
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert len(broker.reads.calls) < 20
+    assert await client.correlation_ids(20) == list(range(20))
+
+
+async def test_a_large_fetch_arrives_whole(broker, connect):
+    records = bytes(range(256)) * 20_000
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, records, 10, 10, 0)
+    client = await connect()
+    client.send(client.fetch(1))
+    data = await client.answer()
+    read, _ = entity_reader(load_response_schema(1, 4))(data, 4)
+    assert read.responses[0].partitions[0].records == records
+
+
+async def test_a_produce_without_acks_gets_no_answer(broker, connect):
+    client = await connect()
+    client.send(client.produce(1, acks=0), client.api_versions(2))
+    assert await client.correlation_ids(1) == [2]
+    assert len(broker.appends.calls) == 1
+
+
+async def test_a_produce_without_acks_that_fails_closes_the_connection(broker, connect):
+    broker.appends.outcomes[ORDERS_0] = Appended(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    client = await connect()
+    with capture_logs() as lines:
+        client.send(client.produce(1, acks=0), client.api_versions(2))
+        assert await client.is_closed()
+    (line,) = lines
+    assert "orders-0: NOT_LEADER_OR_FOLLOWER" in line["reason"]
+
+
+@pytest.mark.parametrize("version", [4, 99, -1])
+async def test_api_versions_of_an_unknown_version_is_answered_in_version_0(connect, version):
+    client = await connect()
+    client.send(sized(struct.pack(">hhi", 18, version, 5) + b"whatever"), client.api_versions(6))
+    data = await client.answer()
+    assert data[:6] == struct.pack(">ih", 5, ErrorCode.UNSUPPORTED_VERSION)
+    read, used = entity_reader(load_response_schema(18, 0))(data, 4)
+    assert 4 + used == len(data)
+    assert [(row.api_key, row.min_version, row.max_version) for row in read.api_keys] == [(18, 0, 3)]
+    assert await client.correlation_ids(1) == [6]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        sized(struct.pack(">hhih", 0, 2, 1, -1)),
+        sized(struct.pack(">hhih", 1, 13, 1, -1)),
+        sized(struct.pack(">hhih", 9999, 0, 1, -1)),
+        sized(struct.pack(">hhih", 3, 9, 1, -1) + b"\x00\xff\xff\xff\xff\x7f"),
+        sized(b"short"),
+        sized(b""),
+        struct.pack(">i", -1),
+        struct.pack(">i", 2**31 - 1),
+        b"GET / HTTP/1.1\r\n\r\n",
+    ],
+    ids=[
+        "an old produce",
+        "a new fetch",
+        "an unknown api",
+        "hostile",
+        "short",
+        "empty",
+        "negative",
+        "huge",
+        "http",
+    ],
+)
+async def test_what_is_no_request_closes_its_connection_and_no_other(connect, frame):
+    client, other = await connect(), await connect()
+    with capture_logs() as lines:
+        client.send(frame)
+        assert await client.is_closed()
+    (line,) = lines
+    assert line["event"] == "closing a client connection"
+    assert line["peer"].startswith("127.0.0.1:")
+    other.send(other.api_versions(1))
+    assert await other.correlation_ids(1) == [1]
+
+
+async def test_a_handler_that_fails_closes_its_connection_and_no_other(broker, connect):
+    client, other = await connect(), await connect()
+    broker.reads.fetched[ORDERS_0] = None
+    with capture_logs() as lines:
+        client.send(client.fetch(1))
+        assert await client.is_closed()
+    (line,) = lines
+    assert (line["log_level"], line["api"]) == ("error", "FETCH")
+    other.send(other.api_versions(1))
+    assert await other.correlation_ids(1) == [1]
+
+
+async def test_a_handler_that_fails_later_closes_its_connection(broker, connect):
+    broker.appends.hold = True
+    broker.appends.outcomes[ORDERS_0] = None
+    client = await connect()
+    with capture_logs() as lines:
+        client.send(client.produce(1))
+        await until(lambda: broker.appends.held)
+        broker.appends.release(0)
+        assert await client.is_closed()
+    assert [line["log_level"] for line in lines] == ["error"]
+
+
+async def test_nobody_waits_for_a_client_that_has_gone(broker, connect):
+    broker.reads.hold = True
+    client = await connect()
+    client.send(client.fetch(1))
+    await until(lambda: broker.reads.held is not None)
+    client.writer.transport.abort()
+    await until(broker.reads.held.cancelled)
+
+
+async def test_a_frame_up_to_the_limit_is_taken_and_one_byte_more_is_not(broker, connect):
+    broker.settings = dataclasses.replace(broker.settings, request_max_bytes=100_000)
+    client = await connect()
+    overhead = len(client.produce(1)) - 4 - 1
+    # The length of the records takes three bytes where that of one byte took one.
+    fits = client.produce(1, bytes(100_000 - overhead - 2))
+    assert len(fits) == 4 + 100_000
+    client.send(fits)
+    assert await client.correlation_ids(1) == [1]
+    client.send(client.produce(2, bytes(100_000 - overhead - 1)))
+    assert await client.is_closed()

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from broker.config import parse
+from broker.room_settings import server_settings
+from broker.server.context import ServerSettings
+
+
+def test_the_defaults_are_those_of_the_table_of_configs():
+    config, _ = parse(
+        {
+            "zookeeper.connect": "localhost:2181",
+            "listeners": "PLAINTEXT://localhost:9092,GRPC://localhost:9192",
+            "inter.broker.listener.name": "GRPC",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,GRPC:PLAINTEXT",
+        }
+    )
+    assert server_settings(config) == ServerSettings()
