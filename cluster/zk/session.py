@@ -160,7 +160,7 @@ class ZooKeeperSession:
             answers = await self._pipeline.all([self._get(path, watch=True) for path in paths])
             return [None if isinstance(answer, errors.NoNode) else value(answer) for answer in answers]
         size = max(1, MAXIMUM_REQUEST_BYTES // (expected_bytes + STAT_BYTES))
-        whole = [self._chroot + path for path in paths]
+        whole = [self._whole(path) for path in paths]
         chunks = [whole[start : start + size] for start in range(0, len(whole), size)]
         answers = await self._pipeline.all([self._connection.multi_read(chunk) for chunk in chunks])
         return [node for answer in answers for node in value(answer)]
@@ -287,24 +287,27 @@ class ZooKeeperSession:
 
     def _get(self, path: str, *, watch: bool) -> Request:
         self._enter(path, watch=watch, children=False)
-        return self._connection.get(self._chroot + path, watch=watch)
+        return self._connection.get(self._whole(path), watch=watch)
 
     def _exists(self, path: str, *, watch: bool) -> Request:
         self._enter(path, watch=watch, children=False)
-        return self._connection.exists(self._chroot + path, watch=watch)
+        return self._connection.exists(self._whole(path), watch=watch)
 
     def _children(self, path: str, *, watch: bool) -> Request:
         self._enter(path, watch=watch, children=True)
-        return self._connection.children(self._chroot + path, watch=watch)
+        return self._connection.children(self._whole(path), watch=watch)
 
     def _enter(self, path: str, *, watch: bool, children: bool) -> None:
         """Enter the watch in the book before the request goes out: its event is known then, however early."""
         if watch:
             self._watches.add(path, children=children)
 
+    def _whole(self, path: str) -> str:
+        return self._chroot + path if path != "/" else self._chroot or "/"
+
     def _relative(self, answer: Answer) -> Answer:
         return answer.removeprefix(self._chroot) if isinstance(answer, str) else answer
 
     def _transaction(self, operations: Sequence[Operation]) -> Request:
-        whole = [replace(operation, path=self._chroot + operation.path) for operation in operations]
+        whole = [replace(operation, path=self._whole(operation.path)) for operation in operations]
         return self._connection.transaction(whole)

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kazoo.client import KazooState
+from kazoo.exceptions import (
+    BadVersionError,
+    ConnectionClosedError,
+    ConnectionLoss,
+    NoAuthError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    RolledBackError,
+    RuntimeInconsistency,
+    SessionExpiredError,
+)
+from kazoo.protocol.states import EventType, KeeperState, WatchedEvent, ZnodeStat
+
+from cluster.zk.errors import (
+    BadVersion,
+    NodeExists,
+    NoNode,
+    NotEmpty,
+    RequestFailed,
+    RequestTooLarge,
+    SessionExpired,
+)
+from cluster.zk.kazoo_client import ConnectionState, KazooConnection
+from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Change, Check, Create, Delete, Node, Set, Stat
+from cluster.zk.pipeline import LOST, Request
+
+STAT = ZnodeStat(11, 12, 13, 14, 3, 15, 16, 99, 17, 18, 19)
+OURS = Stat(version=3, czxid=11, ephemeral_owner=99)
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.states: list[ConnectionState] = []
+        self.watches: list[tuple[str, Change]] = []
+
+    def connection(self) -> KazooConnection:
+        return KazooConnection(
+            "127.0.0.1:1", 4.0, self.states.append, lambda path, change: self.watches.append((path, change))
+        )
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture
+def answer(
+    monkeypatch: pytest.MonkeyPatch, heard: Heard
+) -> Callable[[Callable[[KazooConnection], Request], Any], Any]:
+    """What a request makes of something that kazoo answers, without a network."""
+
+    def outcome(make: Callable[[KazooConnection], Request], answered: Any) -> Any:
+        connection = heard.connection()
+        client = connection._client
+
+        def call(_request: Any, result: Any) -> None:
+            if isinstance(answered, Exception):
+                result.set_exception(answered)
+            else:
+                result.set(answered)
+
+        monkeypatch.setattr(client, "_call", call)
+        arrived: list[Any] = []
+        make(connection).send(arrived.append)
+        (it,) = arrived
+        return it
+
+    return outcome
+
+
+def test_reads_become_our_own_data(answer: Any) -> None:
+    assert answer(lambda c: c.get("/a", watch=False), (b"x", STAT)) == Node(b"x", OURS)
+    assert answer(lambda c: c.get("/a", watch=False), (None, STAT)) == Node(b"", OURS)
+    assert answer(lambda c: c.exists("/a", watch=True), STAT) == OURS
+    assert answer(lambda c: c.exists("/a", watch=True), None) is None
+    assert answer(lambda c: c.children("/a", watch=False), ["b", "c"]) == ["b", "c"]
+    assert answer(lambda c: c.multi_read(["/a", "/b"]), [None, None]) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("raised", "ours"),
+    [
+        (NoNodeError(), NoNode),
+        (NodeExistsError(), NodeExists),
+        (BadVersionError(), BadVersion),
+        (NotEmptyError(), NotEmpty),
+        (SessionExpiredError(), SessionExpired),
+    ],
+)
+def test_refusals_become_our_own_errors(answer: Any, raised: Exception, ours: type[Exception]) -> None:
+    assert type(answer(lambda c: c.get("/a", watch=False), raised)) is ours
+
+
+def test_an_error_of_no_kind_of_ours_keeps_its_name(answer: Any) -> None:
+    error = answer(lambda c: c.get("/a", watch=False), NoAuthError())
+    assert type(error) is RequestFailed
+    assert str(error) == "/a was refused: NoAuthError"
+
+
+@pytest.mark.parametrize("raised", [ConnectionLoss(), ConnectionClosedError("Connection has been closed")])
+def test_a_broken_connection_is_no_answer(answer: Any, raised: Exception) -> None:
+    assert answer(lambda c: c.get("/a", watch=False), raised) is LOST
+
+
+OPERATIONS = (Create("/a", b"x", ephemeral=True), Set("/b", b"y", 2), Delete("/c", 3), Check("/d", 4))
+
+
+def test_a_transaction_answers_operation_by_operation(answer: Any) -> None:
+    results = answer(lambda c: c.transaction(OPERATIONS), ["/a", STAT, True, True])
+    assert results == ["/a", OURS, None, None]
+
+
+def test_a_failed_transaction_names_the_operation_that_failed(answer: Any) -> None:
+    results = [RolledBackError(), RolledBackError(), BadVersionError(), RuntimeInconsistency()]
+    error = answer(lambda c: c.transaction(OPERATIONS), results)
+    assert type(error) is BadVersion
+    assert (error.path, error.operation) == ("/c", 2)
+
+
+def test_what_no_server_would_take_is_not_sent(heard: Heard) -> None:
+    with pytest.raises(
+        RequestTooLarge, match=r"1 operations from /a on take 10000.. bytes, expected at most 1000000"
+    ):
+        heard.connection().transaction([Create("/a", b"x" * MAXIMUM_REQUEST_BYTES)])
+
+
+def test_watch_events_are_told_by_path_and_change(heard: Heard) -> None:
+    connection = heard.connection()
+    for kind in (EventType.CREATED, EventType.DELETED, EventType.CHANGED, EventType.CHILD, EventType.NONE):
+        connection._watch_fired(WatchedEvent(kind, KeeperState.CONNECTED, "/a"))
+    assert [change for _, change in heard.watches] == [
+        Change.CREATED,
+        Change.DELETED,
+        Change.DATA,
+        Change.CHILDREN,
+    ]
+
+
+def test_once_lost_it_never_dials_again(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = heard.connection()
+    monkeypatch.setattr(connection, "_dial", lambda *_args, **_options: "a socket")
+    client = connection._client
+    client._session_id = 7
+    client._session_callback(KeeperState.CONNECTED)
+    client._session_callback(KeeperState.CONNECTING)
+    assert client.handler.create_connection(("h", 1)) == "a socket"
+    client._session_callback(KeeperState.EXPIRED_SESSION)
+    assert client.state == KazooState.LOST
+    with pytest.raises(ConnectionAbortedError):
+        client.handler.create_connection(("h", 1))
+    assert heard.states == [ConnectionState.CONNECTED, ConnectionState.SUSPENDED, ConnectionState.LOST]
+
+
+def test_the_session_id_outlives_the_connection(heard: Heard) -> None:
+    connection = heard.connection()
+    assert connection.session_id == 0
+    connection._client._session_id = 7
+    connection._client._session_callback(KeeperState.CONNECTED)
+    connection._client._session_callback(KeeperState.CONNECTING)
+    assert connection.session_id == 7
+
+
+async def test_it_can_be_stopped_before_it_ever_connected(heard: Heard) -> None:
+    connection = heard.connection()
+    connection.start()
+    await asyncio.to_thread(connection.release)
+    assert ConnectionState.CONNECTED not in heard.states

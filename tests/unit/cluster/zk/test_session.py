@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from cluster.zk import session as session_module
+from cluster.zk.errors import NoNode, SessionExpired, ZooKeeperUnavailable
+from cluster.zk.kazoo_client import ConnectionState
+from cluster.zk.operations import Change, Create, Node, Operation, SessionEvent, Set, Stat, WatchEvent
+from cluster.zk.pipeline import Request
+from cluster.zk.session import ZooKeeperSession
+
+CONNECTED, SUSPENDED, LOST = ConnectionState.CONNECTED, ConnectionState.SUSPENDED, ConnectionState.LOST
+
+
+class Connection:
+    """A connection without a network: answers from a table and notes what it was asked."""
+
+    def __init__(
+        self,
+        servers: str,
+        session_timeout_s: float,
+        on_state: Callable[[ConnectionState], None],
+        on_watch: Callable[[str, Change], None],
+    ) -> None:
+        self.servers, self.session_timeout_s = servers, session_timeout_s
+        self.on_state, self.on_watch = on_state, on_watch
+        self.session_id = 7
+        self.answers: dict[str, Any] = {}
+        self.asked: list[tuple[Any, ...]] = []
+        self.connects = True
+        self.stopped = self.released = False
+
+    def start(self) -> None:
+        if self.connects:
+            self.on_state(CONNECTED)
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.on_state(LOST)
+
+    def release(self) -> None:
+        self.released = True
+
+    def get(self, path: str, *, watch: bool) -> Request:
+        return self._request(("get", path, watch), path)
+
+    def exists(self, path: str, *, watch: bool) -> Request:
+        return self._request(("exists", path, watch), path)
+
+    def children(self, path: str, *, watch: bool) -> Request:
+        return self._request(("children", path, watch), path)
+
+    def multi_read(self, paths: Sequence[str]) -> Request:
+        return self._request(("multi_read", *paths), "multi_read")
+
+    def transaction(self, operations: Sequence[Operation]) -> Request:
+        return self._request(("transaction", *operations), "transaction")
+
+    def _request(self, question: tuple[Any, ...], key: str) -> Request:
+        def send(call_back: Callable[[Any], None]) -> None:
+            self.asked.append(question)
+            answer = self.answers.get(key, [])
+            call_back(answer(question) if callable(answer) else answer)
+
+        return Request(key, send)
+
+
+@pytest.fixture
+async def opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[tuple[ZooKeeperSession, Connection, list[Any]]]:
+    monkeypatch.setattr(session_module, "KazooConnection", Connection)
+    events: list[Any] = []
+    session = await ZooKeeperSession.connect("h:1/root", session_timeout_ms=4000, on_event=events.append)
+    connection: Any = session._connection
+    connection.asked.clear()
+    yield session, connection, events
+    await session.close()
+
+
+async def loop_turns(count: int = 5) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_the_chroot_is_created_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "KazooConnection", Connection)
+    session = await ZooKeeperSession.connect("h:1/a/b", session_timeout_ms=4000, on_event=print)
+    connection: Any = session._connection
+    assert (connection.servers, connection.session_timeout_s) == ("h:1", 4.0)
+    assert connection.asked == [("transaction", Create("/a")), ("transaction", Create("/a/b"))]
+    await session.close()
+    assert connection.released
+
+
+async def test_without_a_server_it_says_where_and_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(Connection):
+        def start(self) -> None:
+            return
+
+    monkeypatch.setattr(session_module, "KazooConnection", Silent)
+    with pytest.raises(ZooKeeperUnavailable, match="no ZooKeeper answered at h:1,g:2 within 20 ms"):
+        await ZooKeeperSession.connect(
+            "h:1,g:2/kafka", session_timeout_ms=4000, on_event=print, connect_timeout_ms=20
+        )
+
+
+async def test_paths_are_below_the_chroot(opened: Any) -> None:
+    session, connection, _ = opened
+    node = Node(b"x", Stat(1, 2))
+    connection.answers = {
+        "/root/a": node,
+        "multi_read": [node, None],
+        "transaction": lambda question: [f"{question[1].path}0000000001"],
+    }
+    assert await session.get("/a") == node
+    assert await session.get_many(["/a", "/b"]) == [node, None]
+    assert await session.create("/s_", b"", sequential=True) == "/s_0000000001"
+    assert connection.asked == [
+        ("get", "/root/a", False),
+        ("multi_read", "/root/a", "/root/b"),
+        ("transaction", Create("/root/s_", b"", sequential=True)),
+    ]
+
+
+async def test_long_nodes_share_fewer_answers(opened: Any) -> None:
+    session, connection, _ = opened
+    connection.answers = {"multi_read": lambda question: [None] * (len(question) - 1)}
+    assert await session.get_many([f"/{n}" for n in range(25)], expected_bytes=100_000) == [None] * 25
+    assert [len(question) - 1 for question in connection.asked] == [9, 9, 7]
+
+
+async def test_one_of_many_transactions_may_fail(opened: Any) -> None:
+    session, connection, _ = opened
+    failure = NoNode("/root/b")
+    connection.answers = {"transaction": lambda q: failure if q[1].path == "/root/b" else [Stat(1, 2)]}
+    assert await session.multi_many([[Set("/a", b"")], [Set("/b", b"")]]) == [[Stat(1, 2)], failure]
+    assert await session.set("/a", b"") == Stat(1, 2)
+    with pytest.raises(NoNode):
+        await session.set("/b", b"")
+
+
+async def test_only_what_is_watched_is_reported_and_once(opened: Any) -> None:
+    session, connection, events = opened
+    await session.exists("/a", watch=True)
+    await session.get_children("/", watch=True)
+    for _ in range(2):
+        connection.on_watch("/root/a", Change.CREATED)
+        connection.on_watch("/root", Change.CHILDREN)
+        connection.on_watch("/root/other", Change.DATA)
+    await loop_turns()
+    assert events == [WatchEvent("/a", Change.CREATED), WatchEvent("/", Change.CHILDREN)]
+    assert connection.asked == [("exists", "/root/a", True), ("children", "/root", True)]
+
+
+async def test_after_a_reconnection_each_watch_is_armed_again_and_each_path_told_once(opened: Any) -> None:
+    session, connection, events = opened
+    await session.get("/a", watch=True)
+    await session.get_children("/a", watch=True)
+    await session.exists("/b", watch=True)
+    await session.exists("/fired", watch=True)
+    await session.exists("/forgotten", watch=True)
+    connection.on_watch("/root/fired", Change.CREATED)
+    session.unwatch("/forgotten")
+    await loop_turns()
+    events.clear()
+    connection.asked.clear()
+    connection.on_state(SUSPENDED)
+    connection.on_state(CONNECTED)
+    await loop_turns(10)
+    assert connection.asked == [
+        ("exists", "/root/a", True),
+        ("children", "/root/a", True),
+        ("exists", "/root/b", True),
+    ]
+    assert events == [
+        SessionEvent.DISCONNECTED,
+        SessionEvent.RECONNECTED,
+        WatchEvent("/a", Change.UNKNOWN),
+        WatchEvent("/b", Change.UNKNOWN),
+    ]
+
+
+async def test_the_end_is_told_once_and_last(opened: Any) -> None:
+    session, connection, events = opened
+    await session.exists("/a", watch=True)
+    connection.on_state(LOST)
+    connection.on_watch("/root/a", Change.CREATED)
+    connection.on_state(SUSPENDED)
+    connection.on_state(LOST)
+    await loop_turns()
+    assert events == [SessionEvent.EXPIRED]
+    assert session.is_over
+    with pytest.raises(SessionExpired, match="the session with h:1 is over"):
+        await session.get("/a")
+
+
+async def test_closing_it_is_no_expiry(opened: Any) -> None:
+    session, connection, events = opened
+    await session.close()
+    connection.on_state(LOST)
+    await loop_turns()
+    assert events == []
+    assert session.is_over
+    assert connection.released
+
+
+async def test_a_watchdog_ends_it_without_the_loop(opened: Any) -> None:
+    session, connection, events = opened
+    assert session.id == 7
+    await asyncio.to_thread(session.abort)
+    assert connection.stopped
+    await loop_turns()
+    assert events == [SessionEvent.EXPIRED]
