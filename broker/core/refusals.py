@@ -71,12 +71,10 @@ class Refusal:
     Attributes:
         reason: The named reason; its ``error`` goes to the client.
         detail: The values: what was found and what was expected.
-        record_index: The record within the batch that broke the rule, or None where it is the batch itself.
     """
 
     reason: Reason
     detail: str
-    record_index: int | None = None
 
     @property
     def error(self) -> ErrorCode:

@@ -1,0 +1,228 @@
+"""What is checked of batches before they are written: at the leader, and at a follower.
+
+The leader's checks, their order and their error codes are those of ``KafkaApis.handleProduceRequest``,
+``ProduceRequest.validateRecords`` and ``core/log/LogValidator.scala`` of Kafka 2.8, as far as they can be
+made without decoding a record: of an uncompressed batch the lengths of the records are hopped over and
+counted, of a compressed one only the header's arithmetic is checked.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from broker.core.log_config import LogConfig
+from broker.core.record_batch import (
+    FRAME_SIZE,
+    HEADER_SIZE,
+    MAGIC,
+    MIN_BATCH_LENGTH,
+    NO_TIMESTAMP,
+    BatchHeader,
+    Buffer,
+    Codec,
+    RecordBatch,
+    TimestampType,
+    parse_header,
+    peek_frame,
+)
+from broker.core.refusals import Reason, Refusal
+from cluster.model.ids import Offset
+
+MAGIC_OFFSET = 16
+MIN_RECORD_SIZE = 7
+"""The smallest record: its length, attributes, two deltas, two null lengths and no headers, a byte each."""
+
+_MAX_CODEC = max(Codec)
+
+
+class AppendOrigin(Enum):
+    """Who hands a leader a batch (``core/log/AppendOrigin`` of 2.8).
+
+    A coordinator, which is this broker itself, may write control batches, and its sequences are not checked.
+    """
+
+    CLIENT = auto()
+    COORDINATOR = auto()
+
+
+def check_leader_append(
+    records: Buffer | None, config: LogConfig, now_ms: int, origin: AppendOrigin
+) -> RecordBatch | Refusal:
+    """The one batch of a Produce request's record field, or why it is refused.
+
+    Args:
+        records: The field as it came; clients may send null.
+        config: The topic's settings.
+        now_ms: The broker's wall clock.
+        origin: Who wrote it.
+    """
+    batch = _only_batch(memoryview(records or b""))
+    if isinstance(batch, Refusal):
+        return batch
+    header = batch.header
+    return (
+        _check_envelope(header, config)
+        or _check_crc(batch)
+        or _check_header(header, origin)
+        or _check_timestamps(header, config, now_ms)
+        or _check_records(batch)
+        or batch
+    )
+
+
+def check_fetched(records: Buffer, log_end_offset: Offset) -> list[RecordBatch] | Refusal:
+    """The whole batches that a follower got from its leader, or why none of them may be written.
+
+    Each must have a right checksum and start where the one before it ended, or later (compaction leaves
+    gaps); the first one at ``log_end_offset`` or later. A partial tail is left out.
+    """
+    view, position, end = memoryview(records), 0, len(records)
+    batches: list[RecordBatch] = []
+    expected: int = log_end_offset
+    while end - position >= FRAME_SIZE:
+        size = peek_frame(view, position)[1]
+        if size < HEADER_SIZE:
+            return Refusal(Reason.SHORTER_THAN_HEADER, f"{size} bytes at byte {position} of a fetch")
+        if size > end - position:
+            break
+        batch = RecordBatch(parse_header(view, position), view[position : position + size])
+        header = batch.header
+        if header.magic != MAGIC:
+            return Refusal(Reason.BAD_MAGIC, f"magic {header.magic} in a fetch, expected {MAGIC}")
+        refusal = _check_crc(batch)
+        if refusal:
+            return refusal
+        if header.base_offset < expected or header.last_offset_delta < 0:
+            detail = f"batch {header.base_offset} to {header.last_offset}, expected {expected} or later"
+            return Refusal(Reason.OFFSETS_NOT_MONOTONIC, detail)
+        expected = header.next_offset
+        batches.append(batch)
+        position += size
+    return batches
+
+
+def _only_batch(view: memoryview) -> RecordBatch | Refusal:
+    present = len(view)
+    if present < FRAME_SIZE:
+        return Refusal(Reason.NO_BATCH, f"{present} bytes, expected a batch")
+    size = peek_frame(view)[1]
+    if size < MIN_BATCH_LENGTH + FRAME_SIZE:
+        return Refusal(
+            Reason.BAD_FRAME, f"batch length {size - FRAME_SIZE}, expected {MIN_BATCH_LENGTH} or more"
+        )
+    if size > present:
+        return Refusal(Reason.NO_BATCH, f"a batch of {size} bytes of which {present} came")
+    magic = view[MAGIC_OFFSET]
+    if magic > MAGIC:
+        return Refusal(Reason.BAD_MAGIC, f"magic {magic}, expected {MAGIC}")
+    if magic < MAGIC:
+        return Refusal(Reason.OLD_MAGIC, f"magic {magic}, expected {MAGIC}")
+    rest = present - size
+    if rest >= FRAME_SIZE and peek_frame(view, size)[1] <= rest:
+        return Refusal(Reason.SEVERAL_BATCHES, f"{rest} more bytes behind the first batch")
+    if size < HEADER_SIZE:
+        return Refusal(Reason.SHORTER_THAN_HEADER, f"{size} bytes, expected {HEADER_SIZE} or more")
+    return RecordBatch(parse_header(view), view[:size])
+
+
+def _check_envelope(header: BatchHeader, config: LogConfig) -> Refusal | None:
+    if header.base_offset != 0:
+        return Refusal(Reason.NONZERO_BASE_OFFSET, f"base offset {header.base_offset}, expected 0")
+    if header.size > config.max_message_bytes:
+        detail = f"{header.size} bytes, expected {config.max_message_bytes} or less"
+        return Refusal(Reason.TOO_LARGE, detail)
+    if header.size > config.segment_bytes:
+        return Refusal(
+            Reason.LARGER_THAN_SEGMENT, f"{header.size} bytes, expected {config.segment_bytes} or less"
+        )
+    return None
+
+
+def _check_crc(batch: RecordBatch) -> Refusal | None:
+    if batch.has_valid_crc:
+        return None
+    return Refusal(Reason.BAD_CRC, f"batch of {batch.header.size} bytes with CRC {batch.header.crc:#010x}")
+
+
+def _check_header(header: BatchHeader, origin: AppendOrigin) -> Refusal | None:
+    records = header.last_offset_delta + 1
+    if header.record_count <= 0:
+        return Refusal(Reason.NO_RECORDS, f"record count {header.record_count}, expected 1 or more")
+    if records != header.record_count:
+        detail = f"record count {header.record_count}, lastOffsetDelta {header.last_offset_delta}"
+        return Refusal(Reason.BAD_COUNT, detail)
+    if header.is_control and origin is AppendOrigin.CLIENT:
+        return Refusal(Reason.CONTROL_FROM_CLIENT, f"attributes {header.attributes:#x}")
+    if header.has_producer_id and header.base_sequence < 0 and origin is AppendOrigin.CLIENT:
+        detail = f"producer id {header.producer_id}, sequence {header.base_sequence}, expected 0 or more"
+        return Refusal(Reason.SEQUENCE_MISSING, detail)
+    if header.codec_number > _MAX_CODEC:
+        return Refusal(Reason.UNKNOWN_CODEC, f"codec {header.codec_number}, expected 0 to {_MAX_CODEC}")
+    return None
+
+
+def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> Refusal | None:
+    if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return Refusal(Reason.LOG_APPEND_TIME_FROM_CLIENT, f"attributes {header.attributes:#x}")
+    if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return None
+    limit = config.message_timestamp_difference_max_ms
+    for timestamp in (header.base_timestamp, header.max_timestamp):
+        if timestamp != NO_TIMESTAMP and abs(timestamp - now_ms) > limit:
+            detail = f"timestamp {timestamp}, expected {now_ms} give or take {limit} ms"
+            return Refusal(Reason.TIMESTAMP_OUT_OF_RANGE, detail)
+    return None
+
+
+def _check_records(batch: RecordBatch) -> Refusal | None:
+    header, size = batch.header, len(batch.data)
+    if header.codec_number != Codec.UNCOMPRESSED:
+        if size == HEADER_SIZE:
+            return Refusal(Reason.RECORDS_MISCOUNTED, f"{header.record_count} compressed records in 0 bytes")
+        return None
+    if size - HEADER_SIZE < header.record_count * MIN_RECORD_SIZE:
+        detail = f"{header.record_count} records in {size - HEADER_SIZE} bytes"
+        return Refusal(Reason.RECORDS_MISCOUNTED, detail)
+    return hop_records(batch.data, header.record_count)
+
+
+def hop_records(data: memoryview, count: int) -> Refusal | None:
+    """Hop from record to record by their lengths: ``count`` of them must fill the batch to its last byte.
+
+    This is the one loop of the write path that runs once per record, so the usual one- and two-byte lengths
+    are decoded in line. A zig-zag length is even unless it is negative; the low bits are gathered and
+    looked at once.
+    """
+    position, end, low_bits = HEADER_SIZE, len(data), 0
+    try:
+        for _ in range(count):
+            byte = data[position]
+            low_bits |= byte
+            if byte < 0x80:
+                position += 1 + (byte >> 1)
+                continue
+            second = data[position + 1]
+            if second < 0x80:
+                position += 2 + ((byte & 0x7F) >> 1) + (second << 6)
+            else:
+                position = _hop_long(data, position)
+    except IndexError:
+        return Refusal(Reason.BAD_RECORD_LENGTH, f"a record starts beyond the {end} bytes of the batch")
+    if low_bits & 1:
+        return Refusal(Reason.BAD_RECORD_LENGTH, "a record's length is negative")
+    if position != end:
+        detail = f"{count} records end at byte {position} of a batch of {end} bytes"
+        return Refusal(Reason.RECORDS_MISCOUNTED, detail)
+    return None
+
+
+def _hop_long(data: memoryview, position: int) -> int:
+    """The position after a record whose length takes up to five bytes; beyond the batch if more."""
+    value = shift = 0
+    for at in range(position, position + 5):
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return at + 1 + (value >> 1)
+        shift += 7
+    return len(data) + 1

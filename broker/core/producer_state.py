@@ -1,0 +1,242 @@
+"""What a log remembers of each idempotent producer: enough to tell a retry from a gap.
+
+Source: KIP-98, KIP-360; ``core/log/ProducerStateManager.scala`` and ``Log.analyzeAndValidateProducerState``
+    of Kafka 2.8. The leader checks before it writes; every replica, and recovery, rebuilds the state from
+    the batches themselves, so a new leader goes on where the old one stopped.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from broker.core.batch_validation import AppendOrigin
+from broker.core.record_batch import NO_SEQUENCE, BatchHeader, Buffer, advance_sequence
+from broker.core.refusals import Reason, Refusal
+from cluster.model.ids import Offset, ProducerId
+
+CACHED_BATCHES = 5
+"""How many batches back a retry is recognised: the most that a client may have in flight."""
+
+NO_PRODUCER_EPOCH = -1
+NO_TRANSACTION = Offset(-1)
+
+SNAPSHOT_VERSION = 1
+_SNAPSHOT_HEAD = Struct(">hIi")
+_SNAPSHOT_ENTRY = Struct(">qhiqiqiq")
+_SNAPSHOT_CRC_START = 6
+
+
+class CachedBatch(NamedTuple):
+    """One batch that a producer wrote.
+
+    Attributes:
+        first_sequence: Sequence of its first record.
+        last_sequence: Sequence of its last record.
+        first_offset: Offset of its first record.
+        last_offset: Offset of its last record.
+        timestamp: Its maximum timestamp in milliseconds.
+    """
+
+    first_sequence: int
+    last_sequence: int
+    first_offset: Offset
+    last_offset: Offset
+    timestamp: int
+
+
+class CorruptSnapshotError(Exception):
+    """A producer snapshot that is not in Kafka's format, or whose checksum is wrong."""
+
+
+@dataclass(slots=True)
+class ProducerEntry:
+    """One producer as this log knows it.
+
+    Attributes:
+        producer_id: Who.
+        epoch: Its newest epoch.
+        batches: Its last batches in that epoch, oldest first, at most five.
+        last_timestamp: The newest batch's maximum timestamp in milliseconds: expiry goes by it.
+        coordinator_epoch: Of the transaction coordinator that wrote its last marker, -1 for none.
+        transaction_first_offset: Where its open transaction began, -1 for none.
+    """
+
+    producer_id: ProducerId
+    epoch: int
+    batches: deque[CachedBatch] = field(default_factory=lambda: deque(maxlen=CACHED_BATCHES))
+    last_timestamp: int = -1
+    coordinator_epoch: int = -1
+    transaction_first_offset: Offset = NO_TRANSACTION
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence of the newest record, -1 where no batch is known."""
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    def duplicate_of(self, header: BatchHeader) -> CachedBatch | None:
+        """The cached batch that ``header`` is a retry of, or None."""
+        if header.producer_epoch != self.epoch:
+            return None
+        for batch in self.batches:
+            if batch.first_sequence == header.base_sequence and batch.last_sequence == header.last_sequence:
+                return batch
+        return None
+
+
+class ProducerState:
+    """All producers of one log."""
+
+    def __init__(self, entries: Iterable[ProducerEntry] = ()) -> None:
+        self._entries: dict[int, ProducerEntry] = {entry.producer_id: entry for entry in entries}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[ProducerEntry]:
+        return iter(self._entries.values())
+
+    def get(self, producer_id: int) -> ProducerEntry | None:
+        """What is known of that producer, or None."""
+        return self._entries.get(producer_id)
+
+    def check(self, header: BatchHeader, origin: AppendOrigin) -> CachedBatch | Refusal | None:
+        """Judge a batch that is about to be appended by a leader.
+
+        Returns:
+            The cached batch where this is a retry of it, a refusal where epoch or sequence are wrong, None
+            where the batch may be written. A producer that this log does not know may start at any
+            sequence.
+        """
+        entry = self._entries.get(header.producer_id)
+        if entry is None or not header.has_producer_id:
+            return None
+        if header.producer_epoch < entry.epoch:
+            return _refuse(Reason.STALE_PRODUCER_EPOCH, header, f"expected epoch {entry.epoch} or later")
+        if origin is AppendOrigin.COORDINATOR:
+            return None
+        duplicate = entry.duplicate_of(header)
+        if duplicate:
+            return duplicate
+        if header.producer_epoch > entry.epoch:
+            if header.base_sequence != 0:
+                return _refuse(Reason.NEW_EPOCH_NOT_AT_ZERO, header, "expected sequence 0")
+            return None
+        expected = advance_sequence(entry.last_sequence, 1)
+        if header.base_sequence != expected:
+            return _refuse(Reason.SEQUENCE_GAP, header, f"expected sequence {expected}")
+        return None
+
+    def update(self, header: BatchHeader) -> None:
+        """Take in a batch that is in the log, at the offsets of its header; nothing is checked."""
+        if header.has_producer_id:
+            self.update_at(header, header.base_offset)
+
+    def update_at(self, header: BatchHeader, base_offset: int) -> None:
+        """As ``update`` for a batch of a producer whose header does not say its offset yet."""
+        entry = self._entries.get(header.producer_id)
+        if entry is None:
+            entry = ProducerEntry(ProducerId(header.producer_id), header.producer_epoch)
+            self._entries[header.producer_id] = entry
+        elif entry.epoch != header.producer_epoch:
+            entry.epoch = header.producer_epoch
+            entry.batches.clear()
+        entry.last_timestamp = header.max_timestamp
+        if header.is_control:
+            entry.transaction_first_offset = NO_TRANSACTION
+            return
+        last_offset = Offset(base_offset + header.last_offset_delta)
+        entry.batches.append(
+            CachedBatch(
+                header.base_sequence,
+                header.last_sequence,
+                Offset(base_offset),
+                last_offset,
+                header.max_timestamp,
+            )
+        )
+        if header.is_transactional and entry.transaction_first_offset == NO_TRANSACTION:
+            entry.transaction_first_offset = Offset(base_offset)
+
+    def expire(self, now_ms: int, expiration_ms: int) -> tuple[ProducerId, ...]:
+        """Forget producers idle for longer than ``expiration_ms``, save those with an open transaction."""
+        idle = tuple(
+            entry.producer_id
+            for entry in self
+            if now_ms - entry.last_timestamp > expiration_ms
+            and entry.transaction_first_offset == NO_TRANSACTION
+        )
+        for producer_id in idle:
+            del self._entries[producer_id]
+        return idle
+
+    def clear(self) -> None:
+        """Forget all producers."""
+        self._entries.clear()
+
+
+def encode_snapshot(state: ProducerState) -> bytes:
+    """The content of a ``.snapshot`` file: of each producer its newest batch only, as in Kafka."""
+    rows = [_encode_entry(entry) for entry in state]
+    body = Struct(">i").pack(len(rows)) + b"".join(rows)
+    return Struct(">hI").pack(SNAPSHOT_VERSION, crc32c(body)) + body
+
+
+def decode_snapshot(data: Buffer) -> ProducerState:
+    """The state that a ``.snapshot`` file holds.
+
+    Raises:
+        CorruptSnapshotError: Wrong version, length or checksum.
+    """
+    if len(data) < _SNAPSHOT_HEAD.size:
+        raise CorruptSnapshotError(f"{len(data)} bytes, expected {_SNAPSHOT_HEAD.size} or more")
+    version, crc, count = _SNAPSHOT_HEAD.unpack_from(data)
+    if version != SNAPSHOT_VERSION:
+        raise CorruptSnapshotError(f"version {version}, expected {SNAPSHOT_VERSION}")
+    actual = crc32c(memoryview(data)[_SNAPSHOT_CRC_START:])
+    if actual != crc:
+        raise CorruptSnapshotError(f"CRC {crc:#010x}, but the content has {actual:#010x}")
+    expected = _SNAPSHOT_HEAD.size + count * _SNAPSHOT_ENTRY.size
+    if len(data) != expected:
+        raise CorruptSnapshotError(f"{len(data)} bytes for {count} producers, expected {expected}")
+    rows = memoryview(data)[_SNAPSHOT_HEAD.size :]
+    return ProducerState(_decode_entry(row) for row in _SNAPSHOT_ENTRY.iter_unpack(rows))
+
+
+def _encode_entry(entry: ProducerEntry) -> bytes:
+    newest = entry.batches[-1] if entry.batches else None
+    return _SNAPSHOT_ENTRY.pack(
+        entry.producer_id,
+        entry.epoch,
+        newest.last_sequence if newest else NO_SEQUENCE,
+        newest.last_offset if newest else -1,
+        newest.last_offset - newest.first_offset if newest else 0,
+        entry.last_timestamp,
+        entry.coordinator_epoch,
+        entry.transaction_first_offset,
+    )
+
+
+def _decode_entry(row: tuple[int, ...]) -> ProducerEntry:
+    producer_id, epoch, last_sequence, last_offset, delta, timestamp, coordinator_epoch, first_open = row
+    entry = ProducerEntry(ProducerId(producer_id), epoch)
+    entry.last_timestamp = timestamp
+    entry.coordinator_epoch = coordinator_epoch
+    entry.transaction_first_offset = Offset(first_open)
+    if last_offset >= 0:
+        first_sequence = advance_sequence(last_sequence, -delta)
+        first_offset = Offset(last_offset - delta)
+        entry.batches.append(
+            CachedBatch(first_sequence, last_sequence, first_offset, Offset(last_offset), timestamp)
+        )
+    return entry
+
+
+def _refuse(reason: Reason, header: BatchHeader, expected: str) -> Refusal:
+    found = f"producer {header.producer_id} epoch {header.producer_epoch} sequence {header.base_sequence}"
+    return Refusal(reason, f"{found}, {expected}")
