@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from broker.core.log_config import UNLIMITED, LogConfig
+from broker.core.record_batch import TimestampType
+
+
+def test_defaults_are_kafkas():
+    config = LogConfig()
+    assert (config.segment_bytes, config.segment_ms) == (1073741824, 604800000)
+    assert (config.segment_index_bytes, config.index_interval_bytes) == (10485760, 4096)
+    assert config.max_message_bytes == 1048588
+    assert config.message_timestamp_type is TimestampType.CREATE_TIME
+    assert (config.retention_ms, config.retention_bytes, config.file_delete_delay_ms) == (
+        604800000,
+        -1,
+        60000,
+    )
+    assert (config.flush_messages, config.flush_ms) == (UNLIMITED, UNLIMITED)
+    assert config.min_insync_replicas == 1
+    assert config.cleanup_policy == {"delete"}

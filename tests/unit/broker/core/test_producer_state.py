@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import pytest
+from crc32c import crc32c
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker.core.batch_validation import AppendOrigin
+from broker.core.producer_state import (
+    CachedBatch,
+    CorruptSnapshotError,
+    ProducerState,
+    decode_snapshot,
+    encode_snapshot,
+)
+from broker.core.record_batch import CONTROL_BIT, MAX_SEQUENCE, TRANSACTIONAL_BIT, BatchHeader
+from broker.core.refusals import Reason, Refusal
+
+CLIENT = AppendOrigin.CLIENT
+
+
+def header(sequence, count=1, *, producer=7, epoch=0, offset=0, time=1000, attributes=0):
+    return BatchHeader(
+        offset, 100, 0, 2, 0, attributes, count - 1, time, time, producer, epoch, sequence, count
+    )
+
+
+def state_after(*headers):
+    state = ProducerState()
+    for each in headers:
+        state.update(each)
+    return state
+
+
+def test_batches_without_a_producer_leave_no_trace():
+    state = state_after(header(-1, producer=-1, epoch=-1))
+    assert len(state) == 0
+    assert state.check(header(-1, producer=-1, epoch=-1), CLIENT) is None
+
+
+def test_an_unknown_producer_may_start_anywhere():
+    assert ProducerState().check(header(1234), CLIENT) is None
+
+
+def test_a_retry_is_answered_with_its_first_offset():
+    state = state_after(header(0, 3, offset=100), header(3, 2, offset=110))
+    assert state.check(header(0, 3), CLIENT) == CachedBatch(0, 2, 100, 102, 1000)
+    assert state.check(header(3, 2), CLIENT) == CachedBatch(3, 4, 110, 111, 1000)
+
+
+def test_only_five_batches_are_remembered():
+    state = state_after(*(header(n, offset=n) for n in range(6)))
+    assert isinstance(state.check(header(1), CLIENT), CachedBatch)
+    assert state.check(header(0), CLIENT).reason is Reason.SEQUENCE_GAP
+
+
+def test_gaps_and_epochs_are_refused():
+    state = state_after(header(0, 3, epoch=2))
+    assert state.check(header(4, epoch=2), CLIENT).reason is Reason.SEQUENCE_GAP
+    assert state.check(header(2, epoch=2), CLIENT).reason is Reason.SEQUENCE_GAP
+    assert state.check(header(3, epoch=1), CLIENT).reason is Reason.STALE_PRODUCER_EPOCH
+    assert state.check(header(3, epoch=3), CLIENT).reason is Reason.NEW_EPOCH_NOT_AT_ZERO
+    assert state.check(header(0, epoch=3), CLIENT) is None
+    assert state.check(header(3, epoch=2), CLIENT) is None
+
+
+def test_a_coordinator_is_judged_by_its_epoch_alone():
+    state = state_after(header(0, epoch=2))
+    assert state.check(header(-1, epoch=2), AppendOrigin.COORDINATOR) is None
+    assert state.check(header(-1, epoch=1), AppendOrigin.COORDINATOR).reason is Reason.STALE_PRODUCER_EPOCH
+
+
+def test_a_new_epoch_clears_the_cache():
+    state = state_after(header(0, epoch=0), header(0, epoch=1, offset=9))
+    assert [b.first_offset for b in state.get(7).batches] == [9]
+
+
+def test_zero_follows_the_largest_sequence():
+    state = state_after(header(MAX_SEQUENCE - 1, 2))
+    assert state.check(header(0), CLIENT) is None
+    wrapping = state_after(header(MAX_SEQUENCE, 3))
+    assert wrapping.get(7).last_sequence == 1
+    assert wrapping.check(header(2), CLIENT) is None
+
+
+def test_expiry_spares_open_transactions():
+    state = state_after(
+        header(0, producer=1, time=0),
+        header(0, producer=2, time=900),
+        header(0, producer=3, time=0, attributes=TRANSACTIONAL_BIT, offset=5),
+    )
+    assert state.expire(1000, 500) == (1,)
+    assert {entry.producer_id for entry in state} == {2, 3}
+    state.update(header(-1, producer=3, time=0, attributes=TRANSACTIONAL_BIT | CONTROL_BIT))
+    assert state.expire(1000, 500) == (3,)
+
+
+class SlowState:
+    """Every batch ever written, looked through from the start."""
+
+    def __init__(self):
+        self.written = []
+
+    def verdict(self, batch):
+        producer, epoch, first, last = batch
+        known = [w for w in self.written if w[0] == producer]
+        if not known:
+            return "take"
+        newest_epoch = known[-1][1]
+        if epoch < newest_epoch:
+            return Reason.STALE_PRODUCER_EPOCH
+        if epoch > newest_epoch:
+            return "take" if first == 0 else Reason.NEW_EPOCH_NOT_AT_ZERO
+        current = []
+        for w in known:
+            current = [*current, w] if not current or current[-1][1] == w[1] else [w]
+        for _, _, known_first, known_last, offset in current[-5:]:
+            if (known_first, known_last) == (first, last):
+                return offset
+        return "take" if first == current[-1][3] + 1 else Reason.SEQUENCE_GAP
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 2), st.integers(0, 2), st.integers(0, 8), st.integers(1, 2)),
+        max_size=40,
+    )
+)
+def test_state_follows_the_slow_model(batches):
+    state, model, offset = ProducerState(), SlowState(), 0
+    for producer, epoch, first, count in batches:
+        each = header(first, count, producer=producer, epoch=epoch, offset=offset)
+        expected = model.verdict((producer, epoch, first, first + count - 1))
+        verdict = state.check(each, CLIENT)
+        match verdict:
+            case None:
+                assert expected == "take"
+                state.update(each)
+                model.written.append((producer, epoch, first, first + count - 1, offset))
+                offset += count
+            case Refusal(reason=reason):
+                assert expected is reason
+            case CachedBatch():
+                assert expected == verdict.first_offset
+    assert {e.producer_id for e in decode_snapshot(encode_snapshot(state))} == {e.producer_id for e in state}
+
+
+def test_snapshot_bytes_are_kafkas():
+    state = state_after(
+        header(0, 1, producer=5, epoch=1, offset=8), header(1, 3, producer=5, epoch=1, offset=10, time=77)
+    )
+    data = encode_snapshot(state)
+    rows = bytes.fromhex(
+        "000000010000000000000005000100000003000000000000000c00000002000000000000004dffffffffffffffffffffffff"
+    )
+    assert data == b"\x00\x01" + crc32c(rows).to_bytes(4) + rows
+    assert len(rows) == 4 + 46
+
+
+def test_a_snapshot_keeps_the_newest_batch_of_each_producer():
+    state = decode_snapshot(encode_snapshot(state_after(header(0, 2, offset=5), header(2, 3, offset=7))))
+    assert list(state.get(7).batches) == [CachedBatch(2, 4, 7, 9, 1000)]
+    assert state.check(header(5), CLIENT) is None
+    assert state.check(header(0, 2), CLIENT).reason is Reason.SEQUENCE_GAP
+
+
+def test_a_snapshot_of_a_marker_has_no_batch():
+    state = state_after(header(-1, attributes=CONTROL_BIT | TRANSACTIONAL_BIT))
+    entry = decode_snapshot(encode_snapshot(state)).get(7)
+    assert (len(entry.batches), entry.last_sequence) == (0, -1)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda d: d[:5], lambda d: b"\x00\x02" + d[2:], lambda d: d[:-1], lambda d: d[:-1] + b"x"]
+)
+def test_a_damaged_snapshot_is_refused(damage):
+    data = encode_snapshot(state_after(header(0)))
+    with pytest.raises(CorruptSnapshotError):
+        decode_snapshot(damage(data))
+
+
+def test_a_wrong_count_is_refused():
+    rows = b"\x00\x00\x00\x02" + bytes(46)
+    with pytest.raises(CorruptSnapshotError, match="for 2 producers"):
+        decode_snapshot(b"\x00\x01" + crc32c(rows).to_bytes(4) + rows)
+
+
+def test_clear():
+    state = state_after(header(0))
+    state.clear()
+    assert list(state) == []

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import cramjam
+import pytest
+
+from broker.core.record_batch import parse_header, whole_batches
+from broker.core.records import CorruptRecordsError, decompress, record_times
+
+TIMES = [1_700_000_000_005, 1_700_000_000_001, 1_700_000_000_300, 0]
+
+
+def only(data):
+    (found,) = whole_batches(data)
+    return found
+
+
+@pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
+def test_times_and_offsets_of_every_codec(batch, codec):
+    data = batch(4, timestamps=TIMES, codec=codec, base_offset=50)
+    assert list(record_times(only(data))) == list(zip(TIMES, [50, 51, 52, 53], strict=True))
+
+
+def test_snappy_without_framing(batch, patch_batch):
+    plain = batch(3, timestamps=TIMES[:3])
+    body = bytes(cramjam.snappy.compress_raw(plain[61:]))
+    data = patch_batch((plain[:8] + (len(body) + 49).to_bytes(4) + plain[12:61]) + body, 21, b"\x00\x02")
+    assert [time for time, _ in record_times(only(data))] == TIMES[:3]
+
+
+def test_append_time_stands_for_all_records(batch, patch_batch):
+    data = patch_batch(batch(3, timestamps=TIMES[:3]), 21, b"\x00\x08")
+    assert [time for time, _ in record_times(only(data))] == [parse_header(data).max_timestamp] * 3
+
+
+def test_what_cannot_be_read_says_where(batch, patch_batch):
+    cut = patch_batch(batch(2, base_offset=9), 57, b"\x00\x00\x00\x09")
+    with pytest.raises(CorruptRecordsError, match="9 records of the batch at offset 9"):
+        list(record_times(only(cut)))
+    for attributes, message in ((b"\x00\x01", "cannot be decompressed"), (b"\x00\x07", "codec 7")):
+        with pytest.raises(CorruptRecordsError, match=message):
+            decompress(only(patch_batch(batch(2), 21, attributes)))

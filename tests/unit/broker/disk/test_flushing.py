@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future
+
+import pytest
+
+from broker.disk.flushing import Flushing, sync_epochs
+
+
+class HeldExecutor(Executor):
+    def __init__(self):
+        self.held = []
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        self.held.append((future, fn))
+        return future
+
+    def end(self, error=None):
+        future, _ = self.held.pop(0)
+        future.set_running_or_notify_cancel()
+        future.set_exception(error) if error else future.set_result(None)
+
+
+@pytest.fixture
+def executor():
+    return HeldExecutor()
+
+
+def test_the_recovery_point_follows_what_has_ended(executor):
+    flushing = Flushing(executor, 5)
+    flushing.begin(list, 10)
+    flushing.begin(list, 20)
+    assert flushing.recovery_point() == 5
+    executor.end()
+    assert flushing.recovery_point() == 10
+    executor.end()
+    flushing.finish()
+    assert flushing.recovery_point() == 20
+
+
+def test_a_failed_flush_is_heard_of_and_moves_nothing(executor):
+    flushing = Flushing(executor, 5)
+    flushing.begin(list, 10)
+    executor.end(OSError(5, "Input/output error"))
+    with pytest.raises(OSError, match="Input/output"):
+        flushing.recovery_point()
+    assert flushing.recovery_point() == 5
+
+
+def test_lowering(executor):
+    flushing = Flushing(executor, 5)
+    assert flushing.lower_to(5) is False
+    assert flushing.lower_to(3) is True
+    assert flushing.recovery_point() == 3
+
+
+def test_what_has_not_begun_is_dropped(executor):
+    flushing = Flushing(executor, 0)
+    flushing.begin(list, 10)
+    flushing.drop()
+    assert executor.held[0][0].cancelled()
+    assert flushing.recovery_point() == 0
+
+
+def test_a_log_without_epochs_has_none_to_sync(tmp_path):
+    sync_epochs(tmp_path)

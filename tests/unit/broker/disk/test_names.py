@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from broker.disk.names import (
+    deleted_directory,
+    files_with,
+    is_deleted_directory,
+    offset_of,
+    parse_partition_directory,
+    partition_directory,
+    segment_file,
+)
+from cluster.model.ids import TopicPartition
+
+
+def test_segment_files_are_padded_to_twenty_digits(tmp_path):
+    path = segment_file(tmp_path, 4711, ".timeindex")
+    assert path.name == "00000000000000004711.timeindex"
+    assert offset_of(path) == 4711
+    path.touch()
+    segment_file(tmp_path, 12, ".timeindex").touch()
+    (tmp_path / "other.timeindex").touch()
+    assert [offset_of(p) for p in files_with(tmp_path, ".timeindex")] == [12, 4711]
+
+
+@pytest.mark.parametrize(
+    "tp", [TopicPartition("a", 0), TopicPartition("with-dash-7", 12), TopicPartition("a.b_c", 3)]
+)
+def test_a_partition_is_what_follows_the_last_dash(tp):
+    assert parse_partition_directory(partition_directory(tp)) == tp
+
+
+@pytest.mark.parametrize("name", ["lost+found", "a", "a-", "-", "a-b", "a b-1"])
+def test_other_directories_are_no_partitions(name):
+    assert parse_partition_directory(name) is None
+
+
+def test_deleted_directories_fit_into_a_name():
+    name = deleted_directory(TopicPartition("t" * 249, 123456))
+    assert len(name) == 255
+    assert is_deleted_directory(name)
+    assert parse_partition_directory(name) is None
+    assert not is_deleted_directory("t-0")

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from broker.core.log_config import LogConfig
+from broker.disk.segment import LogSegment
+
+CONFIG = LogConfig(segment_bytes=10_000, segment_ms=1000, segment_index_bytes=240, index_interval_bytes=100)
+NOW = 5_000_000
+
+
+@pytest.fixture
+def new_segment(tmp_path):
+    made = []
+
+    def new(config=CONFIG, base=0):
+        made.append(LogSegment(tmp_path, base, config, NOW))
+        made[-1].activate()
+        return made[-1]
+
+    yield new
+    for segment in made:
+        segment.close()
+
+
+def put(segment, data, last_offset, timestamp):
+    position = segment.write([data], len(data))
+    segment.note(position, len(data), last_offset, timestamp, CONFIG.index_interval_bytes)
+    return position
+
+
+def filled(segment, batch, count, value=b"v"):
+    """Batches of two records, one batch a second."""
+    for n in range(count):
+        time = 1000 * n
+        put(
+            segment,
+            batch(2, value=value, timestamps=[time, time + 1], base_offset=2 * n),
+            2 * n + 1,
+            time + 1,
+        )
+    return segment
+
+
+def test_an_entry_is_written_once_the_interval_has_passed(new_segment, batch):
+    segment = filled(new_segment(), batch, 5)
+    size = segment.size // 5
+    assert size < 100 < 2 * size
+    assert [segment.offset_index.lookup(n)[1] for n in (4, 5, 8, 9)] == [0, 2 * size, 2 * size, 4 * size]
+    assert segment.time_index.last_entry == (4001, 9)
+
+
+def test_batches_are_found_by_offset(new_segment, batch):
+    segment = filled(new_segment(), batch, 20)
+    for offset in range(40):
+        found = segment.locate(offset)
+        assert found.header.base_offset == offset // 2 * 2
+        assert segment.read_header(found.position) == found.header
+    assert segment.locate(40) is None
+    assert [h.base_offset for h in segment.headers_from(35)] == [34, 36, 38]
+
+
+def test_batches_are_found_by_time(new_segment, batch):
+    segment = filled(new_segment(), batch, 20)
+    assert [b.header.base_offset for b in segment.batches_since(17_001, 0)] == [34, 36, 38]
+    assert [b.header.base_offset for b in segment.batches_since(0, 37)] == [36, 38]
+    assert list(segment.batches_since(99_000, 0)) == []
+
+
+def test_rolls(new_segment, batch):
+    segment = new_segment()
+    assert not segment.must_roll(20_000, 9_999_999, 1, CONFIG, NOW)
+    data = batch(2, timestamps=[500, 501])
+    put(segment, data, 1, 501)
+    assert not segment.must_roll(10_000 - len(data), 501 + 1000, 3, CONFIG, NOW)
+    assert segment.must_roll(10_001 - len(data), 501, 3, CONFIG, NOW)
+    assert segment.must_roll(10, 501 + 1001, 3, CONFIG, NOW)
+    assert segment.must_roll(10, 501, 2**31, CONFIG, NOW)
+    assert not segment.must_roll(10, 501, 2**31 - 1, CONFIG, NOW)
+
+
+def test_a_segment_without_timestamps_rolls_by_the_wall_clock(new_segment, batch):
+    segment = new_segment()
+    put(segment, batch(1, timestamps=[-1]), 0, -1)
+    assert not segment.must_roll(10, -1, 1, CONFIG, NOW + 1000)
+    assert segment.must_roll(10, -1, 1, CONFIG, NOW + 1001)
+
+
+def test_a_full_index_rolls(new_segment, batch):
+    segment = filled(new_segment(), batch, 39)
+    assert not segment.offset_index.is_full
+    assert segment.time_index.is_full
+    assert segment.must_roll(10, 0, 100, CONFIG, NOW)
+
+
+def test_indexes_are_stored_with_the_last_time_entry(new_segment, batch, tmp_path):
+    segment = filled(new_segment(), batch, 4)
+    assert segment.time_index.last_entry == (2001, 5)
+    segment.end()
+    segment.store_indexes()
+    assert segment.time_index.last_entry == (3001, 7)
+    assert (tmp_path / f"{0:020d}.index").stat().st_size == 8
+    assert (tmp_path / f"{0:020d}.timeindex").stat().st_size == 24
+    loaded = LogSegment(tmp_path, 0, CONFIG, NOW)
+    assert loaded.load_indexes()
+    assert loaded.max_timestamp == 3001
+    assert loaded.load_end() == 8
+    loaded.close()
+
+
+def test_an_end_that_no_batch_fills_is_noticed(new_segment, batch):
+    segment = filled(new_segment(), batch, 4)
+    put(segment, batch(1)[:-1], 8, 0)
+    assert segment.load_end() is None
+
+
+def test_truncation_cuts_file_and_indexes(new_segment, batch):
+    segment = filled(new_segment(), batch, 20)
+    cut = segment.locate(14)
+    segment.truncate(cut.position, 14)
+    assert (segment.size, segment.path.stat().st_size) == (cut.position, cut.position)
+    assert segment.locate(14) is None
+    assert segment.max_timestamp == 6001
+    assert segment.offset_index.last_entry.offset < 14
+    assert segment.load_end() == 14
+
+
+def test_preallocation_is_cut_off_at_the_end(new_segment, batch):
+    segment = filled(new_segment(replace(CONFIG, preallocate=True)), batch, 2)
+    assert segment.path.stat().st_size == 10_000
+    segment.end()
+    assert segment.path.stat().st_size == segment.size
+
+
+def test_deletion_leaves_nothing(tmp_path):
+    segment = LogSegment(tmp_path, 0, CONFIG, NOW)
+    segment.activate()
+    segment.delete()
+    assert list(tmp_path.iterdir()) == []
