@@ -55,7 +55,7 @@ class RemoteReplica:
     log_end_offset: Offset = UNKNOWN
     log_start_offset: Offset = UNKNOWN
     leader_end_offset: Offset = BEFORE_ANY
-    fetched_ms: int = 0
+    fetched_ms: int = NEVER_MS
     hearing: Hearing | None = None
 
     def fetched(

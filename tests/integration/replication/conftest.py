@@ -1,4 +1,4 @@
-"""A cluster's replication without its other rooms: real logs, real gRPC streams, a hand for the controller."""
+"""Replication without the other rooms: real logs, real gRPC streams, a hand for the controller."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def batch(*values: bytes) -> bytes:
     return bytes(builder.build())
 
 
-async def until(holds: Callable[[], Any], what: str, timeout_s: float = 10) -> None:
+async def _until(holds: Callable[[], Any], what: str, timeout_s: float = 10) -> None:
     """Wait for something that no event tells of."""
     deadline = time.monotonic() + timeout_s
     while not holds():
@@ -161,7 +161,7 @@ class Node:
         self.service.start()
 
     async def stop(self, *, checkpoint: bool = True) -> None:
-        """End; without ``checkpoint`` the high watermark is as the last checkpoint had it, as after a kill."""
+        """End; without ``checkpoint`` the high watermark stays as it was last written down."""
         await self.server.stop(0)
         if checkpoint:
             await self.service.close()
@@ -247,6 +247,11 @@ class Cluster:
     def isr(self) -> set[int]:
         return set(self.states.states[TP].leader_and_isr.isr)
 
+    @staticmethod
+    async def until(holds: Callable[[], Any], what: str) -> None:
+        """Wait for something that no event tells of."""
+        await _until(holds, what)
+
     async def until_equal(self, *ids: int) -> None:
         """Wait until these nodes' logs end at the same offset with the same high watermark."""
 
@@ -254,7 +259,7 @@ class Cluster:
             found = (self.nodes[i].partition for i in ids)
             return {(p.log.log_end_offset, p.replica.high_watermark) for p in found}
 
-        await until(lambda: len(ends()) == 1, f"equal ends of {ids}")
+        await self.until(lambda: len(ends()) == 1, f"equal ends of {ids}")
 
     def check_no_deaths(self) -> None:
         assert [death for node in self.nodes.values() for death in node.deaths] == []

@@ -74,8 +74,7 @@ async def test_a_follower_that_stops_fetching_leaves_the_isr_and_returns(cluster
         assert leader.partition.log.log_end_offset == 2
     finally:
         FOLLOWER_FETCH.arm(Action.OFF)
-    while cluster.isr != {1, 2, 3}:
-        await asyncio.sleep(0.01)
+    await cluster.until(lambda: cluster.isr == {1, 2, 3}, "a full ISR")
     assert (await leader.append(b"d")).error is ErrorCode.NONE
 
 
@@ -86,8 +85,7 @@ async def test_a_lost_answer_of_the_isr_write_does_not_stick_the_leader(cluster)
     cluster.states.loses_answers = 1
     await leader.append(b"a", timeout_ms=10_000)
     assert cluster.isr == {1, 2}
-    while leader.partition.replica.pending is not None:
-        await asyncio.sleep(0.01)
+    await cluster.until(lambda: leader.partition.replica.pending is None, "the write's end")
     assert leader.partition.replica.version == cluster.states.states[TP].leader_and_isr.version
 
 
@@ -97,8 +95,7 @@ async def test_zookeeper_away_delays_the_shrink_and_loses_nothing(cluster):
     await cluster.stop(3)
     cluster.states.is_away = True
     waiting = asyncio.ensure_future(leader.append(b"a", timeout_ms=30_000))
-    while leader.partition.replica.pending is None:
-        await asyncio.sleep(0.01)
+    await cluster.until(lambda: leader.partition.replica.pending is not None, "a shrink that is due")
     assert not waiting.done()
     assert leader.partition.replica.high_watermark == 0
     cluster.states.is_away = False

@@ -73,8 +73,7 @@ async def leader_and_follower_restart(cluster, fetching_stops) -> list[bytes]:
     await cluster.until_equal(1, 2)
     await cluster.stop(2)
     assert (await a.append(b"only at A", acks=1)).error is ErrorCode.NONE
-    # A's disk is ahead of what it knows to be committed, and its last checkpoint even claims it (both in the
-    # ISR # had it before B's disk lost it).
+    # Both had it committed, before B's disk lost it: A's last checkpoint even says so.
     a.partition.replica.high_watermark = a.partition.log.log_end_offset
     await cluster.stop(1)
     await cluster.start(2)

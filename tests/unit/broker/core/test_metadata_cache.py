@@ -1,0 +1,63 @@
+"""What UpdateMetadata leaves behind."""
+
+from __future__ import annotations
+
+from broker.core.metadata_cache import MetadataCache
+from cluster.model.brokers import Broker
+from cluster.model.ids import LEADER_DURING_DELETE, TopicPartition
+from cluster.model.partition import LeaderAndIsr, PartitionState
+from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+
+
+def partition(topic, number, leader=1, epoch=0):
+    state = PartitionState(LeaderAndIsr(leader, epoch, (1, 2)), 1)
+    return UpdateMetadataPartition(TopicPartition(topic, number), state, (1, 2))
+
+
+def request(partitions=(), brokers=(1, 2)):
+    return UpdateMetadataRequest(1, 1, 1, tuple(partitions), tuple(Broker(i, 10 + i, ()) for i in brokers))
+
+
+def test_partitions_are_merged_and_brokers_replaced():
+    cache = MetadataCache()
+    first, second, newer = partition("t", 0), partition("t", 1), partition("t", 0, leader=2, epoch=1)
+    assert cache.apply(request([first, second])).cached == (first, second)
+    cache.apply(request([newer], brokers=(2,)))
+    assert cache.partitions("t") == {0: newer, 1: second}
+    assert cache.partition(TopicPartition("t", 0)) is newer
+    assert [broker.id for broker in cache.live_brokers] == [2]
+    assert cache.broker(1) is None
+    assert cache.broker(2).epoch == 12
+    assert list(cache.topics) == ["t"]
+    assert cache.partition_count == 2
+
+
+def test_a_topic_being_deleted_is_forgotten():
+    cache = MetadataCache()
+    cache.apply(request([partition("t", 0), partition("u", 0)]))
+    change = cache.apply(request([partition("t", 0, leader=LEADER_DURING_DELETE)]))
+    assert change.deleted == (TopicPartition("t", 0),)
+    assert change.cached == ()
+    assert list(cache.topics) == ["u"]
+    assert cache.partition(TopicPartition("t", 0)) is None
+    cache.apply(request([partition("never", 0, leader=LEADER_DURING_DELETE)]))
+    assert list(cache.topics) == ["u"]
+
+
+def test_nothing_known():
+    cache = MetadataCache()
+    assert cache.partitions("t") == {}
+    assert cache.partition(TopicPartition("t", 0)) is None
+    assert cache.controller is None
+
+
+def test_the_controller_is_named_only_while_it_lives():
+    cache = MetadataCache()
+    cache.controller_changed(2)
+    assert cache.controller is None
+    cache.apply(request())
+    assert cache.controller == 2
+    cache.apply(request(brokers=(1,)))
+    assert cache.controller is None
+    cache.controller_changed(None)
+    assert cache.controller is None

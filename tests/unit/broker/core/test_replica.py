@@ -1,0 +1,240 @@
+"""One partition's state: roles, epochs, ISR changes and their outcomes."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.core.isr import Hearing
+from broker.core.replica import Conflict, Replica, Role
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.model.requests import LeaderAndIsrPartition
+
+TP = TopicPartition("t", 0)
+LAG = 100
+
+
+def order(leader=1, epoch=0, isr=(1, 2, 3), version=0, controller_epoch=1):
+    state = PartitionState(LeaderAndIsr(leader, epoch, isr, version), controller_epoch)
+    return LeaderAndIsrPartition(TP, state, Assignment((1, 2, 3)))
+
+
+def fetch(replica, broker_id, offset, end, *, now=0, hearing=None):
+    return replica.follower_fetched(
+        broker_id, offset, log_start_offset=0, log_end_offset=end, now_ms=now, hearing=hearing or Hearing(now)
+    )
+
+
+@pytest.fixture
+def leader():
+    """Broker 1 leads in epoch 0, its log is empty, all three are in the ISR."""
+    replica = Replica(1, TP, LAG, 0)
+    replica.become_leader(order(), 0, 0)
+    return replica
+
+
+def test_a_replica_before_its_first_order():
+    replica = Replica(1, TP, LAG, 7)
+    assert (replica.role, replica.leader, replica.leader_epoch, replica.high_watermark) == (
+        Role.NONE,
+        -1,
+        -1,
+        7,
+    )
+    assert replica.judge_epoch(-1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize(
+    ("asked_in", "at_leader", "at_follower"),
+    [
+        (-1, ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (5, ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (4, ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH),
+        (6, ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH),
+    ],
+)
+def test_epochs_are_judged_before_the_role(asked_in, at_leader, at_follower):
+    leader, follower = Replica(1, TP, LAG, 0), Replica(2, TP, LAG, 0)
+    leader.become_leader(order(epoch=5), 0, 0)
+    follower.become_follower(order(epoch=5))
+    assert leader.judge_epoch(asked_in) is at_leader
+    assert follower.judge_epoch(asked_in) is at_follower
+
+
+def test_the_high_watermark_moves_when_the_last_member_has_fetched(leader):
+    assert not leader.appended(10, 1)
+    assert not fetch(leader, 2, 10, 10).high_watermark_rose
+    assert fetch(leader, 3, 4, 10).high_watermark_rose
+    assert leader.high_watermark == 4
+    assert fetch(leader, 3, 10, 10).high_watermark_rose
+    assert leader.high_watermark == 10
+
+
+def test_a_new_leader_keeps_it_until_all_members_have_fetched():
+    replica = Replica(1, TP, LAG, 5)
+    assert replica.become_leader(order(epoch=3), 9, 0)
+    assert replica.epoch_start_offset == 9
+    fetch(replica, 2, 9, 9)
+    assert replica.high_watermark == 5
+    fetch(replica, 3, 7, 9)
+    assert replica.high_watermark == 7
+
+
+def test_a_leader_alone_commits_at_once():
+    replica = Replica(1, TP, LAG, 0)
+    replica.become_leader(order(isr=(1,)), 4, LAG + 1)
+    assert replica.high_watermark == 4
+    assert replica.appended(6, LAG + 1)
+    assert replica.high_watermark == 6
+
+
+def test_leading_on_in_a_new_epoch_keeps_what_followers_have(leader):
+    leader.appended(10, 0)
+    fetch(leader, 2, 10, 10)
+    fetch(leader, 3, 8, 10)
+    assert not leader.become_leader(order(epoch=1, version=1), 10, 5)
+    assert leader.high_watermark == 8
+    assert leader.remote(3).log_end_offset == 8
+    # It must be heard in the new epoch before it may be let in.
+    assert leader.remote(3).hearing is None
+
+
+def test_a_returning_leader_knows_nothing_of_its_followers(leader):
+    leader.appended(10, 0)
+    fetch(leader, 2, 10, 10)
+    assert leader.become_follower(order(leader=2, epoch=1))
+    assert (leader.role, leader.isr, leader.remote(2)) == (Role.FOLLOWER, (), None)
+    leader.become_leader(order(epoch=2), 10, 5)
+    assert leader.remote(2).log_end_offset == -1
+
+
+def test_following_the_same_leader_on_is_no_new_leader():
+    replica = Replica(2, TP, LAG, 0)
+    assert replica.become_follower(order(epoch=0))
+    assert not replica.become_follower(order(epoch=1))
+    assert replica.leader_epoch == 1
+
+
+def test_a_follower_takes_the_high_watermark_as_far_as_its_log_reaches():
+    replica = Replica(2, TP, LAG, 0)
+    replica.follow_high_watermark(9, 0, 6)
+    assert replica.high_watermark == 6
+    replica.follow_high_watermark(3, 4, 6)
+    assert replica.high_watermark == 4
+    replica.truncated(0, 2)
+    assert replica.high_watermark == 2
+
+
+def shrink(leader):
+    leader.appended(10, 0)
+    fetch(leader, 2, 10, 10, now=LAG)
+    return leader.propose_shrink(10, LAG + 1)
+
+
+def test_a_shrink_names_who_stays_and_commits_when_written(leader):
+    proposal = shrink(leader)
+    assert proposal.state.leader_and_isr == LeaderAndIsr(1, 0, (1, 2), 0)
+    assert proposal.newcomer is None
+    assert leader.maximal_isr == {1, 2, 3}
+    assert leader.high_watermark == 0
+    assert leader.isr_written(proposal, 1, 10, LAG + 1)
+    assert (leader.isr, leader.version, leader.high_watermark) == ((1, 2), 1, 10)
+    assert leader.is_under_replicated
+
+
+def test_one_change_at_a_time(leader):
+    assert shrink(leader) is leader.pending
+    assert leader.propose_shrink(10, 10 * LAG) is None
+    assert not fetch(leader, 3, 10, 10, now=LAG + 2).may_join
+
+
+def test_nobody_leaves_without_need(leader):
+    leader.appended(10, 0)
+    assert leader.propose_shrink(10, LAG) is None
+    fetch(leader, 2, 10, 10)
+    fetch(leader, 3, 10, 10)
+    assert leader.propose_shrink(10, 10**9) is None
+
+
+def test_a_follower_proposes_nothing():
+    replica = Replica(2, TP, LAG, 0)
+    replica.become_follower(order())
+    assert replica.propose_shrink(0, 10**9) is None
+
+
+def test_a_newcomer_counts_before_the_write_is_known():
+    replica = Replica(1, TP, LAG, 0)
+    replica.become_leader(order(isr=(1, 2)), 0, 0)
+    replica.appended(10, 10 * LAG)
+    fetch(replica, 2, 10, 10, now=10 * LAG)
+    assert replica.high_watermark == 10
+    assert fetch(replica, 3, 10, 10, now=10 * LAG).may_join
+    proposal = replica.propose_expansion(3)
+    assert proposal.state.leader_and_isr.isr == (1, 2, 3)
+    assert replica.maximal_isr == {1, 2, 3}
+    assert replica.isr == (1, 2)
+    replica.appended(12, 30 * LAG)
+    assert not fetch(replica, 2, 12, 12, now=30 * LAG).high_watermark_rose
+
+
+def test_a_follower_below_the_epochs_start_stays_out():
+    replica = Replica(1, TP, LAG, 3)
+    replica.become_leader(order(epoch=4, isr=(1, 2)), 9, 0)
+    assert not fetch(replica, 3, 8, 9).may_join
+    assert fetch(replica, 3, 9, 9).may_join
+
+
+def test_one_that_caught_up_meanwhile_is_found_after_the_change():
+    replica = Replica(1, TP, LAG, 0)
+    replica.become_leader(order(isr=(1,)), 0, 0)
+    first, hearing = fetch(replica, 2, 0, 0), Hearing(0)
+    assert first.may_join
+    proposal = replica.propose_expansion(2)
+    assert not fetch(replica, 3, 0, 0, hearing=hearing).may_join
+    assert replica.next_to_join() is None
+    replica.isr_written(proposal, 1, 0, 0)
+    assert replica.next_to_join() == 3
+    replica.silent(3, Hearing(0))
+    assert replica.next_to_join() == 3
+    replica.silent(3, hearing)
+    assert replica.next_to_join() is None
+    replica.silent(9, hearing)
+
+
+@pytest.mark.parametrize(
+    ("found", "conflict", "isr"),
+    [
+        (LeaderAndIsr(1, 0, (1, 2), 4), Conflict.WRITTEN_BEFORE, (1, 2)),
+        (LeaderAndIsr(1, 0, (1, 3), 4), Conflict.ADOPTED, (1, 3)),
+        (LeaderAndIsr(2, 1, (2, 3), 4), Conflict.SUPERSEDED, (1, 2, 3)),
+        (LeaderAndIsr(1, 1, (1, 2), 4), Conflict.SUPERSEDED, (1, 2, 3)),
+    ],
+)
+def test_conflicts(leader, found, conflict, isr):
+    proposal = shrink(leader)
+    outcome, _ = leader.isr_conflicts(proposal, PartitionState(found, 1), 10, LAG + 1)
+    assert (outcome, leader.isr) == (conflict, isr)
+    assert (leader.pending is proposal) == (conflict is Conflict.SUPERSEDED)
+    assert leader.version == (0 if conflict is Conflict.SUPERSEDED else 4)
+
+
+def test_an_answer_that_comes_after_the_next_order_changes_nothing(leader):
+    proposal = shrink(leader)
+    leader.become_leader(order(epoch=1, isr=(1, 2, 3), version=7), 10, LAG + 1)
+    assert leader.pending is None
+    assert not leader.isr_written(proposal, 1, 10, LAG + 1)
+    found = PartitionState(LeaderAndIsr(1, 0, (1, 2), 1), 1)
+    assert leader.isr_conflicts(proposal, found, 10, LAG + 1) == (Conflict.OUTDATED, False)
+    assert (leader.isr, leader.version) == ((1, 2, 3), 7)
+
+
+def test_a_session_speaks_for_a_quiet_partition(leader):
+    hearing = Hearing(0)
+    fetch(leader, 2, 0, 0, hearing=hearing)
+    fetch(leader, 3, 0, 0, hearing=Hearing(0))
+    hearing.at_ms = 10_000
+    leader.before_append(0)
+    leader.appended(1, 10_000)
+    proposal = leader.propose_shrink(1, 10_000 + LAG)
+    assert proposal.state.leader_and_isr.isr == (1, 2)
