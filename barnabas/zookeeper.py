@@ -198,7 +198,7 @@ class EmbeddedZooKeeper:
         self.stop()
 
     def _log_tail(self) -> str:
-        """The most telling line of this run's log: the last exception with its message, else the last line."""
+        """The most telling line of this run's log: the last exception that says more, else the last line."""
         with self.log_file.open("rb") as log:
             log.seek(self._log_start)
             lines = [line.strip() for line in log.read().decode("utf-8", errors="replace").split("\n")]

@@ -98,6 +98,7 @@ class KazooConnection:
         self._on_watch = on_watch
         self.session_id = 0
         self._lost = threading.Event()
+        self._stopping = threading.Lock()
         handler = SequentialThreadingHandler()
         self._dial = handler.create_connection
         # Where kazoo passes before it opens its next session.
@@ -113,10 +114,11 @@ class KazooConnection:
     def stop(self) -> None:
         """End the session, from any thread; blocks until the server was told or the connection gave up."""
         self._lost.set()
-        self._client.stop()
+        with self._stopping:
+            self._client.stop()
 
     def release(self) -> None:
-        """Stop, and free the sockets; blocks as ``stop``."""
+        """Stop, and free the sockets; blocks as ``stop``, also while another thread stops it."""
         self.stop()
         self._client.close()
 

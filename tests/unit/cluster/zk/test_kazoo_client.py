@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -175,3 +176,27 @@ async def test_it_can_be_stopped_before_it_ever_connected(heard: Heard) -> None:
     connection.start()
     await asyncio.to_thread(connection.release)
     assert ConnectionState.CONNECTED not in heard.states
+
+
+async def test_releasing_waits_for_the_thread_that_stops_it(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = heard.connection()
+    steps: list[str] = []
+    stopping, may_stop = threading.Event(), threading.Event()
+
+    def stop() -> None:
+        stopping.set()
+        may_stop.wait(10)
+        steps.append("stopped")
+
+    monkeypatch.setattr(connection._client, "stop", stop)
+    monkeypatch.setattr(connection._client, "close", lambda: steps.append("closed"))
+    aborting = asyncio.create_task(asyncio.to_thread(connection.stop))
+    await asyncio.to_thread(stopping.wait, 10)
+    releasing = asyncio.create_task(asyncio.to_thread(connection.release))
+    await asyncio.sleep(0.02)
+    assert steps == []
+    may_stop.set()
+    await asyncio.gather(aborting, releasing)
+    assert steps == ["stopped", "stopped", "closed"]
