@@ -21,7 +21,9 @@ class Service:
         dice: Uniform in [0, 1), for the placement of replicas.
     """
 
-    def __init__(self, put: Callable[[CreateTopicsRequested], None], dice: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self, put: Callable[[CreateTopicsRequested], None], dice: Callable[[], float] = random.random
+    ) -> None:
         self._put = put
         self._dice = dice
         self._tokens = itertools.count(1)

@@ -1,0 +1,208 @@
+"""A world in memory for the controller's core: what stands in ZooKeeper, and every effect as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, LeaderEpoch, PartitionVersion
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from controller.core import effects
+from controller.core.decide import decide
+from controller.core.effects import NO_CONTROLLER, Ask, Decision, Effect, Interruption, Reign
+from controller.core.inputs import Input, Startup
+from controller.core.state import ControllerContext, Facts
+
+
+def ids(*numbers: int) -> tuple[BrokerId, ...]:
+    return tuple(BrokerId(number) for number in numbers)
+
+
+@dataclass
+class World:
+    """ZooKeeper as one controller sees it, and a controller that sees it.
+
+    Attributes:
+        context: The controller's.
+        effects: Every effect so far that is no question.
+        questions: Every question so far.
+        interruptions: Answers that come instead of the next answer to a question of that kind.
+        meanwhile: What a partition's leader writes just before the controller's next write of that partition.
+    """
+
+    context: ControllerContext
+    controller: BrokerId = NO_CONTROLLER
+    epoch: int = 0
+    brokers: dict[BrokerId, Broker] = field(default_factory=dict)
+    topics: dict[str, dict[int, Assignment]] = field(default_factory=dict)
+    states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
+    configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    notes: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
+    owns_controller: bool = False
+    effects: list[Effect] = field(default_factory=list)
+    questions: list[Ask[Any]] = field(default_factory=list)
+    interruptions: dict[type[Ask[Any]], Interruption] = field(default_factory=dict)
+    meanwhile: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
+    _czxid: int = 100
+
+    def register(self, *numbers: int, rack: str | None = None) -> None:
+        for number in numbers:
+            self._czxid += 1
+            endpoints = (Endpoint("PLAINTEXT", f"b{number}", 9092), Endpoint("GRPC", f"b{number}", 19092))
+            id_ = BrokerId(number)
+            self.brokers[id_] = Broker(id_, BrokerEpoch(self._czxid), endpoints, rack)
+
+    def remove(self, *numbers: int) -> None:
+        for number in numbers:
+            del self.brokers[BrokerId(number)]
+
+    def write_topic(self, name: str, *replicas: tuple[int, ...]) -> None:
+        self.topics[name] = {number: Assignment(ids(*some)) for number, some in enumerate(replicas)}
+
+    def write_state(self, tp: TopicPartition, leader: int, isr: tuple[int, ...], epoch: int = 0) -> None:
+        """As the partition's leader, or somebody else, would."""
+        old = self.states.get(tp)
+        version = PartitionVersion(old.leader_and_isr.version + 1 if old else 0)
+        by = old.controller_epoch if old else ControllerEpoch(max(self.epoch, 1))
+        self.states[tp] = PartitionState(
+            LeaderAndIsr(BrokerId(leader), LeaderEpoch(epoch), ids(*isr), version), by
+        )
+
+    def run(self, *inputs: Input) -> list[Effect]:
+        """Have each input decided and performed; the effects that are no questions."""
+        before = len(self.effects)
+        for happened in inputs:
+            self.drive(decide(self.context, happened))
+        return self.effects[before:]
+
+    def drive(self, decision: Decision[Any]) -> Any:
+        """Perform a decision, or a part of one, to its result."""
+        answer: object = None
+        while True:
+            try:
+                effect = decision.send(answer)
+            except StopIteration as end:
+                return end.value
+            if isinstance(effect, Ask):
+                self.questions.append(effect)
+                interruption = self.interruptions.pop(type(effect), None)
+                answer = interruption if interruption is not None else self.answer(effect)
+            else:
+                answer = None
+                self.effects.append(effect)
+
+    def answer(self, question: Ask[Any]) -> object:
+        reign = getattr(question, "reign", None)
+        if reign is not None and reign != Reign(ControllerEpoch(self.epoch), EpochVersion(self.epoch)):
+            return Interruption.CONTROLLER_MOVED
+        match question:
+            case effects.ReadController():
+                return self.controller
+            case effects.ContestController():
+                return self._contest()
+            case effects.GiveUpController():
+                if self.owns_controller:
+                    self.controller, self.owns_controller = NO_CONTROLLER, False
+                return None
+            case effects.ReadBrokers():
+                return dict(self.brokers)
+            case effects.ReadTopics():
+                return frozenset(self.topics)
+            case effects.ReadAssignments(topics):
+                return {topic: dict(self.topics[topic]) for topic in topics if topic in self.topics}
+            case effects.ReadPartitionStates(tps):
+                return {tp: self.states[tp] for tp in tps if tp in self.states}
+            case effects.ReadTopicConfigs(topics):
+                return {topic: self.configs.get(topic, {}) for topic in topics}
+            case effects.ReadIsrChanges():
+                named = dict.fromkeys(tp for tps in self.notes.values() for tp in tps)
+                return effects.IsrChanges(tuple(self.notes), tuple(named))
+        return self._write(question)
+
+    def _contest(self) -> Reign | effects.Lost:
+        if self.controller != NO_CONTROLLER:
+            return effects.Lost()
+        self.controller, self.owns_controller = self.context.facts.broker_id, True
+        self.epoch += 1
+        return Reign(ControllerEpoch(self.epoch), EpochVersion(self.epoch))
+
+    def _write(self, question: Ask[Any]) -> object:
+        match question:
+            case effects.WritePartitionStates(states, _):
+                return self._write_states(states)
+            case effects.CreatePartitionStates(states, _):
+                return {tp: self._create_state(tp, state) for tp, state in states.items()}
+            case effects.CreateTopic(name, assignments, configs, _):
+                if name in self.topics:
+                    return False
+                self.topics[name], self.configs[name] = dict(assignments), dict(configs)
+                return True
+            case effects.DeleteIsrChanges(notes, _):
+                for note in notes:
+                    self.notes.pop(note, None)
+                return None
+        raise AssertionError(f"this world has no answer to {question}")
+
+    def _create_state(self, tp: TopicPartition, state: PartitionState) -> str | None:
+        if tp in self.states:
+            return "NodeExists"
+        self.states[tp] = state
+        return None
+
+    def _write_states(self, states: Mapping[TopicPartition, PartitionState]) -> effects.StatesWritten:
+        versions: dict[TopicPartition, PartitionVersion] = {}
+        conflicts: set[TopicPartition] = set()
+        failures: dict[TopicPartition, str] = {}
+        for tp, state in states.items():
+            if tp in self.meanwhile:
+                other = self.meanwhile.pop(tp)
+                self.write_state(tp, other.leader, other.isr, other.leader_epoch)
+            standing = self.states.get(tp)
+            if standing is None:
+                failures[tp] = "NoNode"
+            elif standing.leader_and_isr.version != state.leader_and_isr.version:
+                conflicts.add(tp)
+            else:
+                versions[tp] = PartitionVersion(state.leader_and_isr.version + 1)
+                written = state.leader_and_isr.written_as(versions[tp])
+                self.states[tp] = replace(state, leader_and_isr=written)
+        return effects.StatesWritten(versions, frozenset(conflicts), failures)
+
+    # What the tests ask for
+
+    def sent(self, kind: type[Any], some: Iterable[Effect] | None = None) -> list[Any]:
+        """The effects of one kind, of ``some`` or of all so far."""
+        return [effect for effect in (self.effects if some is None else some) if isinstance(effect, kind)]
+
+    def reasons(self, some: Iterable[Effect] | None = None) -> list[str]:
+        return [str(effect.reason) for effect in self.sent(effects.Explain, some)]
+
+    def lines(self, some: Iterable[Effect] | None = None) -> list[str]:
+        return [effect.line.message for effect in self.sent(effects.LogStateChange, some)]
+
+    def leadership(self, tp: TopicPartition) -> LeaderAndIsr:
+        return self.states[tp].leader_and_isr
+
+
+MakeWorld = Callable[..., World]
+
+
+@pytest.fixture
+def make_world() -> MakeWorld:
+    """Makes a world with brokers, of which the one named has the controller under test."""
+
+    def make(*brokers: int, controller: int = 1, active: bool = True, **facts: Any) -> World:
+        world = World(ControllerContext(Facts(BrokerId(controller), **facts)))
+        world.register(*(brokers or (1, 2, 3)))
+        if active:
+            world.run(Startup())
+            world.effects.clear()
+            world.questions.clear()
+        return world
+
+    return make

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from cluster.model.ids import TopicPartition
+from controller.core import effects
+from controller.core.inputs import BrokerChange, PartitionModifications, TopicChange
+from controller.core.machines import PartitionMachineState, ReplicaMachineState
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def test_a_topic_written_by_anybody_is_created(make_world):
+    world = make_world()
+    world.write_topic("t", (1, 2), (2, 3))
+    world.run(TopicChange())
+    assert world.leadership(T0).leader == 1
+    assert world.leadership(T1).isr == (2, 3)
+    assert set(world.context.partition_states.values()) == {PartitionMachineState.ONLINE}
+    assert set(world.context.replica_states.values()) == {ReplicaMachineState.ONLINE}
+    told = {e.broker_id: e.request.partitions for e in world.sent(effects.SendLeaderAndIsr)}
+    assert {id_: [p.topic_partition for p in some] for id_, some in told.items()} == {
+        1: [T0],
+        2: [T0, T1],
+        3: [T1],
+    }
+    assert all(p.is_new for some in told.values() for p in some)
+
+
+def test_a_replica_whose_broker_is_away_is_told_when_it_comes(make_world):
+    world = make_world()
+    world.write_topic("t", (1, 9))
+    world.run(TopicChange())
+    assert world.leadership(T0).isr == (1,)
+    world.register(9)
+    world.effects.clear()
+    world.run(BrokerChange())
+    assert [e.broker_id for e in world.sent(effects.SendLeaderAndIsr)] == [9]
+
+
+def test_a_topic_none_of_whose_brokers_lives_waits(make_world):
+    world = make_world()
+    world.write_topic("t", (8, 9))
+    world.run(TopicChange())
+    assert world.states == {}
+    assert any(
+        "No assigned replica is alive." in (e.line.cause or "") for e in world.sent(effects.LogStateChange)
+    )
+    world.register(9)
+    world.run(BrokerChange())
+    assert world.leadership(T0).leader == 9
+
+
+def test_more_partitions_are_added(make_world):
+    world = make_world()
+    world.write_topic("t", (1, 2))
+    world.run(TopicChange())
+    before = world.states[T0]
+    world.write_topic("t", (1, 2), (2, 1))
+    world.run(PartitionModifications("t"))
+    assert world.states[T0] == before
+    assert world.leadership(T1).leader == 2
+    assert "new partitions: t-1" in world.reasons()
+
+
+def test_a_topic_that_is_gone_is_forgotten(make_world):
+    world = make_world()
+    world.write_topic("t", (1, 2))
+    world.run(TopicChange())
+    del world.topics["t"]
+    world.run(TopicChange())
+    assert world.context.assignments == {}
+    assert world.context.leaderships == {}
+    assert world.context.partition_states == {}
+    assert world.context.replica_states == {}
+
+
+def test_nothing_new_does_nothing(make_world):
+    world = make_world()
+    assert world.run(TopicChange(), PartitionModifications("never seen")) == []
+
+
+def test_a_topic_that_vanishes_between_list_and_node_is_no_error(make_world):
+    world = make_world()
+    world.topics["ghost"] = {}
+    world.run(TopicChange())
+    assert world.context.assignments == {}
