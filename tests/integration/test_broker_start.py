@@ -1,0 +1,133 @@
+"""What a broker says where it cannot start: one clear line, an exit status, and nothing touched."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from barnabas.cluster import LocalCluster
+from barnabas.ports import any_free
+from cluster.model.properties import parse_properties, render_properties
+
+
+@pytest.fixture
+def settings(tmp_path, zk_connect):
+    ports = any_free(1).brokers[0]
+    return {
+        "broker.id": "1",
+        "zookeeper.connect": zk_connect,
+        "zookeeper.session.timeout.ms": "4000",
+        "listeners": f"PLAINTEXT://127.0.0.1:{ports.kafka},GRPC://127.0.0.1:{ports.grpc}",
+        "log.dirs": str(tmp_path / "data"),
+        "kafka.logs.dir": str(tmp_path / "logs"),
+    }
+
+
+def run_broker(tmp_path, settings, *overrides):
+    """Run a broker that is expected to end by itself; its exit status and what it wrote to standard error."""
+    file = tmp_path / "server.properties"
+    file.write_text(render_properties(settings))
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "broker", str(file), *overrides],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=tmp_path,
+    )
+    return done.returncode, done.stderr
+
+
+def only_line(status, text):
+    assert status == 1, text
+    assert "Traceback" not in text
+    errors = [line for line in text.splitlines() if "] INFO " not in line and "] WARN " not in line]
+    assert len(errors) == 1, text
+    return errors[0]
+
+
+def test_a_bad_value_is_named_before_anything_is_touched(tmp_path, settings):
+    line = only_line(*run_broker(tmp_path, {**settings, "num.partitions": "none"}))
+    assert "num.partitions has the value 'none'; it must be a whole number" in line
+    assert not (tmp_path / "data").exists()
+    assert not (tmp_path / "logs").exists()
+
+
+def test_an_override_wins_over_the_file(tmp_path, settings):
+    line = only_line(*run_broker(tmp_path, settings, "--override", "min.insync.replicas=0"))
+    assert "min.insync.replicas has the value '0'" in line
+
+
+def test_an_unknown_key_is_a_warning_that_names_it(tmp_path, settings):
+    settings = {**settings, "colour.of.broker": "red", "zookeeper.connect": "127.0.0.1:1"}
+    _status, text = run_broker(tmp_path, settings, "--override", "zookeeper.connection.timeout.ms=200")
+    warning = next(line for line in text.splitlines() if "] WARN " in line)
+    assert "'colour.of.broker' was supplied but is not a known config" in warning
+
+
+@pytest.mark.parametrize("listener", ["PLAINTEXT", "GRPC"])
+def test_a_taken_port_is_named(tmp_path, settings, listener):
+    address = next(part for part in settings["listeners"].split(",") if part.startswith(listener))
+    with socket.create_server(("127.0.0.1", int(address.rpartition(":")[2]))):
+        line = only_line(*run_broker(tmp_path, settings))
+    assert f"Cannot listen on {address}" in line
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_metrics_address_that_is_taken_is_named(tmp_path, settings):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        line = only_line(*run_broker(tmp_path, {**settings, "metrics.address": address}))
+    assert f"metrics.address {address}" in line
+
+
+def test_a_zookeeper_that_is_away_is_waited_for_and_then_named(tmp_path, settings):
+    settings = {**settings, "zookeeper.connect": "127.0.0.1:1", "zookeeper.connection.timeout.ms": "1000"}
+    began = time.monotonic()
+    line = only_line(*run_broker(tmp_path, settings))
+    assert time.monotonic() - began >= 1
+    assert "127.0.0.1:1" in line
+    assert "zookeeper.connect" in line
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_log_directory_that_may_not_be_written_is_named(tmp_path, settings):
+    (tmp_path / "data").mkdir(mode=0o500)
+    line = only_line(*run_broker(tmp_path, settings))
+    assert str(tmp_path / "data") in line
+
+
+def test_a_log_directory_that_is_no_directory_is_named(tmp_path, settings):
+    (tmp_path / "data").write_text("I am a file")
+    line = only_line(*run_broker(tmp_path, settings))
+    assert str(tmp_path / "data") in line
+
+
+def test_a_log_directory_of_another_broker_is_named(tmp_path, settings):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "meta.properties").write_text("version=0\nbroker.id=7\n")
+    line = only_line(*run_broker(tmp_path, settings))
+    assert "7" in line
+    assert str(tmp_path / "data") in line
+
+
+def test_a_duplicate_broker_id_is_refused_and_the_first_goes_on(tmp_path, settings, zk_connect):
+    with LocalCluster(tmp_path / "first", brokers=1, zookeeper=zk_connect) as cluster:
+        line = only_line(*run_broker(tmp_path, settings))
+        assert "broker.id" in line
+        assert "1" in line
+        assert cluster.brokers[1].pid is not None
+        cluster.wait_ready()
+
+
+def test_a_log_directory_in_use_is_named(tmp_path, settings, zk_connect):
+    with LocalCluster(tmp_path / "first", brokers=1, zookeeper=zk_connect) as cluster:
+        used = parse_properties(cluster.brokers[1].properties.read_text())["log.dirs"]
+        line = only_line(*run_broker(tmp_path, {**settings, "log.dirs": used}))
+    assert used in line
