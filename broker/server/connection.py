@@ -21,7 +21,7 @@ import structlog
 from broker.server.context import Answer, CloseConnectionError, Handler, ServerContext
 from broker.server.handlers import api_versions
 from broker.wire.apis import APIS, ApiKey
-from broker.wire.frames import Chunk, Prefix, Request, UnreadableFrameError, decode, encode, read_prefix
+from broker.wire.frames import Chunk, Prefix, UnreadableFrameError, decode, encode, read_prefix
 from broker.wire.guard import HostileFrameError
 from broker.wire.receive import ReceiveBuffer
 
@@ -40,12 +40,14 @@ class _InFlight:
 
     Attributes:
         prefix: Its first eight bytes.
+        client_id: What the client calls itself, or None.
         pipelined: Whether the next request may start before it is answered.
         task: What computes the answer, where that takes time.
         chunks: The encoded answer (empty where there is none), or None while it is not known.
     """
 
     prefix: Prefix
+    client_id: str | None
     pipelined: bool
     task: asyncio.Task[None] | None = None
     chunks: list[Chunk] | None = None
@@ -210,18 +212,18 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._refuse(prefix)
             return
         request = decode(frame, self._listener)
-        in_flight = _InFlight(prefix, api.pipelined)
+        in_flight = _InFlight(prefix, request.client_id, api.pipelined)
         self._in_flight.append(in_flight)
         try:
             answer = self._handlers[api.key](self._context, request)
             if isinstance(answer, Awaitable):
-                in_flight.task = self._loop.create_task(self._finish(in_flight, request, answer))
+                in_flight.task = self._loop.create_task(self._finish(in_flight, answer))
             else:
                 self._settle(in_flight, answer)
         except CloseConnectionError as error:
-            self.close(str(error), client_id=request.client_id)
+            self.close(str(error), client_id=in_flight.client_id)
         except Exception:
-            logger.exception("a request handler failed", **self._described(request))
+            logger.exception("a request handler failed", **self._described(in_flight))
             self._end()
 
     def _refuse(self, prefix: Prefix) -> None:
@@ -231,17 +233,17 @@ class ClientConnection(asyncio.BufferedProtocol):
                 "an API or version that is not served", api_key=prefix.api_key, version=prefix.api_version
             )
             return
-        in_flight = _InFlight(prefix, pipelined=False)
+        in_flight = _InFlight(prefix, client_id=None, pipelined=False)
         self._in_flight.append(in_flight)
         self._settle(in_flight, api_versions.unsupported_version())
 
-    async def _finish(self, in_flight: _InFlight, request: Request, answer: Awaitable[Answer]) -> None:
+    async def _finish(self, in_flight: _InFlight, answer: Awaitable[Answer]) -> None:
         try:
             self._settle(in_flight, await answer)
         except CloseConnectionError as error:
-            self.close(str(error), client_id=request.client_id)
+            self.close(str(error), client_id=in_flight.client_id)
         except Exception:
-            logger.exception("a request handler failed", **self._described(request))
+            logger.exception("a request handler failed", **self._described(in_flight))
             self._end()
         else:
             self._start_requests()
@@ -255,11 +257,11 @@ class ClientConnection(asyncio.BufferedProtocol):
                 self._transport.writelines(chunks)
                 self.last_active = self._loop.time()
 
-    def _described(self, request: Request) -> dict[str, object]:
+    def _described(self, in_flight: _InFlight) -> dict[str, object]:
         return {
-            "api": request.api.key.name,
-            "version": request.version,
-            "client_id": request.client_id,
+            "api": ApiKey(in_flight.prefix.api_key).name,
+            "version": in_flight.prefix.api_version,
+            "client_id": in_flight.client_id,
             "peer": self._peer,
         }
 

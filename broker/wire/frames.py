@@ -11,7 +11,7 @@ import datetime as dt
 import io
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, NamedTuple, cast
 
@@ -92,6 +92,10 @@ class Request:
                 fields that its schemas call ignorable.
         """
         return shape(self.api.key, self.version, name)(values)
+
+    def without_body(self) -> Request:
+        """What is needed to answer, without the request's own content."""
+        return replace(self, body=None)
 
 
 def read_prefix(frame: Chunk, at: int = 0) -> Prefix:

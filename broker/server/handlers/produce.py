@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import Awaitable
+from itertools import groupby
 from typing import Any
 
 from broker.replicas.interface import NO_TIMESTAMP, Appended, AppendResults
@@ -46,10 +47,14 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
         allow_zstd=request.version >= _ZSTD_SINCE,
         allow_internal_topics=request.client_id == ADMIN_CLIENT_ID,
     )
-    return _answer(request, results.result()) if results.done() else _later(request, results)
+    if body.acks == _NO_ACKS:
+        _close_on_error(results.result())
+        return None
+    return _answer(request, results.result()) if results.done() else _later(request.without_body(), results)
 
 
 async def _later(request: Request, results: asyncio.Future[AppendResults]) -> Answer:
+    """Wait, without holding on to the records, which are written."""
     return _answer(request, await results)
 
 
@@ -67,19 +72,16 @@ def _refused(request: Request, error: ErrorCode, message: str) -> Answer:
 
 
 def _answer(request: Request, results: AppendResults) -> Answer:
-    if request.body.acks == _NO_ACKS:
-        _close_on_error(results)
-        return None
     topics = [
         request.answer(
             "TopicProduceResponse",
-            name=topic.name,
+            name=name,
             partition_responses=tuple(
-                _partition(request, data.index, results[TopicPartition(topic.name, data.index)])
-                for data in topic.partition_data
+                _partition(request, topic_partition.partition, appended)
+                for topic_partition, appended in of_topic
             ),
         )
-        for topic in request.body.topic_data
+        for name, of_topic in groupby(results.items(), key=lambda result: result[0].topic)
     ]
     return request.answer("ProduceResponse", responses=tuple(topics), throttle_time=NO_THROTTLE)
 
