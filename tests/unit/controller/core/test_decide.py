@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+
+from cluster.model.commands import CreateTopics, NewTopic
+from cluster.model.epochs import BrokerEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from controller.core import effects
+from controller.core.decide import decide, recover, refuse
+from controller.core.effects import Interruption, Reply
+from controller.core.inputs import (
+    EVENTS,
+    BrokerChange,
+    BrokerModifications,
+    ControllerChange,
+    CreateTopicsRequested,
+    Draw,
+    Input,
+    IsrChangeNotification,
+    LeaderAndIsrResponseReceived,
+    PartitionModifications,
+    TopicChange,
+    UpdateMetadataResponseReceived,
+)
+
+REQUEST = CreateTopicsRequested(3, CreateTopics((NewTopic("t"),)), (Draw(0, 0),))
+RESPONSES = [
+    LeaderAndIsrResponseReceived(BrokerId(2), BrokerEpoch(1), LeaderAndIsrResponse(ErrorCode.NONE)),
+    UpdateMetadataResponseReceived(BrokerId(2), UpdateMetadataResponse(ErrorCode.NONE)),
+]
+ONLY_ACTIVE = [
+    BrokerChange(),
+    BrokerModifications(BrokerId(2)),
+    TopicChange(),
+    PartitionModifications("t"),
+    IsrChangeNotification(),
+]
+
+
+@pytest.mark.parametrize("happened", ONLY_ACTIVE, ids=lambda happened: type(happened).__name__)
+def test_a_broker_that_is_not_the_controller_ignores_the_cluster(make_world, happened):
+    world = make_world(active=False)
+    world.run(happened)
+    assert world.questions == []
+    (reason,) = world.reasons()
+    assert reason == f"ignored {type(happened).__name__}: this broker is not the active controller"
+
+
+def test_a_deposed_controller_writes_nothing_resigns_and_follows_the_new_one(make_world):
+    """KAFKA-6082: its reign is over, though nobody has told it yet."""
+    world = make_world()
+    world.write_topic("t", (2, 3, 1))
+    world.run(TopicChange())
+    before = dict(world.states)
+    world.epoch, world.controller, world.owns_controller = 2, BrokerId(3), False
+    world.remove(2)
+    world.run(BrokerChange())
+    assert world.states == before
+    assert not world.context.is_active
+    assert world.context.active_controller_id == 3
+    assert "gave up BrokerChange, because another controller has been elected" in world.reasons()
+
+
+def test_a_controller_whose_fence_was_moved_by_hand_starts_a_new_reign(make_world):
+    world = make_world()
+    world.write_topic("t", (2, 3, 1))
+    world.epoch = 9
+    world.run(TopicChange())
+    assert world.context.epoch == 10
+    assert world.leadership(TopicPartition("t", 0)).leader == 2
+
+
+def test_an_expired_session_ends_a_decision_without_a_word_to_zookeeper(make_world):
+    world = make_world()
+    world.write_topic("t", (2, 3, 1))
+    world.interruptions[effects.ReadAssignments] = Interruption.SESSION_EXPIRED
+    world.run(TopicChange())
+    assert isinstance(world.questions[-1], effects.ReadAssignments)
+    assert world.context.is_active, "Expire comes next and resigns"
+
+
+def test_a_caller_that_is_preempted_is_told_so():
+    refusal = refuse(REQUEST)
+    assert isinstance(refusal, Reply)
+    assert refusal.token == 3
+    assert refuse(TopicChange()) is None
+
+
+def test_a_takeover_that_fails_is_given_back(make_world):
+    world = make_world()
+    world.drive(recover(world.context, ControllerChange(), "a bug"))
+    assert not world.context.is_active
+    assert not world.owns_controller
+
+
+def test_any_other_failure_is_left_to_the_next_event(make_world):
+    world = make_world()
+    world.drive(recover(world.context, TopicChange(), "a bug"))
+    assert world.context.is_active
+
+
+@pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
+def test_every_kind_of_input_has_its_handler(make_world, kind):
+    samples = {happened.__class__: happened for happened in (*ONLY_ACTIVE, REQUEST, *RESPONSES)}
+    make_world().run(samples[kind] if kind in samples else kind())
+
+
+def test_an_unknown_input_is_named(make_world):
+    class Unheard(Input):
+        pass
+
+    world = make_world()
+    with pytest.raises(KeyError, match="Unheard"):
+        world.drive(decide(world.context, Unheard()))

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment
+from controller.core.inputs import TopicChange
+from controller.core.state import PartitionReplica
+
+T0 = TopicPartition("t", 0)
+
+
+def with_topic(make_world):
+    world = make_world()
+    world.write_topic("t", (2, 3, 1))
+    world.run(TopicChange())
+    return world.context
+
+
+def test_who_is_online(make_world):
+    context = with_topic(make_world)
+    assert context.online_replicas(T0) == (2, 3, 1)
+    context.shutting_down.add(BrokerId(3))
+    context.offline_dirs[BrokerId(1)] = {T0}
+    assert context.online_replicas(T0) == (2,)
+    assert context.live_brokers == {1, 2}
+    assert context.is_online(BrokerId(1), TopicPartition("u", 0))
+    assert not context.is_online(BrokerId(9), T0)
+
+
+def test_what_is_not_known_has_no_replicas_and_no_offline_leader(make_world):
+    context = with_topic(make_world)
+    unknown = TopicPartition("unknown", 0)
+    assert context.assignment(unknown) == Assignment(())
+    assert not context.is_leader_offline(unknown)
+
+
+def test_replicas_by_partition_and_by_broker(make_world):
+    context = with_topic(make_world)
+    assert context.replicas([T0]) == [PartitionReplica(T0, BrokerId(n)) for n in (2, 3, 1)]
+    assert context.replicas_on([BrokerId(3), BrokerId(9)]) == [PartitionReplica(T0, BrokerId(3))]
+
+
+def test_a_replica_prints_as_kafka_prints_it():
+    assert str(PartitionReplica(T0, BrokerId(1))) == "[Topic=t,Partition=0,Replica=1]"
+
+
+def test_what_is_forgotten_is_gone(make_world):
+    context = with_topic(make_world)
+    context.topics_to_delete.add("t")
+    context.forget_topic("t")
+    known = context.assignments, context.leaderships, context.partition_states, context.replica_states
+    assert not any(known)
+    assert not context.is_being_deleted("t")
+    context.forget_topic("t")
+
+
+def test_forgetting_the_cluster_ends_the_reign(make_world):
+    context = with_topic(make_world)
+    context.forget_cluster()
+    assert not context.is_active
+    assert context.epoch == 0
+    assert not any((context.brokers, context.assignments, context.leaderships))
