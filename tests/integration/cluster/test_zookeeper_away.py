@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 
 from barnabas.cluster import LocalCluster
@@ -10,13 +11,13 @@ from barnabas.faults.trial import Trial
 from barnabas.observe import ControllerEpochs
 
 SESSION_MS = 4_000
-LOST, BACK = "lost the connection to ZooKeeper", "reconnected to ZooKeeper"
+LOST, BACK = "The connection to ZooKeeper at .* was lost", "Connected to ZooKeeper at .* again"
 
 
 def said(broker, words):
-    """The lines of a broker's server.log that contain ``words``."""
+    """The lines of a broker's server.log that match ``words``."""
     log = broker.directory / "logs" / "server.log"
-    return [line for line in log.read_text().splitlines() if words in line]
+    return [line for line in log.read_text().splitlines() if re.search(words, line)]
 
 
 def epoch(cluster):
