@@ -1,0 +1,120 @@
+"""The replicas of broker 1 on real logs, without network and controller."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+
+from broker.core.log_config import LogConfig
+from broker.core.metadata_cache import MetadataCache
+from broker.disk.log_dirs import LogDirs, LogDirsOptions
+from broker.replicas.hosted import HostedPartition, HostedPartitions
+from broker.replicas.settings import ReplicaSettings
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.model.requests import LeaderAndIsrPartition, UpdateMetadataPartition, UpdateMetadataRequest
+
+TP = TopicPartition("t", 0)
+REPLICAS = (BrokerId(1), BrokerId(2), BrokerId(3))
+
+
+def batch(*values: bytes) -> bytes:
+    """A client's batch of these values, as a library that is not ours builds it."""
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=0,
+        is_transactional=False,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=1 << 20,
+    )
+    for index, value in enumerate(values):
+        builder.append(index, 1_700_000_000_000 + index, None, value, [])
+    return bytes(builder.build())
+
+
+class Room:
+    """Broker 1's partitions, and orders for them.
+
+    Attributes:
+        hosted: The partitions.
+        metadata: What the broker knows of the cluster.
+        logs: Its one log directory.
+    """
+
+    batch = staticmethod(batch)
+
+    def __init__(self, logs: LogDirs) -> None:
+        self.logs = logs
+        self.metadata = MetadataCache()
+        settings = ReplicaSettings(lag_time_max_ms=1000, fetch_backoff_ms=10)
+        self.hosted = HostedPartitions(BrokerId(1), logs, self.metadata, settings)
+
+    def order(
+        self,
+        leader: int,
+        epoch: int = 0,
+        isr: tuple[int, ...] = (1, 2, 3),
+        topic_partition: TopicPartition = TP,
+    ) -> LeaderAndIsrPartition:
+        state = PartitionState(LeaderAndIsr(leader, epoch, isr), 1)
+        return LeaderAndIsrPartition(topic_partition, state, Assignment(REPLICAS))
+
+    def lead(
+        self, epoch: int = 0, isr: tuple[int, ...] = (1, 2, 3), topic_partition: TopicPartition = TP
+    ) -> HostedPartition:
+        """Have broker 1 lead."""
+        partition = self.hosted.host(topic_partition)
+        partition.log.assign_epoch_start(epoch)
+        partition.replica.become_leader(
+            self.order(1, epoch, isr, topic_partition),
+            partition.log.log_end_offset,
+            time.monotonic_ns() // 10**6,
+        )
+        self.hosted.leadership_changed(partition)
+        return partition
+
+    def follow(
+        self, leader: int = 2, epoch: int = 0, topic_partition: TopicPartition = TP
+    ) -> HostedPartition:
+        """Have broker 1 follow."""
+        partition = self.hosted.host(topic_partition)
+        partition.replica.become_follower(self.order(leader, epoch, topic_partition=topic_partition))
+        self.hosted.leadership_changed(partition)
+        return partition
+
+    def know(self, *partitions: TopicPartition) -> None:
+        """Have the metadata cache know these partitions and all three brokers."""
+        state = PartitionState(LeaderAndIsr(2, 0, REPLICAS), 1)
+        cached = tuple(UpdateMetadataPartition(each, state, REPLICAS) for each in partitions)
+        brokers = tuple(Broker(i, 10, (Endpoint("GRPC", "127.0.0.1", 9000 + i),)) for i in REPLICAS)
+        self.metadata.apply(UpdateMetadataRequest(9, 1, 1, cached, brokers))
+
+    @staticmethod
+    def write(partition: HostedPartition, *values: bytes) -> None:
+        """Append to a leader's log without anyone being told."""
+        partition.replica.before_append(partition.log.log_end_offset)
+        partition.log.append_as_leader(batch(*values), partition.replica.leader_epoch)
+
+
+@pytest.fixture
+def log_config() -> LogConfig:
+    """What the logs go by; a module may have its own."""
+    return LogConfig(segment_index_bytes=16 * 1024)
+
+
+@pytest.fixture
+def room(tmp_path: Path, log_config: LogConfig) -> Iterator[Room]:
+    """Broker 1, hosting nothing yet."""
+    with ThreadPoolExecutor(1) as executor:
+        options = LogDirsOptions(1, "A" * 22, lambda _topic: log_config, lambda _path: executor, lambda: 0)
+        logs = LogDirs.open([tmp_path], options)
+        yield Room(logs)
+        logs.close()

@@ -1,0 +1,150 @@
+"""The produce path: checks in their order, what waits, and what ends the wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.core.log_config import LogConfig
+from broker.disk.errors import KafkaStorageError
+from broker.replicas.append import Appender
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
+
+
+@pytest.fixture
+def log_config():
+    return LogConfig(segment_index_bytes=16 * 1024, min_insync_replicas=2)
+
+
+@pytest.fixture
+def append(room):
+    appender = Appender(room.hosted)
+
+    def append(records, topic_partition=TP, *, acks=-1, timeout_ms=60_000, **options):
+        return appender.append({topic_partition: records}, acks=acks, timeout_ms=timeout_ms, **options)
+
+    return append
+
+
+def fetched(partition, broker_id, offset):
+    rose = partition.replica.follower_fetched(
+        broker_id,
+        offset,
+        log_start_offset=0,
+        log_end_offset=partition.log.log_end_offset,
+        now_ms=0,
+        hearing=None,
+    ).high_watermark_rose
+    return rose
+
+
+async def test_acks_all_waits_for_the_high_watermark(room, append):
+    partition = room.lead()
+    answer = append(room.batch(b"a", b"b"))
+    assert not answer.done()
+    assert room.hosted.produces.delayed == 1
+    fetched(partition, 2, 2)
+    assert fetched(partition, 3, 2)
+    room.hosted.high_watermark_rose(partition)
+    assert answer.done()
+    assert answer.result()[TP].error is ErrorCode.NONE
+    assert (answer.result()[TP].base_offset, answer.result()[TP].log_start_offset) == (0, 0)
+    assert room.hosted.produces.delayed == 0
+
+
+@pytest.mark.parametrize("acks", [0, 1])
+async def test_others_are_answered_at_once(room, append, acks):
+    room.lead(isr=(1,))
+    answer = append(room.batch(b"a"), acks=acks)
+    assert answer.result()[TP].error is ErrorCode.NONE
+    # min.insync.replicas is 2 and the ISR is the leader alone: only acks=all asks.
+    assert append(room.batch(b"a"), acks=-1).result()[TP].error is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert room.hosted.get(TP).log.log_end_offset == 1
+
+
+async def test_time_is_up(room, append):
+    room.lead()
+    answer = append(room.batch(b"a"), timeout_ms=1)
+    assert (await answer)[TP].error is ErrorCode.REQUEST_TIMED_OUT
+    assert room.hosted.get(TP).log.log_end_offset == 1
+
+
+async def test_leadership_lost_ends_the_wait(room, append):
+    room.know(TP)
+    room.lead()
+    answer = append(room.batch(b"a"))
+    room.follow(epoch=1)
+    assert answer.result()[TP].error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def test_a_disk_that_fails_ends_the_wait(room, append, tmp_path):
+    room.lead()
+    answer = append(room.batch(b"a"))
+    room.hosted.disk_failed(KafkaStorageError(tmp_path, "test"))
+    assert answer.result()[TP].error is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def test_committed_by_too_few_is_said(room, append):
+    partition = room.lead()
+    answer = append(room.batch(b"a"))
+    proposal = partition.replica.propose_shrink(1, 10**12)
+    assert partition.replica.isr_written(proposal, 1, 1, 10**12)
+    room.hosted.high_watermark_rose(partition)
+    assert answer.result()[TP].error is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+async def test_several_partitions_wait_for_the_last(room):
+    appender = Appender(room.hosted)
+    first, second = room.lead(), room.lead(topic_partition=OTHER)
+    unknown = TopicPartition("unknown", 0)
+    answer = appender.append(
+        {TP: room.batch(b"a"), unknown: room.batch(b"x"), OTHER: room.batch(b"b")}, acks=-1, timeout_ms=60_000
+    )
+    for partition in (first, second):
+        assert not answer.done()
+        fetched(partition, 2, 1)
+        fetched(partition, 3, 1)
+        room.hosted.high_watermark_rose(partition)
+    errors = {name: appended.error for name, appended in answer.result().items()}
+    assert errors == {
+        TP: ErrorCode.NONE,
+        unknown: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        OTHER: ErrorCode.NONE,
+    }
+
+
+@pytest.mark.parametrize(
+    ("topic", "records", "options", "error"),
+    [
+        ("t", b"", {"acks": 2}, ErrorCode.INVALID_REQUIRED_ACKS),
+        ("__consumer_offsets", b"", {}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("__consumer_offsets", b"", {"allow_internal_topics": True}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("t", None, {}, ErrorCode.INVALID_RECORD),
+        ("t", b"", {}, ErrorCode.INVALID_RECORD),
+    ],
+)
+async def test_refusals(room, append, topic, records, options, error):
+    room.lead()
+    result = append(records, TopicPartition(topic, 0), **options).result()[TopicPartition(topic, 0)]
+    assert result.error is error
+    assert room.hosted.get(TP).log.log_end_offset == 0
+
+
+async def test_zstd_needs_a_newer_produce(room, append):
+    room.lead()
+    records = bytearray(room.batch(b"a"))
+    records[22] |= 4
+    result = append(bytes(records), allow_zstd=False).result()[TP]
+    assert result.error is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert append(bytes(records)).result()[TP].error is ErrorCode.CORRUPT_MESSAGE
+
+
+async def test_an_answer_nobody_waits_for_any_more(room, append):
+    partition = room.lead()
+    answer = append(room.batch(b"a"))
+    answer.cancel()
+    room.follow(epoch=1)
+    assert partition.replica.role.value == "follower"
+    assert room.hosted.produces.delayed == 0

@@ -1,0 +1,89 @@
+"""What is hosted, what is answered where it is not, and who is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.disk.errors import KafkaStorageError
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 3)
+
+
+class Listener:
+    """Takes down what a partition tells its followers' sessions."""
+
+    def __init__(self):
+        self.heard = []
+
+    def data_appended(self, topic_partition):
+        self.heard.append(("data", topic_partition))
+
+    def high_watermark_rose(self, topic_partition):
+        self.heard.append(("high watermark", topic_partition))
+
+    def leadership_changed(self, topic_partition):
+        self.heard.append(("leadership", topic_partition))
+
+
+async def test_absence_has_three_names(room, tmp_path):
+    assert room.hosted.led(TP, UNKNOWN_LEADER_EPOCH) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    room.know(TP)
+    assert room.hosted.led(TP, UNKNOWN_LEADER_EPOCH) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    room.lead()
+    room.hosted.disk_failed(KafkaStorageError(tmp_path, "test"))
+    assert room.hosted.led(TP, UNKNOWN_LEADER_EPOCH) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert list(room.hosted.offline) == [TP]
+
+
+async def test_led_asks_for_role_and_epoch(room):
+    partition = room.lead(epoch=4)
+    assert room.hosted.led(TP, 4) is partition
+    assert room.hosted.led(TP, 3) is ErrorCode.FENCED_LEADER_EPOCH
+    room.follow(epoch=5)
+    assert room.hosted.led(TP, 5) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def test_a_partition_starts_at_its_checkpointed_high_watermark(room):
+    partition = room.lead(isr=(1,))
+    room.write(partition, b"a", b"b")
+    partition.replica.high_watermark = 1
+    room.hosted.checkpoint_high_watermarks()
+    room.hosted.remove(TP, delete=False)
+    assert room.hosted.get(TP) is None
+    assert room.hosted.host(TP).replica.high_watermark in {0, 1}
+
+
+async def test_followers_hear_of_data_and_of_the_high_watermark(room):
+    partition, feed = room.lead(isr=(1,)), Listener()
+    partition.feeds[2] = feed
+    room.write(partition, b"a")
+    partition.replica.remote(2).caught_up_ms = partition.replica.remote(3).caught_up_ms = -(10**9)
+    room.hosted.grew(partition)
+    assert feed.heard == [("data", TP), ("high watermark", TP)]
+
+
+@pytest.mark.parametrize("delete", [True, False])
+async def test_removal_tells_and_deletes_only_where_asked(room, delete):
+    partition, feed = room.lead(), Listener()
+    partition.feeds[2] = feed
+    room.hosted.remove(TP, delete=delete)
+    assert feed.heard == [("leadership", TP)]
+    assert (room.logs.get(TP) is None) == delete
+
+
+async def test_removing_what_is_not_hosted_still_deletes_its_log(room):
+    room.logs.get_or_create(OTHER)
+    room.hosted.remove(OTHER, delete=True)
+    assert room.logs.get(OTHER) is None
+    room.hosted.remove(OTHER, delete=True)
+
+
+async def test_counts(room):
+    room.lead(isr=(1, 2))
+    room.follow(topic_partition=OTHER)
+    hosted = room.hosted
+    assert len(hosted.all) == 2
+    assert (hosted.leader_count, hosted.under_replicated_count, hosted.under_min_isr_count) == (1, 1, 0)

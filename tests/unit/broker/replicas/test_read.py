@@ -1,0 +1,151 @@
+"""The consumers' paths: the high watermark bounds everything."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.disk.errors import KafkaStorageError
+from broker.replicas.interface import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, FetchPartition
+from broker.replicas.read import Reader
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
+MB = 1 << 20
+
+
+@pytest.fixture
+def reader(room):
+    return Reader(room.hosted)
+
+
+@pytest.fixture
+def partition(room):
+    """Led in epoch 3; three batches of two records are written, two of them are committed."""
+    partition = room.lead(epoch=3)
+    for _ in range(3):
+        room.write(partition, b"x", b"y")
+    partition.replica.high_watermark = 4
+    return partition
+
+
+def fetch(reader, offset=0, *, max_wait_ms=0, min_bytes=1, max_bytes=MB, size=MB, **more):
+    wanted = {TP: FetchPartition(offset, size, **more)}
+    return reader.fetch(wanted, max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=max_bytes)
+
+
+async def test_what_is_committed_is_read(reader, partition):
+    fetched = fetch(reader).result()[TP]
+    expected = partition.log.read(0, MB, 4).records
+    assert (fetched.error, bytes(fetched.records)) == (ErrorCode.NONE, expected)
+    assert (fetched.high_watermark, fetched.last_stable_offset, fetched.log_start_offset) == (4, 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("offset", "error"), [(4, ErrorCode.NONE), (6, ErrorCode.NONE), (7, ErrorCode.OFFSET_OUT_OF_RANGE)]
+)
+@pytest.mark.usefixtures("partition")
+async def test_beyond_the_high_watermark_there_is_nothing(reader, offset, error):
+    fetched = fetch(reader, offset).result()[TP]
+    assert (fetched.error, bytes(fetched.records)) == (error, b"")
+
+
+@pytest.mark.parametrize(
+    ("epoch", "error"),
+    [(2, ErrorCode.FENCED_LEADER_EPOCH), (4, ErrorCode.UNKNOWN_LEADER_EPOCH), (3, ErrorCode.NONE)],
+)
+@pytest.mark.usefixtures("partition")
+async def test_epochs_are_checked(reader, epoch, error):
+    assert fetch(reader, current_leader_epoch=epoch).result()[TP].error is error
+    assert reader.list_offset(TP, LATEST_TIMESTAMP, epoch).error is error
+    assert reader.end_offset_for(TP, 3, epoch).error is error
+
+
+async def test_a_reader_that_diverges_is_told_where(reader, partition):
+    fetched = fetch(reader, 6, max_wait_ms=1000, current_leader_epoch=3, last_fetched_epoch=2).result()[TP]
+    assert fetched.error is ErrorCode.NONE
+    assert fetched.diverging_epoch == partition.log.end_offset_for(2)
+    assert bytes(fetched.records) == b""
+
+
+async def test_a_long_poll_waits_for_enough(room, reader, partition):
+    committed = len(partition.log.read(0, MB, 4).records)
+    poll = fetch(reader, max_wait_ms=60_000, min_bytes=committed + 1)
+    assert not poll.done()
+    assert room.hosted.fetches.delayed == 1
+    partition.replica.high_watermark = 6
+    room.hosted.high_watermark_rose(partition)
+    assert len(poll.result()[TP].records) > committed
+
+
+async def test_a_long_poll_ends_with_its_time(reader, partition):
+    poll = fetch(reader, 4, max_wait_ms=1)
+    assert not poll.done()
+    assert (await poll)[TP].high_watermark == 4
+    assert partition.replica.is_leader
+
+
+async def test_a_long_poll_ends_with_the_leadership(room, reader, partition):
+    poll = fetch(reader, 4, max_wait_ms=60_000)
+    room.follow(epoch=4)
+    assert poll.result()[TP].error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert not partition.replica.is_leader
+
+
+async def test_an_error_ends_it_at_once(reader):
+    assert fetch(reader, max_wait_ms=60_000).result()[TP].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_nothing_asked_for_is_answered_at_once(reader):
+    assert reader.fetch({}, max_wait_ms=60_000, min_bytes=1, max_bytes=MB).result() == {}
+
+
+async def test_bytes_are_shared_in_the_order_of_the_request(room, reader, partition):
+    second = room.lead(topic_partition=OTHER)
+    room.write(second, b"z")
+    second.replica.high_watermark = 1
+    size = len(partition.log.read(0, 1, 4).records)
+    wanted = {TP: FetchPartition(0, MB), OTHER: FetchPartition(0, MB)}
+    results = reader.fetch(wanted, max_wait_ms=0, min_bytes=1, max_bytes=size).result()
+    assert (len(results[TP].records), len(results[OTHER].records)) == (size, 0)
+    turned = reader.fetch(dict(reversed(wanted.items())), max_wait_ms=0, min_bytes=1, max_bytes=1).result()
+    # One batch comes, however large; then the room is used up.
+    assert (len(turned[OTHER].records) > 1, len(turned[TP].records)) == (True, 0)
+
+
+@pytest.mark.parametrize("max_wait_ms", [0, 60_000])
+async def test_a_disk_that_fails(reader, partition, monkeypatch, tmp_path, max_wait_ms):
+    def fail(*_, **__):
+        raise KafkaStorageError(tmp_path, "test")
+
+    monkeypatch.setattr(partition.log, "read", fail)
+    monkeypatch.setattr(partition.log, "bytes_between", fail)
+    assert fetch(reader, max_wait_ms=max_wait_ms).result()[TP].error is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+@pytest.mark.usefixtures("partition")
+async def test_listed_offsets(reader):
+    latest = reader.list_offset(TP, LATEST_TIMESTAMP)
+    assert (latest.error, latest.offset, latest.leader_epoch) == (ErrorCode.NONE, 4, 3)
+    assert reader.list_offset(TP, EARLIEST_TIMESTAMP).offset == 0
+    found = reader.list_offset(TP, 1_700_000_000_001)
+    assert (found.offset, found.timestamp, found.leader_epoch) == (1, 1_700_000_000_001, 3)
+    assert reader.list_offset(TP, 1_800_000_000_000).offset == -1
+    assert reader.list_offset(OTHER, LATEST_TIMESTAMP).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_a_new_leader_does_not_know_the_end_yet(room, reader, partition):
+    room.lead(epoch=4)
+    assert partition.replica.epoch_start_offset == 6
+    for timestamp in (LATEST_TIMESTAMP, 1_800_000_000_000):
+        assert reader.list_offset(TP, timestamp).error is ErrorCode.OFFSET_NOT_AVAILABLE
+    assert reader.list_offset(TP, 1_700_000_000_001).offset == 1
+    assert reader.list_offset(TP, EARLIEST_TIMESTAMP).offset == 0
+
+
+async def test_the_end_of_an_epoch(reader, partition):
+    assert partition.log.latest_epoch == 3
+    found = reader.end_offset_for(TP, 3)
+    assert (found.error, found.leader_epoch, found.end_offset) == (ErrorCode.NONE, 3, 6)
+    assert reader.end_offset_for(TP, 9).end_offset == -1
+    assert reader.end_offset_for(OTHER, 3).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
