@@ -18,14 +18,12 @@ from broker.replicas.interface import Appended, AppendResults, Bytes
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
+from cluster.model.topic_names import INTERNAL_TOPICS
 
 ACKS_ALL = -1
 """The answer waits for all in-sync replicas."""
 
 _ACKS = frozenset((ACKS_ALL, 0, 1))
-
-INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state"))
-"""The topics that only the broker's own coordinators write."""
 
 
 class DelayedProduce(DelayedOperation):

@@ -6,10 +6,10 @@ and ``AdminZkClient.validateTopicCreate`` of release 2.8.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from cluster.model import topic_names
 from cluster.model.brokers import Broker
 from cluster.model.commands import NewTopic
 from cluster.model.configs import ConfigError
@@ -21,10 +21,10 @@ from controller.core import placement
 from controller.core.inputs import Draw
 from controller.core.state import Facts
 
-MAX_NAME_LENGTH = 249
-"""Of a topic's name, in characters: a directory name must hold it, a partition number and a suffix."""
-
-_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+MAX_PARTITIONS = 10_000
+"""Of one topic: its assignment is one znode and must fit into ``jute.maxbuffer``; what a hostile request asks
+for beyond that would hold up the controller. (Kafka's KRaft controller has the same limit.)
+"""
 
 Assignments = Mapping[int, Assignment]
 """The replicas of each partition of a topic."""
@@ -64,20 +64,9 @@ def refuse_name(name: str, existing: Collection[str]) -> Refusal | None:
     Names that differ only in ``.`` and ``_`` collide, because metric names replace the one by the other.
     """
     invalid = ErrorCode.INVALID_TOPIC_EXCEPTION
-    if not name:
-        return Refusal(invalid, "Topic name is illegal, it can't be empty")
-    if name in {".", ".."}:
-        return Refusal(invalid, 'Topic name cannot be "." or ".."')
-    if len(name) > MAX_NAME_LENGTH:
-        return Refusal(
-            invalid, f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters: {name}"
-        )
-    if not _LEGAL_NAME.fullmatch(name):
-        return Refusal(
-            invalid,
-            f'Topic name "{name}" is illegal, it contains a character other than ASCII alphanumerics, '
-            '"." , "_" and "-"',
-        )
+    fault = topic_names.fault(name)
+    if fault is not None:
+        return Refusal(invalid, fault)
     if name in existing:
         return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     colliding = sorted(other for other in existing if other.replace(".", "_") == name.replace(".", "_"))
@@ -119,6 +108,11 @@ def _refuse_configs(configs: Mapping[str, str]) -> Refusal | None:
 def _by_hand(topic: NewTopic) -> Assignments | Refusal:
     invalid = ErrorCode.INVALID_REPLICA_ASSIGNMENT
     given = topic.assignments
+    if len(given) > MAX_PARTITIONS:
+        return Refusal(
+            ErrorCode.INVALID_PARTITIONS,
+            f"Number of partitions must not be larger than {MAX_PARTITIONS}, not {len(given)}.",
+        )
     if sorted(given) != list(range(len(given))):
         return Refusal(
             invalid, f"partitions should be a consecutive 0-based integer sequence, not {sorted(given)}"
@@ -145,6 +139,11 @@ def _by_dice(
     if partitions <= 0:
         return Refusal(
             ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be larger than 0, not {partitions}."
+        )
+    if partitions > MAX_PARTITIONS:
+        return Refusal(
+            ErrorCode.INVALID_PARTITIONS,
+            f"Number of partitions must not be larger than {MAX_PARTITIONS}, not {partitions}.",
         )
     if factor <= 0:
         return Refusal(

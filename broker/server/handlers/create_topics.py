@@ -54,12 +54,6 @@ def _contradictions(topics: tuple[Any, ...]) -> dict[str, TopicResult]:
             message = (
                 f"The settings {', '.join(null_configs)} of topic '{topic.name}' are null; expected text"
             )
-        elif topic.assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
-            message = (
-                f"Topic '{topic.name}' has an assignment, {topic.num_partitions} partitions and replication "
-                f"factor "
-                f"{topic.replication_factor}; expected -1 for both beside an assignment"
-            )
         elif len({by_hand.partition_index for by_hand in topic.assignments}) < len(topic.assignments):
             error = ErrorCode.INVALID_REPLICA_ASSIGNMENT
             message = f"The assignment of topic '{topic.name}' names a partition twice"

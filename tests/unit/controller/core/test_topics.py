@@ -10,7 +10,7 @@ from cluster.model.ids import BrokerId
 from cluster.model.partition import Assignment
 from controller.core.inputs import Draw
 from controller.core.state import Facts
-from controller.core.topics import Refusal, duplicates, plan_topic, refuse_name
+from controller.core.topics import MAX_PARTITIONS, Refusal, duplicates, plan_topic, refuse_name
 
 FACTS = Facts(BrokerId(1), num_partitions=2, default_replication_factor=2)
 ZERO = Draw(0.0, 0.0)
@@ -40,6 +40,11 @@ REFUSED = {
     "collides": (NewTopic("there_is"), ErrorCode.INVALID_TOPIC_EXCEPTION),
     "no partitions": (NewTopic("t", partitions=0), ErrorCode.INVALID_PARTITIONS),
     "fewer than none": (NewTopic("t", partitions=-2), ErrorCode.INVALID_PARTITIONS),
+    "too many": (NewTopic("t", partitions=MAX_PARTITIONS + 1), ErrorCode.INVALID_PARTITIONS),
+    "too many by hand": (
+        NewTopic("t", assignments=dict.fromkeys(range(MAX_PARTITIONS + 1), (BrokerId(1),))),
+        ErrorCode.INVALID_PARTITIONS,
+    ),
     "no replicas": (NewTopic("t", replication_factor=0), ErrorCode.INVALID_REPLICATION_FACTOR),
     "too many replicas": (NewTopic("t", replication_factor=4), ErrorCode.INVALID_REPLICATION_FACTOR),
     "number and hand": (NewTopic("t", partitions=1, assignments=hand((1,))), ErrorCode.INVALID_REQUEST),

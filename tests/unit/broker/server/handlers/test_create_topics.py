@@ -120,7 +120,6 @@ async def test_the_controllers_refusal_of_one_topic_does_not_hold_up_the_other(b
     ("topic", "error"),
     [
         ({"configs": [("retention.ms", None)]}, E.INVALID_REQUEST),
-        ({"assignments": [(0, (1,))]}, E.INVALID_REQUEST),
         (
             {"partitions": -1, "replication_factor": -1, "assignments": [(0, (1,)), (0, (2,))]},
             E.INVALID_REPLICA_ASSIGNMENT,
