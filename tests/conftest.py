@@ -14,6 +14,11 @@ from barnabas.zookeeper import EmbeddedZooKeeper
 _chroots = itertools.count(1)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--regenerate` writes the transcripts anew; review the difference as prose."""
+    parser.addoption("--regenerate", action="store_true", help="write tests/transcripts/*.txt anew")
+
+
 @pytest.fixture(scope="session")
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedZooKeeper]:
     """A real ZooKeeper server for the whole run; a test that stops or kills one starts its own."""

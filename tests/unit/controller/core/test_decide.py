@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cluster.model.commands import CreateTopics, NewTopic
-from cluster.model.epochs import BrokerEpoch
+from cluster.model.epochs import BrokerEpoch, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import LeaderAndIsr
 from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
 from controller.core import effects
 from controller.core.decide import decide, recover, refuse
-from controller.core.effects import Interruption, Reply
+from controller.core.effects import NO_CONTROLLER, Interruption, Reply
 from controller.core.inputs import (
     EVENTS,
     BrokerChange,
@@ -17,10 +20,12 @@ from controller.core.inputs import (
     ControllerChange,
     CreateTopicsRequested,
     Draw,
+    Expire,
     Input,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
     PartitionModifications,
+    Startup,
     TopicChange,
     UpdateMetadataResponseReceived,
 )
@@ -114,3 +119,68 @@ def test_an_unknown_input_is_named(make_world):
     world = make_world()
     with pytest.raises(KeyError, match="Unheard"):
         world.drive(decide(world.context, Unheard()))
+
+
+# Transcripts: whole stories as prose, in tests/transcripts.
+
+
+def topic_created(world, transcript):
+    transcript.happens("broker 1 starts, alone with brokers 2 and 3", Startup())
+    request = CreateTopics(
+        (NewTopic("orders", 2, 3, configs={"min.insync.replicas": "2"}), NewTopic("bad name"))
+    )
+    draws = (Draw(0.0, 0.0), Draw(0.0, 0.0))
+    transcript.happens("a client asks for topics", CreateTopicsRequested(1, request, draws))
+    transcript.happens("the watch on /brokers/topics fires", TopicChange())
+
+
+def broker_dies_and_returns(world, transcript):
+    world.write_topic("orders", (2, 3, 1), (3, 1, 2))
+    transcript.happens("broker 1 starts and finds a topic that was never led", Startup())
+    world.remove(2)
+    world.meanwhile[TopicPartition("orders", 1)] = LeaderAndIsr(
+        BrokerId(3), LeaderEpoch(0), (BrokerId(3), BrokerId(1))
+    )
+    transcript.happens(
+        "broker 2 dies; just then the leader of orders-1 drops it from the ISR itself", BrokerChange()
+    )
+    world.register(2)
+    transcript.happens("broker 2 returns", BrokerChange())
+    orders_0 = TopicPartition("orders", 0)
+    world.write_state(orders_0, 3, (3, 1, 2), 1)
+    world.notes["isr_change_0000000001"] = (orders_0,)
+    transcript.happens("broker 2 has caught up and the leader of orders-0 notes it", IsrChangeNotification())
+    world.register(2)
+    transcript.happens("broker 2 dies and is back before anybody noticed", BrokerChange())
+
+
+def controller_fails_over(world, transcript):
+    world.write_topic("orders", (1, 2), (2, 3))
+    transcript.happens("broker 1 starts and becomes the controller", Startup())
+    world.epoch, world.controller, world.owns_controller = 2, BrokerId(3), False
+    world.remove(2)
+    transcript.happens(
+        "broker 1 was paused: broker 3 is the controller by now, and broker 2 is dead", BrokerChange()
+    )
+    world.controller = NO_CONTROLLER
+    transcript.happens(
+        "broker 3 dies as the controller, its own registration still stands", ControllerChange()
+    )
+    world.remove(3)
+    transcript.happens("the registration of broker 3 vanishes", BrokerChange())
+    transcript.happens("the session of broker 1 expires", Expire())
+
+
+STORIES = [topic_created, broker_dies_and_returns, controller_fails_over]
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_a_story_goes_as_its_transcript_says(make_world, transcript, story, request):
+    world = make_world(active=False, num_partitions=1)
+    written = transcript(world)
+    story(world, written)
+    path = Path(__file__).parents[3] / "transcripts" / f"{story.__name__}.txt"
+    text = "\n".join(written.text)
+    if request.config.getoption("--regenerate"):
+        path.write_text(text)
+    assert text == path.read_text(), "decided otherwise; if that is meant, run pytest with --regenerate"
