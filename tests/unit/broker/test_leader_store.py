@@ -1,0 +1,44 @@
+from types import SimpleNamespace
+
+from broker.leader_store import LeaderStore
+from cluster.model.ids import TopicPartition
+from cluster.model.partition import LeaderAndIsr, PartitionState
+
+TP = TopicPartition("t", 0)
+STATE = PartitionState(LeaderAndIsr(1, 3, (1, 2), 5), 9)
+
+
+class Partitions:
+    async def update_as_leader(self, tp, state, controller_epoch):
+        assert (tp, state, controller_epoch) == (TP, STATE.leader_and_isr, 9)
+        return state.written_as(6)
+
+    async def read(self, partitions):
+        return {TP: STATE} if list(partitions) == [TP] else {}
+
+
+class Notes:
+    def __init__(self):
+        self.left = []
+
+    async def add(self, note):
+        self.left.append(note)
+
+
+def store(notes=None):
+    return LeaderStore(SimpleNamespace(partitions=Partitions(), isr_changes=notes))
+
+
+async def test_a_state_is_written_under_its_version_and_the_reign_that_it_came_from():
+    assert await store().write_partition_state(TP, STATE) == 6
+
+
+async def test_a_state_is_read():
+    assert await store().read_partition_state(TP) == STATE
+    assert await store().read_partition_state(TopicPartition("t", 1)) is None
+
+
+async def test_changes_are_announced():
+    notes = Notes()
+    await store(notes).announce_isr_changes([TP])
+    assert notes.left == [[TP]]

@@ -1,0 +1,61 @@
+import pytest
+
+from broker import topic_configs
+from broker.config import parse
+from broker.topic_configs import TopicConfigs
+from cluster.zk.errors import ZooKeeperTimeout
+
+
+class Store:
+    def __init__(self, settings, failures=0):
+        self.settings = settings
+        self.failures = failures
+        self.asked = []
+
+    async def configs(self, names):
+        self.asked.append(list(names))
+        if self.failures:
+            self.failures -= 1
+            raise ZooKeeperTimeout("no answer")
+        return {name: self.settings[name] for name in names if name in self.settings}
+
+
+def configs(store):
+    config, _ = parse({"zookeeper.connect": "z", "min.insync.replicas": "2"}, hostname="here")
+    return TopicConfigs(config, lambda: store)
+
+
+async def test_a_topics_own_settings_hold_over_the_brokers():
+    known = configs(Store({"a": {"min.insync.replicas": "3"}}))
+    await known.read(["a", "b"])
+    assert known.config_for("a").min_insync_replicas == 3
+    assert known.config_for("b").min_insync_replicas == 2
+
+
+def test_a_topic_that_was_not_read_has_the_brokers_settings():
+    assert configs(Store({})).config_for("a").min_insync_replicas == 2
+
+
+async def test_it_waits_for_a_zookeeper_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(topic_configs, "RETRY_S", 0)
+    store = Store({"a": {"min.insync.replicas": "3"}}, failures=2)
+    known = configs(store)
+    await known.read(["a"])
+    assert len(store.asked) == 3
+    assert known.config_for("a").min_insync_replicas == 3
+
+
+async def test_known_topics_are_not_read_again_unless_they_are_new():
+    store = Store({})
+    known = configs(store)
+    await known.read_new(["a", "b"])
+    await known.read_new(["a", "b"])
+    await known.read_new(["a", "b"], fresh=["b"])
+    assert store.asked == [["a", "b"], ["b"]]
+
+
+@pytest.mark.parametrize("settings", [{"min.insync.replicas": "0"}, {"retention.ms": "long"}])
+async def test_bad_settings_in_zookeeper_do_not_count(settings):
+    known = configs(Store({"a": settings}))
+    await known.read(["a"])
+    assert known.config_for("a").min_insync_replicas == 2
