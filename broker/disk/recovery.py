@@ -131,10 +131,10 @@ class _Loading:
             segments.add(LogSegment(self._directory, start_offset, self._config, self._now_ms))
         start_offset = max(start_offset, next(iter(segments)).base_offset)
         segments.active.activate()
-        epochs.truncate_from_end(end_offset)
         epochs.truncate_from_start(start_offset)
+        epochs.truncate_from_end(end_offset)
         if epochs.entries != stored_epochs:
-            write_epochs(self._directory / LEADER_EPOCH_CHECKPOINT, epochs.entries, durable=True)
+            write_epochs(self._directory / LEADER_EPOCH_CHECKPOINT, epochs.entries, durable=False)
         self._snapshots.remove_above(end_offset)
         self._snapshots.remove_strays([segment.base_offset for segment in segments])
         producers = rebuild_producers(segments, self._snapshots, start_offset, end_offset)

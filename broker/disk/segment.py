@@ -26,6 +26,9 @@ from broker.disk.names import (
 from broker.disk.scan import scan_headers
 from cluster.model.ids import Offset
 
+CLOSED = -1
+"""No file descriptor: what is done with it fails, and touches nobody else's file."""
+
 
 class BatchPosition(NamedTuple):
     """Where a batch lies in its segment's file."""
@@ -206,12 +209,14 @@ class LogSegment:
         self.time_index.unload()
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self.fd)
+        """Close the file, unless it is closed."""
+        if self.fd != CLOSED:
+            os.close(self.fd)
+            self.fd = CLOSED
 
     def delete(self) -> None:
         """Close the segment and unlink its files, by way of ``.deleted``: all go, if only at load."""
-        os.close(self.fd)
+        self.close()
         renamed = []
         for suffix in SEGMENT_SUFFIXES:
             path = self.path.with_suffix(suffix)

@@ -86,7 +86,7 @@ class LogSegments:
         self._loaded.clear()
 
     def remember(self, offset: int, segment: LogSegment, position: int) -> None:
-        """Note that the batch that holds ``offset`` begins at ``position``, and ``offset`` is its first."""
+        """Note that the batch of base offset ``offset`` begins at ``position``; never a segment's end."""
         boundaries = self._boundaries
         boundaries[offset] = (segment, position)
         if len(boundaries) > REMEMBERED_BOUNDARIES:
@@ -127,7 +127,8 @@ class LogSegments:
                 cut, next_offset = position + header.size, Offset(header.next_offset)
             else:
                 break
-            self.remember(next_offset, segment, cut)
+            if cut < end:
+                self.remember(next_offset, segment, cut)
             return FetchDataInfo(segment.read(start.position, cut - start.position), next_offset)
         return FetchDataInfo(b"", start.offset)
 

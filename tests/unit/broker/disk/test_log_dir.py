@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from broker.disk.errors import InconsistentDirectoryError
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.ids import TopicPartition
+
+A, B = TopicPartition("a", 0), TopicPartition("b", 7)
+EPOCH = LeaderEpoch(0)
+HOLD_LOCK = """
+import fcntl, sys
+file = open(sys.argv[1], "ab")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("held", flush=True)
+input()
+"""
+
+
+def listing(path):
+    return sorted(entry.name for entry in path.iterdir())
+
+
+def test_a_new_directory_is_claimed(open_dirs, tmp_path):
+    open_dirs(tmp_path / "deep" / "logs")
+    assert listing(tmp_path / "deep" / "logs") == [".lock", "meta.properties"]
+
+
+def test_a_clean_stop_leaves_all_checkpoints_and_its_mark(open_dirs, tmp_path, batch):
+    dirs = open_dirs(tmp_path)
+    dirs.get_or_create(A).append_as_leader(batch(3), EPOCH)
+    dirs.get_or_create(B).truncate_fully_and_start_at(10)
+    dirs.get_or_create(B).append_as_leader(batch(5), EPOCH)
+    dirs.get_or_create(B).raise_log_start(12)
+    dirs.checkpoint_high_watermarks({A: 2, B: 14})
+    dirs.close()
+    assert listing(tmp_path) == [
+        ".kafka_cleanshutdown",
+        ".lock",
+        "a-0",
+        "b-7",
+        "log-start-offset-checkpoint",
+        "meta.properties",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+    ]
+    assert (tmp_path / "recovery-point-offset-checkpoint").read_text() == "0\n2\na 0 3\nb 7 15\n"
+    assert (tmp_path / "log-start-offset-checkpoint").read_text() == "0\n1\nb 7 12\n"
+    assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n2\na 0 2\nb 7 14\n"
+    again = open_dirs(tmp_path)
+    assert not (tmp_path / ".kafka_cleanshutdown").exists()
+    assert (again.high_watermark(A), again.high_watermark(B)) == (2, 14)
+    assert (again.get(B).log_start_offset, again.get(B).log_end_offset) == (12, 15)
+
+
+def test_a_stop_that_was_not_clean_is_recovered(open_dirs, tmp_path, batch):
+    dirs = open_dirs(tmp_path)
+    dirs.get_or_create(A).append_as_leader(batch(3), EPOCH)
+    dirs.fail(tmp_path, "killed")
+    with (tmp_path / "a-0" / f"{0:020d}.log").open("ab") as file:
+        file.write(b"partial")
+    again = open_dirs(tmp_path)
+    assert again.get(A).log_end_offset == 3
+    assert again.high_watermark(A) == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint"],
+)
+def test_a_damaged_checkpoint_costs_no_data(open_dirs, tmp_path, batch, name):
+    dirs = open_dirs(tmp_path)
+    dirs.get_or_create(A).append_as_leader(batch(3), EPOCH)
+    dirs.close()
+    (tmp_path / name).write_text("rubbish")
+    assert open_dirs(tmp_path).get(A).log_end_offset == 3
+
+
+def test_another_brokers_directory_is_refused_untouched(open_dirs, tmp_path):
+    open_dirs(tmp_path, broker=2).close()
+    before = listing(tmp_path)
+    with pytest.raises(
+        InconsistentDirectoryError, match=r"broker\.id=2 of cluster .* but this is broker 1 of"
+    ):
+        open_dirs(tmp_path)
+    assert listing(tmp_path) == before
+
+
+def test_a_directory_whose_owner_cannot_be_read_is_refused(open_dirs, tmp_path):
+    (tmp_path / "meta.properties").write_text("version=7\n")
+    with pytest.raises(InconsistentDirectoryError, match="version 7, expected 0"):
+        open_dirs(tmp_path)
+
+
+def test_a_locked_directory_is_refused(open_dirs, tmp_path):
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            HOLD_LOCK,
+            str(tmp_path / ".lock"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with holder:
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(InconsistentDirectoryError, match=r"another process holds \.lock"):
+            open_dirs(tmp_path)
+        holder.communicate(b"\n")
+    open_dirs(tmp_path)
+
+
+def test_a_deleted_log_is_renamed_and_unlinked_later(open_dirs, tmp_path, batch):
+    now = [1000]
+    dirs = open_dirs(tmp_path, clock=lambda: now[0])
+    dirs.get_or_create(A).append_as_leader(batch(3), EPOCH)
+    dirs.get_or_create(B)
+    dirs.checkpoint_high_watermarks({A: 3, B: 0})
+    dirs.delete(A)
+    dirs.delete(A)
+    assert dirs.get(A) is None
+    assert [n for n in listing(tmp_path) if n.endswith("-delete")]
+    now[0] += 59_999
+    dirs.purge_deleted()
+    now[0] += 1
+    dirs.purge_deleted()
+    dirs.close()
+    assert not [n for n in listing(tmp_path) if n.endswith("-delete")]
+    assert (tmp_path / "recovery-point-offset-checkpoint").read_text() == "0\n1\nb 7 0\n"
+    assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n1\nb 7 0\n"
+
+
+def test_a_deletion_that_a_stop_cut_short_is_ended(open_dirs, tmp_path):
+    (tmp_path / ("a-0." + "f" * 32 + "-delete")).mkdir()
+    (tmp_path / "lost+found").mkdir()
+    dirs = open_dirs(tmp_path)
+    dirs.purge_deleted()
+    dirs.close()
+    assert [n for n in listing(tmp_path) if n.endswith(("-delete", "found"))] == ["lost+found"]
+
+
+def test_a_lowered_recovery_point_is_written_at_once(open_dirs, tmp_path, batch):
+    dirs = open_dirs(tmp_path)
+    log = dirs.get_or_create(A)
+    log.append_as_leader(batch(3), EPOCH)
+    log.append_as_leader(batch(3), EPOCH)
+    log.flush()
+    dirs.checkpoint_recovery_points()
+    log.truncate_to(3)
+    assert (tmp_path / "recovery-point-offset-checkpoint").read_text() == "0\n1\na 0 3\n"
+
+
+def test_high_watermarks_of_logs_not_named_are_kept(open_dirs, tmp_path, batch):
+    dirs = open_dirs(tmp_path)
+    for tp in (A, B):
+        dirs.get_or_create(tp).append_as_leader(batch(3), EPOCH)
+    dirs.checkpoint_high_watermarks({A: 1, B: 2, TopicPartition("nowhere", 0): 5})
+    dirs.checkpoint_high_watermarks({A: 3})
+    dirs.close()
+    assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n2\na 0 3\nb 7 2\n"

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from broker.core.log_config import LogConfig
+from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
+from broker.disk.log_dir import CLEAN_SHUTDOWN
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.ids import TopicPartition
+
+EPOCH = LeaderEpoch(0)
+
+
+def tp(partition):
+    return TopicPartition("events", partition)
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return tmp_path / "one", tmp_path / "two"
+
+
+def test_new_logs_go_where_the_fewest_are(open_dirs, paths):
+    dirs = open_dirs(*paths)
+    for n in range(6):
+        assert dirs.get_or_create(tp(n)) is dirs.get_or_create(tp(n))
+    assert [len([p for p in path.iterdir() if p.is_dir()]) for path in paths] == [3, 3]
+    assert dirs.logs.keys() == {tp(n) for n in range(6)}
+    assert dirs.live == paths
+
+
+def test_every_directory_has_its_own_checkpoints(open_dirs, paths, batch):
+    dirs = open_dirs(*paths)
+    for n in range(2):
+        dirs.get_or_create(tp(n)).append_as_leader(batch(3), EPOCH)
+    dirs.checkpoint_high_watermarks({tp(0): 1, tp(1): 2})
+    dirs.checkpoint_recovery_points()
+    dirs.checkpoint_log_start_offsets()
+    dirs.close()
+    rows = [(path / "replication-offset-checkpoint").read_text().splitlines()[2:] for path in paths]
+    assert rows == [["events 0 1"], ["events 1 2"]]
+    assert all((path / CLEAN_SHUTDOWN).exists() for path in paths)
+    again = open_dirs(*paths)
+    assert [again.high_watermark(tp(n)) for n in range(2)] == [1, 2]
+
+
+def test_there_is_no_high_watermark_without_a_log(open_dirs, paths):
+    with pytest.raises(KeyError, match="no log of events-5"):
+        open_dirs(*paths).high_watermark(tp(5))
+
+
+def test_one_failed_directory_does_not_take_the_other_with_it(open_dirs, paths, batch, monkeypatch):
+    dirs = open_dirs(*paths)
+    first, second = dirs.get_or_create(tp(0)), dirs.get_or_create(tp(1))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwritev", full)
+    with pytest.raises(KafkaStorageError, match="No space"):
+        first.append_as_leader(batch(1), EPOCH)
+    monkeypatch.undo()
+    assert dirs.fail(paths[0], "heard of it") == (tp(0),)
+    assert (dirs.get(tp(0)), dirs.live) == (None, paths[1:])
+    assert "No space" in str(dirs.offline[paths[0]])
+    assert second.append_as_leader(batch(1), EPOCH).first_offset == 0
+    assert dirs.get_or_create(tp(2)).directory.parent == paths[1]
+    dirs.close()
+    assert [(path / CLEAN_SHUTDOWN).exists() for path in paths] == [False, True]
+
+
+def test_failing_work_in_passing_takes_the_directory_offline(open_dirs, paths, batch):
+    dirs = open_dirs(*paths)
+    log = dirs.get_or_create(tp(0))
+    shutil.rmtree(paths[0])
+    while not dirs.offline:  # the work is done on the directory's thread, and heard of at the next occasion
+        dirs.checkpoint_recovery_points()
+    assert list(dirs.offline) == [paths[0]]
+    with pytest.raises(KafkaStorageError):
+        log.append_as_leader(batch(1), EPOCH)
+
+
+def test_without_any_live_directory_there_are_no_logs(open_dirs, paths):
+    dirs = open_dirs(paths[0])
+    assert dirs.fail(paths[0], "pulled out") == ()
+    with pytest.raises(KafkaStorageError, match="pulled out"):
+        dirs.get_or_create(tp(0))
+
+
+def test_a_directory_that_cannot_be_used_is_offline_from_the_start(open_dirs, paths):
+    paths[0].write_text("a file")
+    dirs = open_dirs(*paths)
+    assert list(dirs.offline) == [paths[0]]
+    assert dirs.get_or_create(tp(0)).directory.parent == paths[1]
+    with pytest.raises(KafkaStorageError, match="opening"):
+        open_dirs(paths[0])
+
+
+def test_the_same_partition_in_two_directories_is_refused(open_dirs, paths):
+    dirs = open_dirs(*paths)
+    dirs.get_or_create(tp(0))
+    dirs.close()
+    shutil.copytree(paths[0] / "events-0", paths[1] / "events-0")
+    with pytest.raises(InconsistentDirectoryError, match="events-0 lies both in"):
+        open_dirs(*paths)
+
+
+def test_logs_that_are_due_are_flushed(open_dirs, paths, batch):
+    now = [1000]
+    dirs = open_dirs(*paths, config=replace(LogConfig(), flush_ms=100), clock=lambda: now[0])
+    log = dirs.get_or_create(tp(0))
+    log.append_as_leader(batch(2), EPOCH)
+    dirs.flush_due_logs()
+    assert log.recovery_point == 0
+    now[0] += 100
+    dirs.flush_due_logs()
+    log.flush()
+    assert log.recovery_point == 2

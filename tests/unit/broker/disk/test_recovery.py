@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from broker.core.leader_epochs import LeaderEpochCache
+from broker.core.log_config import LogConfig
+from broker.core.record_batch import parse_header, whole_batches
+from broker.core.refusals import Reason
+from broker.disk.recovery import LogState, follow, load_log
+from cluster.model.epochs import LeaderEpoch
+
+SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100)
+BIG = 1 << 20
+
+
+def write(log, batch, count):
+    """Batches of two records, all of producer 9, the epoch raised at every third."""
+    for _ in range(count):
+        data = batch(2, producer=(9, 0, log.log_end_offset))
+        log.append_as_leader(data, LeaderEpoch(log.log_end_offset // 6))
+    return log
+
+
+def everything(log):
+    out, offset = b"", log.log_start_offset
+    while offset < log.log_end_offset:
+        found = log.read(offset, BIG, log.log_end_offset)
+        out, offset = out + found.records, found.next_offset
+    return out
+
+
+def segment_bytes(log):
+    return {path.name: path.read_bytes() for path in log.directory.iterdir()}
+
+
+def is_sound(log, batch, original):
+    """A valid prefix of what was written, with its epochs and producers, that takes appends."""
+    content = everything(log)
+    assert original.startswith(content)
+    found = list(whole_batches(content))
+    assert sum(b.header.size for b in found) == len(content)
+    assert all(b.has_valid_crc for b in found)
+    end = log.log_end_offset
+    assert end == 2 * len(found)
+    assert log.latest_epoch == (max(b.header.partition_leader_epoch for b in found) if found else None)
+    for offset in range(0, end, 2):
+        assert parse_header(log.read(offset, 1, end).records).base_offset == offset
+    if end:
+        assert log.append_as_leader(batch(2, producer=(9, 0, end - 2)), LeaderEpoch(99)).duplicate
+        gap = log.append_as_leader(batch(1, producer=(9, 0, end + 1)), LeaderEpoch(99))
+        assert gap.reason is Reason.SEQUENCE_GAP
+    assert log.append_as_leader(batch(2, producer=(9, 0, end)), LeaderEpoch(99)).first_offset == end
+
+
+def test_a_clean_stop_is_reopened_without_reading_batches(logs, batch, monkeypatch):
+    log = write(logs.open(SMALL), batch, 20)
+    original, end = everything(log), log.log_end_offset
+    log.close()
+    before = segment_bytes(log)
+    read = []
+    real = os.pread
+    monkeypatch.setattr(os, "pread", lambda fd, size, at: read.append(size) or real(fd, size, at))
+    again = logs.open(SMALL, clean=True, recovery_point=end)
+    assert sum(read) <= SMALL.segment_bytes
+    assert (again.log_end_offset, again.recovery_point) == (end, end)
+    again.close()
+    assert segment_bytes(again) == before
+    is_sound(logs.open(SMALL, clean=True, recovery_point=end), batch, original)
+
+
+def test_a_snapshot_at_the_end_spares_the_producers_a_replay(logs, batch):
+    log = write(logs.open(SMALL), batch, 20)
+    log.close()
+    assert logs.path(".snapshot", 40).exists()
+    again = logs.open(SMALL, clean=True, recovery_point=40)
+    assert again.append_as_leader(batch(2, producer=(9, 0, 38)), LeaderEpoch(9)).duplicate
+
+
+@pytest.fixture
+def crashed(logs, batch):
+    """A log of three batches as SIGKILL leaves it, and a way to reopen it with other bytes in its segment."""
+    log = write(logs.open(), batch, 3)
+    original = everything(log)
+    log.abandon()
+    epochs = log.directory / "leader-epoch-checkpoint"
+    checkpoint = epochs.read_bytes()
+
+    def reopen(content):
+        shutil.rmtree(log.directory)
+        log.directory.mkdir()
+        logs.path(".log").write_bytes(content)
+        epochs.write_bytes(checkpoint)
+        return logs.open()
+
+    return original, reopen
+
+
+def test_cut_at_every_byte(crashed, batch):
+    original, reopen = crashed
+    size = len(original) // 3
+    for cut in range(len(original) + 1):
+        again = reopen(original[:cut])
+        assert everything(again) == original[: cut // size * size]
+        is_sound(again, batch, original)
+        again.abandon()
+
+
+def test_flipped_at_every_byte(crashed, batch):
+    original, reopen = crashed
+    size = len(original) // 3
+    for at in range(len(original)):
+        flipped = bytearray(original)
+        flipped[at] ^= 0x40
+        again = reopen(flipped)
+        # Base offset and leader epoch are not under the checksum: such a batch may pass.
+        if at % size in range(8) or at % size in range(12, 16):
+            assert len(everything(again)) % size == 0
+            assert all(b.has_valid_crc for b in whole_batches(everything(again)))
+        else:
+            assert everything(again) == original[: at // size * size]
+            is_sound(again, batch, original)
+        again.abandon()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "zeros", "garbage"])
+@pytest.mark.parametrize("segment", [0, 1, 2])
+def test_damage_in_any_segment_ends_the_log_there(logs, batch, damage, segment):
+    log = write(logs.open(SMALL), batch, 12)
+    original = everything(log)
+    bases = sorted(int(p.stem) for p in log.directory.glob("*.log"))
+    log.abandon()
+    path = logs.path(".log", bases[segment])
+    content = path.read_bytes()
+    path.write_bytes(
+        {
+            "cut": content[:-1],
+            "flip": content[:-1] + bytes([content[-1] ^ 1]),
+            "zeros": content + bytes(500),
+            "garbage": content + b"\x07" * 500,
+        }[damage]
+    )
+    again = logs.open(SMALL)
+    assert max(int(p.stem) for p in log.directory.glob("*.log")) == bases[segment]
+    is_sound(again, batch, original)
+
+
+def test_nothing_below_the_recovery_point_is_read_again(logs, batch, monkeypatch):
+    log = write(logs.open(SMALL), batch, 30)
+    recovery_point, end = log.recovery_point, log.log_end_offset
+    original = everything(log)
+    log.abandon()
+    read = {}
+    real = os.pread
+
+    def counted(fd, size, at):
+        name = Path(f"/proc/self/fd/{fd}").readlink().name
+        read[name] = read.get(name, 0) + size
+        return real(fd, size, at)
+
+    monkeypatch.setattr(os, "pread", counted)
+    again = logs.open(SMALL, recovery_point=recovery_point)
+    monkeypatch.undo()
+    assert 0 < recovery_point < end
+    assert set(read) == {f"{recovery_point:020d}.log"}
+    is_sound(again, batch, original)
+
+
+def test_the_recovery_point_is_moved_by_flushing_only(logs, batch):
+    log = write(logs.open(SMALL), batch, 30)
+    log.abandon()
+    again = logs.open(SMALL, recovery_point=12)
+    assert again.recovery_point == 12
+    again.flush()
+    assert again.recovery_point == 60
+
+
+def test_indexes_are_rebuilt_as_they_were(logs, batch):
+    log = write(logs.open(SMALL), batch, 30)
+    log.close()
+    before = segment_bytes(log)
+    for path in log.directory.iterdir():
+        if path.suffix in {".index", ".timeindex"}:
+            path.write_bytes(b"nonsense")
+    again = logs.open(SMALL)
+    again.close()
+    assert segment_bytes(again) == before
+
+
+def test_a_missing_index_of_a_trusted_segment_is_rebuilt(logs, batch):
+    log = write(logs.open(SMALL), batch, 30)
+    log.close()
+    before = segment_bytes(log)
+    logs.path(".index").unlink()
+    logs.path(".timeindex", max(int(p.stem) for p in log.directory.glob("*.log"))).unlink()
+    again = logs.open(SMALL, clean=True, recovery_point=60)
+    again.close()
+    assert segment_bytes(again) == before
+
+
+def test_a_clean_mark_over_a_partial_batch_is_not_believed(logs, batch):
+    log = write(logs.open(), batch, 3)
+    log.close()
+    with logs.path(".log").open("ab") as file:
+        file.write(batch(2)[:70])
+    assert logs.open(clean=True, recovery_point=6).log_end_offset == 6
+
+
+def test_leftovers_are_removed(logs, batch):
+    log = write(logs.open(), batch, 3)
+    log.close()
+    for name in ("1.log.deleted", "1.index.cleaned", "leader-epoch-checkpoint.tmp", f"{77:020d}.index"):
+        (log.directory / name).touch()
+    logs.path(".snapshot", 99).write_bytes(logs.path(".snapshot", 6).read_bytes())
+    logs.open(clean=True, recovery_point=6)
+    assert sorted(p.name for p in log.directory.iterdir()) == [
+        f"{0:020d}.index",
+        f"{0:020d}.log",
+        f"{0:020d}.timeindex",
+        f"{6:020d}.snapshot",
+        "leader-epoch-checkpoint",
+    ]
+
+
+def test_a_log_that_ends_before_its_start_begins_anew(logs, batch):
+    write(logs.open(), batch, 3).close()
+    again = logs.open(clean=True, recovery_point=6, log_start_offset=50)
+    assert (again.log_start_offset, again.log_end_offset, again.latest_epoch) == (50, 50, None)
+    assert [p.name for p in again.directory.glob("*.log")] == [f"{50:020d}.log"]
+
+
+def test_a_log_start_inside_a_segment_is_kept(logs, batch):
+    write(logs.open(), batch, 6).close()
+    again = logs.open(clean=True, recovery_point=12, log_start_offset=8)
+    assert (again.log_start_offset, again.log_end_offset) == (8, 12)
+    assert again.end_offset_for(LeaderEpoch(0)) == (0, 8)
+
+
+def test_lost_epochs_are_read_from_the_batches(logs, batch):
+    log = write(logs.open(SMALL), batch, 12)
+    checkpoint = log.directory / "leader-epoch-checkpoint"
+    before = checkpoint.read_text()
+    log.close()
+    checkpoint.write_text("0\n9\nrubbish\n")
+    logs.open(SMALL, clean=True, recovery_point=24)
+    assert checkpoint.read_text() == before == "0\n4\n0 0\n1 6\n2 12\n3 18\n"
+
+
+def test_epochs_beyond_the_end_are_dropped(logs, batch):
+    log = write(logs.open(), batch, 3)
+    log.assign_epoch_start(LeaderEpoch(8))
+    log.close()
+    assert logs.open(clean=True, recovery_point=6).latest_epoch == 0
+
+
+def test_the_report_of_a_recovery(logs, batch):
+    log = write(logs.open(), batch, 3)
+    size = log.size
+    log.abandon()
+    with logs.path(".log").open("ab") as file:
+        file.write(b"\x01" * 30)
+    loaded = load_log(log.directory, LogConfig(), LogState(), 0)
+    assert (loaded.scanned_bytes, loaded.dropped_bytes) == (size, 30)
+    for segment in loaded.segments:
+        segment.close()
+
+
+def test_a_preallocated_tail_is_no_damage(logs, batch):
+    config = LogConfig(segment_bytes=5000, preallocate=True)
+    log = write(logs.open(config), batch, 3)
+    log.abandon()
+    assert logs.path(".log").stat().st_size == 5000
+    loaded = load_log(log.directory, config, LogState(), 0)
+    assert (loaded.log_end_offset, loaded.dropped_bytes) == (6, 0)
+    for segment in loaded.segments:
+        segment.close()
+
+
+def test_only_a_new_epoch_is_followed(batch):
+    epochs = LeaderEpochCache()
+    for epoch, offset, new in ((-1, 0, False), (2, 0, True), (2, 5, False), (1, 6, False), (3, 7, True)):
+        assert follow(parse_header(batch(base_offset=offset, epoch=epoch)), epochs) is new
+    assert epochs.entries == ((2, 0), (3, 7))
