@@ -6,6 +6,7 @@ session has expired it would open another by itself; a ``KazooConnection`` is on
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
@@ -50,6 +51,7 @@ _REFUSALS: dict[type[Exception], type[errors.RequestFailed]] = {
     BadVersionError: errors.BadVersion,
     NotEmptyError: errors.NotEmpty,
 }
+_HANDSHAKES_PER_SESSION = 3
 _UNDONE = (RolledBackError, RuntimeInconsistency)
 _CHANGES = {
     EventType.CREATED: Change.CREATED,
@@ -104,7 +106,9 @@ class KazooConnection:
         # Where kazoo passes before it opens its next session.
         handler.create_connection = self._dial_unless_lost
         redial = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_jitter=0.4, max_delay=0.5)
-        self._client = _Client(servers, timeout=session_timeout_s, handler=handler, connection_retry=redial)
+        self._client = _Client(
+            repeat_servers(servers), timeout=session_timeout_s, handler=handler, connection_retry=redial
+        )
         self._client.add_listener(self._state_changed)
 
     def start(self) -> None:
@@ -181,6 +185,17 @@ class KazooConnection:
         change = _CHANGES.get(event.type)
         if change is not None:
             self._on_watch(event.path, change)
+
+
+def repeat_servers(servers: str) -> str:
+    """The servers, named so often that kazoo tries several handshakes within one session timeout.
+
+    A ZooKeeper that just starts accepts connections before it can answer, and may never close them. kazoo
+    waits for the first answer as long as the session timeout divided by the number of servers it was given:
+    with one server named once, the session would expire over a single such connection.
+    """
+    times = math.ceil(_HANDSHAKES_PER_SESSION / len(servers.split(",")))
+    return ",".join([servers] * times)
 
 
 class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types

@@ -330,3 +330,36 @@ async def test_zookeeper_that_goes_and_comes_back_costs_nothing_but_time(tmp_pat
             assert (await pending).version == 1
             assert await session.exists("/mine") is not None
             assert SessionEvent.EXPIRED not in events.seen
+
+
+async def test_a_server_that_accepts_but_does_not_answer_costs_a_third_of_the_session(
+    zookeeper: EmbeddedZooKeeper, zk_connect: str
+) -> None:
+    """As a ZooKeeper does that is just starting: the first connection is accepted and left alone."""
+    host, port = zookeeper.address.split(":")
+    accepted = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal accepted
+        accepted += 1
+        if accepted == 1:
+            await reader.read()
+            writer.close()
+            return
+        far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    front = server.sockets[0].getsockname()[1]
+    chroot = zk_connect.partition("/")[2]
+    async with opened(
+        f"127.0.0.1:{front}/{chroot}", session_timeout_ms=3000, connect_timeout_ms=2900
+    ) as session:
+        assert await session.get_children("/") == []
+    assert accepted == 2
+    server.close()

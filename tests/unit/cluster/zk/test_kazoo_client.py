@@ -30,7 +30,7 @@ from cluster.zk.errors import (
     RequestTooLarge,
     SessionExpired,
 )
-from cluster.zk.kazoo_client import ConnectionState, KazooConnection
+from cluster.zk.kazoo_client import ConnectionState, KazooConnection, repeat_servers
 from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Change, Check, Create, Delete, Node, Set, Stat
 from cluster.zk.pipeline import LOST, Request
 
@@ -200,3 +200,11 @@ async def test_releasing_waits_for_the_thread_that_stops_it(
     may_stop.set()
     await asyncio.gather(aborting, releasing)
     assert steps == ["stopped", "stopped", "closed"]
+
+
+@pytest.mark.parametrize(
+    ("servers", "repeated"),
+    [("a:1", "a:1,a:1,a:1"), ("a:1,b:2", "a:1,b:2,a:1,b:2"), ("a:1,b:2,c:3", "a:1,b:2,c:3")],
+)
+def test_a_handshake_without_an_answer_does_not_cost_the_session(servers: str, repeated: str) -> None:
+    assert repeat_servers(servers) == repeated
