@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import asyncio
+
+import grpc.aio
+import pytest
+
+from cluster.rpc.channels import MAX_MESSAGE_BYTES, channel_options, open_channel, server_options
+
+SESSION_MS = 6000
+
+
+def test_two_servers_cannot_share_a_port_in_silence():
+    assert dict(server_options(SESSION_MS))["grpc.so_reuseport"] == 0
+
+
+def test_a_vanished_peer_is_noticed_before_its_session_ends():
+    for options in (dict(channel_options(SESSION_MS)), dict(server_options(SESSION_MS))):
+        assert 0 < options["grpc.keepalive_time_ms"] + options["grpc.keepalive_timeout_ms"] < SESSION_MS
+
+
+def test_a_lost_peer_is_dialled_again_soon():
+    assert dict(channel_options(SESSION_MS))["grpc.max_reconnect_backoff_ms"] <= 500
+
+
+def test_both_sides_state_the_same_sizes():
+    for options in (dict(channel_options(SESSION_MS)), dict(server_options(SESSION_MS))):
+        assert options["grpc.max_send_message_length"] == MAX_MESSAGE_BYTES
+        assert options["grpc.max_receive_message_length"] == MAX_MESSAGE_BYTES
+
+
+async def serve(host: str = "127.0.0.1") -> tuple[grpc.aio.Server, int]:
+    server = grpc.aio.server(options=server_options(SESSION_MS))
+    port = server.add_insecure_port(f"{host}:0")
+    await server.start()
+    return server, port
+
+
+async def test_a_taken_port_is_refused():
+    server, port = await serve()
+    second = grpc.aio.server(options=server_options(SESSION_MS))
+    with pytest.raises(RuntimeError):
+        second.add_insecure_port(f"127.0.0.1:{port}")
+    await server.stop(0)
+
+
+async def test_a_channel_finds_its_server():
+    server, port = await serve()
+    async with open_channel("127.0.0.1", port, SESSION_MS) as channel:
+        async with asyncio.timeout(10):
+            await channel.channel_ready()
+    await server.stop(0)
+
+
+def test_an_ipv6_address_is_put_in_brackets(monkeypatch):
+    dialled = []
+    monkeypatch.setattr(grpc.aio, "insecure_channel", lambda target, options: dialled.append(target))
+    open_channel("::1", 1, SESSION_MS)
+    open_channel("host", 2, SESSION_MS)
+    assert dialled == ["[::1]:1", "host:2"]

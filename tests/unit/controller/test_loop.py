@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from cluster.model.commands import CreateTopics
+from cluster.model.ids import BrokerId
+from cluster.runtime.metrics import Metrics
+from controller import loop as loop_module
+from controller.core import effects
+from controller.core.effects import Reply
+from controller.core.inputs import CreateTopicsRequested, Expire, ShutdownEventThread, Startup, TopicChange
+from controller.core.state import ControllerContext, Facts
+from controller.loop import LONGEST_TURN_S, ControllerLoop
+
+DEADLINE_S = 10
+
+
+class Worldly:
+    """A performer over a world in memory, which may be made to wait or to fail."""
+
+    def __init__(self, world):
+        self.world = world
+        self.told = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.asked = asyncio.Event()
+        self.progress = asyncio.Event()
+        self.handled = 0
+        self.errors = {}
+
+    def tell(self, effect):
+        self.told.append(effect)
+
+    async def answer(self, question):
+        self.asked.set()
+        await self.gate.wait()
+        if type(question) in self.errors:
+            raise self.errors.pop(type(question))
+        self.world.questions.append(question)
+        return self.world.answer(question)
+
+
+@pytest.fixture
+async def stage(make_world):
+    """A running loop, its performer, its context and its metrics."""
+    world = make_world(active=False)
+    performer, metrics = Worldly(world), Metrics()
+    running = ControllerLoop(world.context, performer, metrics)
+    measure = running._measure
+
+    def measured():
+        measure()
+        performer.handled += 1
+        performer.progress.set()
+
+    running._measure = measured
+    task = asyncio.ensure_future(running.run())
+    yield SimpleNamespace(world=world, performer=performer, metrics=metrics, loop=running, task=task)
+    performer.gate.set()
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def stopped(stage):
+    async with asyncio.timeout(DEADLINE_S):
+        await stage.loop.preempt(ShutdownEventThread())
+        await stage.task
+
+
+def kinds(stage):
+    return [type(question) for question in stage.world.questions]
+
+
+async def idle(stage):
+    """Wait until all that waits is handled; to be called when nothing is being handled yet."""
+    performer = stage.performer
+    expected = performer.handled + len(stage.loop._mailbox)
+    async with asyncio.timeout(DEADLINE_S):
+        while performer.handled < expected:
+            performer.progress.clear()
+            await performer.progress.wait()
+
+
+async def test_an_event_is_handled_to_its_end_before_the_next(stage):
+    stage.world.write_topic("t", (1, 2))
+    stage.loop.put_once(Startup())
+    stage.loop.put_once(TopicChange())
+    await idle(stage)
+    assert kinds(stage)[:2] == [effects.ReadController, effects.ContestController]
+    assert kinds(stage)[-1] is effects.ReadTopics
+    assert stage.world.context.is_active
+
+
+async def test_signals_coalesce_while_they_wait(stage):
+    stage.loop.put_once(Startup())
+    for _ in range(1000):
+        stage.loop.put_once(TopicChange())
+    await idle(stage)
+    # One read for the failover, one for a thousand events.
+    assert kinds(stage).count(effects.ReadTopics) == 2
+
+
+async def test_expiry_preempts_what_waits_and_tells_the_callers(stage):
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    stage.performer.gate.clear()
+    stage.performer.asked.clear()
+    stage.loop.put_once(TopicChange())
+    async with asyncio.timeout(DEADLINE_S):
+        await stage.performer.asked.wait()
+    stage.loop.put(CreateTopicsRequested(9, CreateTopics(()), ()))
+    stage.loop.put_once(TopicChange())
+    expired = asyncio.ensure_future(stage.loop.preempt(Expire()))
+    await asyncio.sleep(0)
+    assert not expired.done(), "the event under way is finished first"
+    assert [effect.token for effect in stage.performer.told if isinstance(effect, Reply)] == [9]
+    stage.performer.gate.set()
+    async with asyncio.timeout(DEADLINE_S):
+        await expired
+    assert not stage.world.context.is_active
+    assert kinds(stage).count(effects.ReadTopics) == 2
+
+
+async def test_an_error_ends_one_event_and_not_the_task(stage):
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    stage.performer.errors[effects.ReadTopics] = RuntimeError("a bug")
+    stage.loop.put_once(TopicChange())
+    await idle(stage)
+    assert stage.world.context.is_active
+    assert not stage.task.done()
+    stage.loop.put_once(TopicChange())
+    await idle(stage)
+    assert kinds(stage)[-1] is effects.ReadTopics
+
+
+async def test_an_error_while_taking_over_gives_the_node_back(stage):
+    stage.performer.errors[effects.ReadTopics] = RuntimeError("a bug")
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    assert not stage.world.context.is_active
+    assert stage.world.controller == -1
+
+
+async def test_an_error_even_while_giving_it_back_is_mended_by_the_next_event(stage):
+    stage.performer.errors[effects.ReadTopics] = RuntimeError("a bug")
+    stage.performer.errors[effects.GiveUpController] = RuntimeError("and another")
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    assert stage.world.owns_controller
+    assert not stage.world.context.is_active
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    assert stage.world.context.is_active
+    assert stage.world.context.epoch == 2
+
+
+async def test_shutdown_resigns_and_ends_the_task(stage):
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    await stopped(stage)
+    assert stage.world.controller == -1
+
+
+async def test_the_cluster_is_measured_after_each_event(stage):
+    stage.world.write_topic("t", (1, 2), (2, 1))
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    value = stage.metrics.registry.get_sample_value
+    name = "kafka_controller_KafkaController_"
+    assert value(name + "ActiveControllerCount") == 1
+    assert value(name + "GlobalTopicCount") == 1
+    assert value(name + "GlobalPartitionCount") == 2
+    assert value(name + "OfflinePartitionsCount") == 0
+    assert value(name + "PreferredReplicaImbalanceCount") == 0
+    assert value(name + "ControllerState") == 0
+    assert value("kafka_controller_ControllerEventManager_EventQueueSize") == 0
+    assert value("kafka_controller_ControllerStats_RateAndTimeMs_count", {"event": "Startup"}) == 1
+
+
+async def test_long_work_lets_others_run(monkeypatch):
+    """A decision of a hundred effects, each a turn too long: the loop is free between any two."""
+    now = 0.0
+
+    def clock():
+        nonlocal now
+        now += LONGEST_TURN_S
+        return now
+
+    def long_decision(_context, _happened):
+        for _ in range(100):
+            yield effects.CloseAllChannels()
+
+    turns = 0
+
+    async def other():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(loop_module, "decide", long_decision)
+    performer = SimpleNamespace(tell=lambda _: None)
+    running = ControllerLoop(ControllerContext(Facts(BrokerId(1))), performer, Metrics(), clock)
+    rival = asyncio.ensure_future(other())
+    task = asyncio.ensure_future(running.run())
+    async with asyncio.timeout(DEADLINE_S):
+        await running.preempt(ShutdownEventThread())
+        await task
+    rival.cancel()
+    assert turns >= 50

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+from cluster.model.brokers import Broker
+from cluster.model.commands import CreateTopicsResult
+from cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch, LeaderEpoch
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.requests import StopReplicaRequest, UpdateMetadataRequest
+from cluster.model.statechange import ControllerLines
+from cluster.runtime.metrics import Metrics
+from cluster.zk.errors import ControllerMoved, SessionExpired, ZooKeeperTimeout
+from controller.core import effects
+from controller.core.effects import Effect, Interruption, Reply
+from controller.core.reasons import LeaderElected
+from controller.perform import Outlets, Performer
+
+TWO = Broker(BrokerId(2), BrokerEpoch(7), ())
+
+
+@dataclass
+class Recorder:
+    """Notes every call of every outlet."""
+
+    calls: list[tuple[str, tuple]] = field(default_factory=list)
+
+    def __getattr__(self, name):
+        return lambda *arguments: self.calls.append((name, arguments))
+
+
+@pytest.fixture
+def recorder():
+    return Recorder()
+
+
+@pytest.fixture
+def metrics():
+    return Metrics()
+
+
+@pytest.fixture
+def performer(recorder, metrics):
+    return Performer(Outlets(recorder, recorder, metrics, recorder, recorder.on_controller))
+
+
+def test_each_effect_goes_to_its_outlet(performer, recorder):
+    line = ControllerLines(BrokerId(1), ControllerEpoch(1)).sending_stop_replica_batch(1, BrokerId(2))
+    stop = StopReplicaRequest(BrokerId(1), ControllerEpoch(1), BrokerEpoch(7), ())
+    reply = Reply(5, CreateTopicsResult(()))
+    for effect in (
+        effects.LogStateChange(line),
+        effects.OpenChannel(TWO),
+        effects.SendStopReplica(BrokerId(2), stop),
+        effects.CloseChannel(BrokerId(2)),
+        effects.CloseAllChannels(),
+        effects.AnnounceController(BrokerId(3)),
+        effects.StopWatching(),
+        reply,
+    ):
+        performer.tell(effect)
+    assert recorder.calls == [
+        ("write", (line,)),
+        ("open", (TWO,)),
+        ("send", (BrokerId(2), stop)),
+        ("close", (BrokerId(2),)),
+        ("close_all", ()),
+        ("on_controller", (BrokerId(3),)),
+        ("reply", (reply,)),
+    ]
+
+
+def test_each_copy_of_the_metadata_carries_its_receivers_epoch(performer, recorder):
+    request = UpdateMetadataRequest(BrokerId(1), ControllerEpoch(1), UNKNOWN_BROKER_EPOCH, (), (TWO,))
+    recipients = {BrokerId(2): BrokerEpoch(7), BrokerId(3): BrokerEpoch(9)}
+    performer.tell(effects.SendUpdateMetadata(recipients, request))
+    assert [(id_, sent.broker_epoch) for _, (id_, sent) in recorder.calls] == [(2, 7), (3, 9)]
+
+
+def test_elections_are_counted(performer, metrics):
+    for unclean in (False, True):
+        reason = LeaderElected(
+            TopicPartition("t", 0), "S", BrokerId(2), LeaderEpoch(1), (BrokerId(2),), unclean=unclean
+        )
+        performer.tell(effects.Explain(reason))
+    count = metrics.registry.get_sample_value
+    assert count("kafka_controller_ControllerStats_LeaderElectionsPerSec_total") == 2
+    assert count("kafka_controller_ControllerStats_UncleanLeaderElectionsPerSec_total") == 1
+
+
+def test_an_effect_without_outlet_is_named(performer):
+    with pytest.raises(TypeError, match=r"Effect\(\)"):
+        performer.tell(Effect())
+
+
+async def test_without_a_session_every_question_is_answered_by_its_end(performer):
+    assert await performer.answer(effects.ReadTopics()) is Interruption.SESSION_EXPIRED
+
+
+@pytest.mark.parametrize(
+    ("error", "answer"),
+    [
+        (SessionExpired("over"), Interruption.SESSION_EXPIRED),
+        (ControllerMoved("moved"), Interruption.CONTROLLER_MOVED),
+    ],
+)
+async def test_what_ends_a_reign_comes_as_an_answer(performer, error, answer):
+    performer.use_session(failing(error), BrokerId(1))
+    assert await performer.answer(effects.ReadTopics()) is answer
+
+
+async def test_any_other_error_is_for_the_loop(performer):
+    performer.use_session(failing(ZooKeeperTimeout("no answer")), BrokerId(1))
+    with pytest.raises(ZooKeeperTimeout):
+        await performer.answer(effects.ReadTopics())
+
+
+def failing(error):
+    async def names(*, watch):
+        raise error
+
+    return SimpleNamespace(topics=SimpleNamespace(names=names), controller=None)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import asyncio
+
+from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
+from cluster.model.errors import ErrorCode
+from controller.core.effects import Reply
+from controller.core.inputs import Draw
+from controller.service import Service
+
+COMMAND = CreateTopics((NewTopic("a"), NewTopic("b")))
+
+
+def service(put):
+    dice = iter([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    return Service(put, lambda: next(dice))
+
+
+async def test_a_command_goes_in_with_dice_and_its_result_comes_back():
+    entries = []
+    door = service(entries.append)
+    waiting = asyncio.ensure_future(door.submit(COMMAND, 10_000))
+    await asyncio.sleep(0)
+    (entry,) = entries
+    assert entry.command == COMMAND
+    assert entry.draws == (Draw(0.1, 0.2), Draw(0.3, 0.4))
+    result = CreateTopicsResult(())
+    door.reply(Reply(entry.token, result))
+    door.reply(Reply(entry.token, Refused(ErrorCode.NOT_CONTROLLER, "a second word is not heard")))
+    assert await waiting is result
+
+
+async def test_callers_are_told_apart():
+    entries = []
+    door = service(entries.append)
+    first = asyncio.ensure_future(door.submit(COMMAND, 10_000))
+    second = asyncio.ensure_future(door.submit(COMMAND, 10_000))
+    await asyncio.sleep(0)
+    one, other = CreateTopicsResult(()), Refused(ErrorCode.NOT_CONTROLLER, "no")
+    door.reply(Reply(entries[1].token, other))
+    door.reply(Reply(entries[0].token, one))
+    assert (await first, await second) == (one, other)
+
+
+async def test_a_command_that_is_not_answered_in_its_time_is_refused():
+    entries = []
+    door = service(entries.append)
+    result = await door.submit(COMMAND, 0)
+    assert isinstance(result, Refused)
+    assert result.error is ErrorCode.REQUEST_TIMED_OUT
+    assert "0 ms" in result.message
+    door.reply(Reply(entries[0].token, result))

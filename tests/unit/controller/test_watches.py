@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from cluster.model.ids import BrokerId
+from cluster.zk.operations import Change, WatchEvent
+from controller.core.inputs import (
+    BrokerChange,
+    BrokerModifications,
+    ControllerChange,
+    IsrChangeNotification,
+    PartitionModifications,
+    TopicChange,
+)
+from controller.watches import Coalescer, input_of
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "meant"),
+    [
+        ("/controller", Change.CREATED, ControllerChange()),
+        ("/controller", Change.DELETED, ControllerChange()),
+        ("/controller", Change.UNKNOWN, ControllerChange()),
+        ("/brokers/ids", Change.CHILDREN, BrokerChange()),
+        ("/brokers/ids/4", Change.DATA, BrokerModifications(BrokerId(4))),
+        ("/brokers/ids/4", Change.UNKNOWN, BrokerModifications(BrokerId(4))),
+        ("/brokers/ids/4", Change.DELETED, None),
+        ("/brokers/topics", Change.CHILDREN, TopicChange()),
+        ("/brokers/topics/a.b-c", Change.DATA, PartitionModifications("a.b-c")),
+        ("/brokers/topics/t", Change.DELETED, None),
+        ("/isr_change_notification", Change.CHILDREN, IsrChangeNotification()),
+        ("/config/changes", Change.CHILDREN, None),
+    ],
+)
+def test_what_an_event_means(path, change, meant):
+    assert input_of(WatchEvent(path, change)) == meant
+
+
+def test_what_waits_already_is_no_news_until_it_is_taken():
+    coalescer = Coalescer()
+    assert coalescer.admits(TopicChange())
+    assert not coalescer.admits(TopicChange())
+    assert coalescer.admits(PartitionModifications("t"))
+    assert coalescer.admits(PartitionModifications("u"))
+    coalescer.taken(TopicChange())
+    assert coalescer.admits(TopicChange())
