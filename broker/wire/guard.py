@@ -190,7 +190,8 @@ def _field(entity: type[Any], field: Field[Any], *, nullable: bool) -> _Shape:
         shape = (
             _compiled(cast("type[Any]", item)) if is_dataclass(item) else _primitive(field, flexible=flexible)
         )
-        step = _array(f"{entity.__name__}.{field.name}", shape, flexible=flexible)
+        least = -1 if _is_nullable(field.type) else 0
+        step = _array(f"{entity.__name__}.{field.name}", shape, least, flexible=flexible)
         return _Shape(step, 1 if flexible else 4)
     if is_dataclass(kind):
         shape = _compiled(cast("type[Any]", kind))
@@ -281,7 +282,8 @@ def _varint_bytes(value: int) -> bytes:
     return bytes(encoded)
 
 
-def _array(name: str, item: _Shape, *, flexible: bool) -> _Step:
+def _array(name: str, item: _Shape, least: int, *, flexible: bool) -> _Step:
+    """An array of at least ``least`` elements: -1, which means null, or 0 where kio's type has no None."""
     step, min_size, is_fixed = item.step, item.min_size, item.is_fixed
 
     def array(frame: memoryview, at: int, end: int, walk: _Walk) -> int:
@@ -292,8 +294,8 @@ def _array(name: str, item: _Shape, *, flexible: bool) -> _Step:
             (count,) = _INT32.unpack_from(frame, at)
             at += 4
         if count <= 0:
-            if count < -1:
-                raise HostileFrameError(f"{name} announces {count} elements; expected -1 or more")
+            if count < least:
+                raise HostileFrameError(f"{name} announces {count} elements; expected {least} or more")
             return at
         if count * min_size > end - at:
             raise HostileFrameError(

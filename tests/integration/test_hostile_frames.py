@@ -1,0 +1,249 @@
+"""Random bytes and mutated requests on the client port of a real broker: it must live on and serve."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+import io
+import random
+import socket
+import struct
+
+import confluent_kafka
+import confluent_kafka.admin
+import crc32c
+import pytest
+from kio.index import load_request_schema
+from kio.serial import entity_writer
+
+from barnabas.cluster import LocalCluster
+from broker.wire.apis import APIS, ApiKey
+
+SEED = 20_260_101
+MUTATED_FRAMES = 10_000
+RANDOM_FRAMES = 500
+PATIENCE_S = 0.25
+LAST = 0x7A57_1357
+TOPIC = "orders"
+
+# Two records without a producer id, built by a client library (kafka-log-and-protocol.md, 1.1).
+BATCH = bytes.fromhex(
+    "000000000000000000000046ffffffff02e7f6ad240000000000010000018bcfe568000000018bcfe56805"
+    "ffffffffffffffffffffffffffff0000000218000000026b027602026802310e000a0201027700"
+)
+LAST_API_VERSIONS = struct.pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, LAST, -1)
+
+NO_TIME = dt.timedelta(0)
+
+
+class Schema:
+    """The classes of one request version by name."""
+
+    def __init__(self, key, version):
+        self.version = version
+        self.request = load_request_schema(key, version)
+        self._module = importlib.import_module(self.request.__module__)
+
+    def __getattr__(self, name):
+        return getattr(self._module, name)
+
+    def since(self, version, **fields):
+        return fields if self.version >= version else {}
+
+
+def produce(s, rng):
+    batch = bytearray(BATCH)
+    if rng.random() < 0.7:  # a batch that is wrong inside and yet has the right checksum
+        for _ in range(rng.randint(1, 3)):
+            batch[rng.randrange(8, len(batch))] = rng.randrange(256)
+        batch[17:21] = struct.pack(">I", crc32c.crc32c(bytes(batch[21:])))
+    data = s.PartitionProduceData(index=0, records=bytes(batch))
+    topic = s.TopicProduceData(name=TOPIC, partition_data=(data,))
+    return s.request(transactional_id=None, acks=rng.choice((-1, 0, 1)), timeout=NO_TIME, topic_data=(topic,))
+
+
+def fetch(s, _rng):
+    partition = s.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
+    return s.request(
+        max_wait=NO_TIME,
+        min_bytes=1,
+        max_bytes=1000,
+        isolation_level=0,
+        topics=(s.FetchTopic(topic=TOPIC, partitions=(partition,)),),
+        **s.since(7, forgotten_topics_data=()),
+    )
+
+
+def list_offsets(s, rng):
+    partition = s.ListOffsetsPartition(partition_index=0, timestamp=rng.choice((-1, -2, 1_700_000_000_000)))
+    return s.request(
+        replica_id=-1,
+        topics=(s.ListOffsetsTopic(name=TOPIC, partitions=(partition,)),),
+        **s.since(2, isolation_level=0),
+    )
+
+
+def metadata(s, _rng):
+    operations = s.since(8, include_topic_authorized_operations=False)
+    if s.version in {8, 9, 10}:
+        operations["include_cluster_authorized_operations"] = False
+    topic = s.MetadataRequestTopic(name=TOPIC, **s.since(10, topic_id=None))
+    return s.request(topics=(topic,), **operations)
+
+
+def api_versions(s, _rng):
+    return s.request(**s.since(3, client_software_name="hostile", client_software_version="1"))
+
+
+def create_topics(s, _rng):
+    topic = s.CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=1, assignments=(), configs=())
+    return s.request(topics=(topic,), timeout=NO_TIME, validate_only=False)
+
+
+def init_producer_id(s, _rng):
+    return s.request(transactional_id=None, transaction_timeout=NO_TIME)
+
+
+def offset_for_leader_epoch(s, _rng):
+    partition = s.OffsetForLeaderPartition(partition=0, current_leader_epoch=0, leader_epoch=0)
+    return s.request(topics=(s.OffsetForLeaderTopic(topic=TOPIC, partitions=(partition,)),))
+
+
+REQUESTS = {
+    ApiKey.PRODUCE: produce,
+    ApiKey.FETCH: fetch,
+    ApiKey.LIST_OFFSETS: list_offsets,
+    ApiKey.METADATA: metadata,
+    ApiKey.API_VERSIONS: api_versions,
+    ApiKey.CREATE_TOPICS: create_topics,
+    ApiKey.INIT_PRODUCER_ID: init_producer_id,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch,
+}
+
+
+def well_formed(rng):
+    """A request of a random API and version, as bytes without size."""
+    api = rng.choice(list(APIS.values()))
+    version = rng.randint(api.min_version, api.max_version)
+    body = REQUESTS[api.key](Schema(api.key, version), rng)
+    header = body.__header_schema__(
+        request_api_key=api.key, request_api_version=version, correlation_id=1, client_id="hostile"
+    )
+    out = io.BytesIO()
+    entity_writer(type(header))(out, header)
+    entity_writer(type(body))(out, body)
+    return out.getvalue()
+
+
+def mutated(rng, frame):
+    changed = bytearray(frame)
+    for _ in range(rng.randint(0, 3)):
+        at = rng.randrange(len(changed) + 1)
+        match rng.randrange(5):
+            case 0:
+                changed[at : at + 1] = rng.randbytes(1)
+            case 1:
+                changed[at:at] = rng.randbytes(rng.randint(1, 5))
+            case 2:
+                del changed[at : at + rng.randint(1, 5)]
+            case 3:
+                changed[at : at + 5] = rng.choice((b"\xff\xff\xff\xff\x7f", b"\x7f\xff\xff\xff", b"\xff" * 5))
+            case 4:
+                changed[at : at + 4] = struct.pack(">i", rng.choice((-1, -2, 2**31 - 1, -(2**31))))
+    return bytes(changed)
+
+
+def sized(frame):
+    return struct.pack(">i", len(frame)) + frame
+
+
+class Client:
+    """Sends one frame after the other, over one connection as long as the broker leaves it open."""
+
+    def __init__(self, port):
+        self._port = port
+        self._connection = None
+
+    def send(self, data):
+        """Send, and then a request that every broker answers; read until that answer or in vain.
+
+        Returns:
+            Whether the last request was answered on this connection.
+        """
+        if self._connection is None:
+            self._connection = socket.create_connection(("127.0.0.1", self._port), timeout=10)
+        read = b""
+        try:
+            self._connection.sendall(data + LAST_API_VERSIONS)
+            self._connection.settimeout(PATIENCE_S)
+            while chunk := self._connection.recv(65_536):
+                read += chunk
+                if struct.pack(">i", LAST) in read:
+                    return True
+        except (TimeoutError, ConnectionError):
+            pass
+        self.close()
+        return False
+
+    def close(self):
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("hostile")
+    # Topics that are named by chance shall not be created by the thousand.
+    with LocalCluster(directory, brokers=1, overrides={"auto.create.topics.enable": "false"}) as cluster:
+        admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+        admin.create_topics([confluent_kafka.admin.NewTopic(TOPIC, 1, 1)])[TOPIC].result(20)
+        yield cluster.brokers[1]
+
+
+@pytest.fixture
+def client(broker):
+    connected = Client(int(broker.kafka.rpartition(":")[2]))
+    yield connected
+    connected.close()
+
+
+def serves(broker):
+    """Whether an ordinary client reads back what it writes."""
+    said = []
+    producer = confluent_kafka.Producer({"bootstrap.servers": broker.kafka, "acks": "all"})
+    producer.produce(
+        TOPIC, b"still here", partition=0, on_delivery=lambda error, m: said.append((error, m.offset()))
+    )
+    assert producer.flush(20) == 0
+    ((error, offset),) = said
+    assert error is None
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": broker.kafka, "group.id": "judge", "enable.auto.commit": False}
+    )
+    consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, offset)])
+    message = consumer.poll(20)
+    consumer.close()
+    return message is not None and message.value() == b"still here"
+
+
+def test_random_bytes_do_not_stop_a_broker(broker, client):
+    pid = broker.pid
+    rng = random.Random(SEED)
+    for _ in range(RANDOM_FRAMES):
+        frame = rng.randbytes(rng.randint(1, 2000))
+        named = struct.pack(">hh", rng.randrange(30), rng.randrange(10)) + frame
+        client.send(rng.choice((frame, sized(frame), sized(named))))
+    assert broker.pid == pid
+    assert serves(broker)
+
+
+def test_ten_thousand_mutated_requests_do_not_stop_a_broker(broker, client):
+    pid = broker.pid
+    rng = random.Random(SEED)
+    survived = sum(client.send(sized(mutated(rng, well_formed(rng)))) for _ in range(MUTATED_FRAMES))
+    # Some are refused and some are not, or the mutations are no test.
+    assert MUTATED_FRAMES / 10 < survived < MUTATED_FRAMES * 9 / 10
+    assert broker.pid == pid
+    assert serves(broker)
+    assert "a request handler failed" not in (broker.dir / "logs" / "server.log").read_text()
