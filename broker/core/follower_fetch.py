@@ -85,15 +85,14 @@ class Reaction(Enum):
     """What a follower does about a partition's error."""
 
     FIND_RANGE = "compare the ends of both logs"
-    AGAIN = "fetch again: our own leader epoch has moved on meanwhile"
     DROP = "fetch it no more until the next LeaderAndIsr"
     BACK_OFF = "wait for replica.fetch.backoff.ms"
 
 
-def reaction(error: ErrorCode, asked_in: LeaderEpoch, now_in: LeaderEpoch) -> Reaction:
-    """What to do about ``error``, asked for in epoch ``asked_in`` by a follower that is now in ``now_in``."""
+def reaction(error: ErrorCode) -> Reaction:
+    """What to do about ``error``, asked for in the follower's current leader epoch."""
     if error == ErrorCode.OFFSET_OUT_OF_RANGE:
         return Reaction.FIND_RANGE
     if error == ErrorCode.FENCED_LEADER_EPOCH:
-        return Reaction.AGAIN if asked_in != now_in else Reaction.DROP
+        return Reaction.DROP
     return Reaction.BACK_OFF

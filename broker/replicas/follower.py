@@ -283,12 +283,9 @@ class LeaderFetcher:
         self._name(partition.topic_partition)
 
     def _react(self, partition: HostedPartition, data: pb.PartitionData, error: ErrorCode) -> None:
-        asked_in = self._epochs[partition.topic_partition]
-        match reaction(error, asked_in, partition.replica.leader_epoch):
+        match reaction(error):
             case Reaction.FIND_RANGE:
                 self._find_range(partition, data)
-            case Reaction.AGAIN:
-                self._name(partition.topic_partition)
             case Reaction.DROP:
                 self.remove(partition.topic_partition)
             case Reaction.BACK_OFF:

@@ -99,16 +99,15 @@ def test_out_of_range(own_end, leader_start, leader_end, expected):
 
 
 @pytest.mark.parametrize(
-    ("error", "asked_in", "now_in", "expected"),
+    ("error", "expected"),
     [
-        (ErrorCode.OFFSET_OUT_OF_RANGE, 3, 3, Reaction.FIND_RANGE),
-        (ErrorCode.FENCED_LEADER_EPOCH, 3, 3, Reaction.DROP),
-        (ErrorCode.FENCED_LEADER_EPOCH, 3, 4, Reaction.AGAIN),
-        (ErrorCode.UNKNOWN_LEADER_EPOCH, 3, 3, Reaction.BACK_OFF),
-        (ErrorCode.NOT_LEADER_OR_FOLLOWER, 3, 3, Reaction.BACK_OFF),
-        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 3, 3, Reaction.BACK_OFF),
-        (ErrorCode.KAFKA_STORAGE_ERROR, 3, 3, Reaction.BACK_OFF),
+        (ErrorCode.OFFSET_OUT_OF_RANGE, Reaction.FIND_RANGE),
+        (ErrorCode.FENCED_LEADER_EPOCH, Reaction.DROP),
+        (ErrorCode.UNKNOWN_LEADER_EPOCH, Reaction.BACK_OFF),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, Reaction.BACK_OFF),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Reaction.BACK_OFF),
+        (ErrorCode.KAFKA_STORAGE_ERROR, Reaction.BACK_OFF),
     ],
 )
-def test_reactions(error, asked_in, now_in, expected):
-    assert reaction(error, asked_in, now_in) is expected
+def test_reactions(error, expected):
+    assert reaction(error) is expected

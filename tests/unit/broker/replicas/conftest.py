@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,6 +51,14 @@ class Room:
     """
 
     batch = staticmethod(batch)
+
+    @staticmethod
+    async def until(holds: Callable[[], object]) -> None:
+        """Let the loop run until something holds that no event tells of."""
+        deadline = time.monotonic() + 10
+        while not holds():
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.001)
 
     def __init__(self, logs: LogDirs) -> None:
         self.logs = logs

@@ -29,7 +29,7 @@ def append(room):
 
 
 def fetched(partition, broker_id, offset):
-    rose = partition.replica.follower_fetched(
+    return partition.replica.follower_fetched(
         broker_id,
         offset,
         log_start_offset=0,
@@ -37,7 +37,6 @@ def fetched(partition, broker_id, offset):
         now_ms=0,
         hearing=None,
     ).high_watermark_rose
-    return rose
 
 
 async def test_acks_all_waits_for_the_high_watermark(room, append):
@@ -125,7 +124,7 @@ async def test_several_partitions_wait_for_the_last(room):
         ("t", b"", {}, ErrorCode.INVALID_RECORD),
     ],
 )
-async def test_refusals(room, append, topic, records, options, error):
+async def test_refusals(room, append, *, topic, records, options, error):
     room.lead()
     result = append(records, TopicPartition(topic, 0), **options).result()[TopicPartition(topic, 0)]
     assert result.error is error

@@ -1,0 +1,218 @@
+"""One follower's session at its leader: what a request changes, what an answer holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.disk.errors import KafkaStorageError
+from broker.replicas.follower_session import FollowerSession
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from cluster.rpc import replication_pb2 as pb
+
+TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
+MB = 1 << 20
+
+
+class Follower:
+    """Broker 2 as the session sees it."""
+
+    def __init__(self, room):
+        self.joined = []
+        self.session = FollowerSession(
+            2, room.hosted, lambda p, who: self.joined.append((p.topic_partition, who))
+        )
+
+    def ask(self, *partitions, forget=()):
+        request = pb.FetchRequest(replica_id=2, max_bytes=MB, min_bytes=1)
+        request.partitions.extend(partitions)
+        for name in forget:
+            request.forgotten.add(topic=name.topic, partition=name.partition)
+        self.session.take(request)
+
+    def answer(self, max_bytes=MB):
+        found = {}
+        for data in self.session.answer(max_bytes).partitions:
+            found[TopicPartition(data.topic, data.partition)] = data
+        return found
+
+
+def named(offset, topic_partition=TP, *, epoch=0, last_epoch=-1, max_bytes=MB):
+    return pb.FetchPartition(
+        topic=topic_partition.topic,
+        partition=topic_partition.partition,
+        current_leader_epoch=epoch,
+        fetch_offset=offset,
+        last_fetched_epoch=last_epoch,
+        max_bytes=max_bytes,
+    )
+
+
+@pytest.fixture
+def follower(room):
+    return Follower(room)
+
+
+async def test_a_request_moves_the_high_watermark_and_an_answer_tells_it(room, follower):
+    partition = room.lead(isr=(1, 2))
+    partition.replica.remote(3).caught_up_ms = -(10**9)
+    follower.ask(named(0))
+    assert not follower.session.has_enough(1)
+    room.write(partition, b"a")
+    room.hosted.grew(partition)
+    assert follower.session.has_enough(1)
+    data = follower.answer()[TP]
+    assert (bytes(data.records), data.high_watermark, data.log_end_offset) == (
+        partition.log.read(0, MB, 1).records,
+        0,
+        1,
+    )
+    follower.ask(named(1, last_epoch=0))
+    assert partition.replica.high_watermark == 1
+    assert not follower.session.has_enough(1)
+    data = follower.answer()[TP]
+    assert (bytes(data.records), data.high_watermark) == (b"", 1)
+    assert follower.answer() == {}
+
+
+async def test_records_under_way_are_not_sent_again(room, follower):
+    partition = room.lead()
+    room.write(partition, b"a")
+    follower.ask(named(0))
+    assert follower.answer()[TP].records
+    room.write(partition, b"b")
+    room.hosted.grew(partition)
+    assert not follower.session.has_enough(1)
+    assert follower.answer() == {}
+    follower.ask(named(1, last_epoch=0))
+    assert follower.session.has_enough(1)
+    assert len(follower.answer()[TP].records) == len(partition.log.read(1, MB, 2).records)
+
+
+async def test_bytes_are_bounded_and_the_one_left_out_comes_first(room, follower):
+    first, second = room.lead(), room.lead(topic_partition=OTHER)
+    for partition in (first, second):
+        room.write(partition, b"x" * 100)
+        room.write(partition, b"y" * 100)
+    size = len(first.log.read(0, 1, 2).records)
+    follower.ask(named(0), named(0, OTHER))
+    assert set(follower.answer(size)) == {TP}
+    follower.ask(named(1, last_epoch=0))
+    assert set(follower.answer(size)) == {OTHER}
+    follower.ask(named(1, OTHER, last_epoch=0))
+    both = follower.answer(2 * size)
+    assert list(both) == [TP, OTHER]
+    assert sum(len(data.records) for data in both.values()) == 2 * size
+
+
+async def test_one_batch_comes_however_large(room, follower):
+    partition = room.lead()
+    room.write(partition, b"x" * 5000)
+    follower.ask(named(0, max_bytes=10))
+    assert len(follower.answer(10)[TP].records) > 5000
+
+
+@pytest.mark.parametrize(
+    ("epoch", "offset", "last_epoch", "error"),
+    [
+        (1, 0, -1, ErrorCode.FENCED_LEADER_EPOCH),
+        (3, 0, -1, ErrorCode.UNKNOWN_LEADER_EPOCH),
+        (2, 9, -1, ErrorCode.OFFSET_OUT_OF_RANGE),
+        (2, 1, 9, ErrorCode.OFFSET_OUT_OF_RANGE),
+    ],
+)
+async def test_refusals_are_told_once_and_move_nothing(room, follower, *, epoch, offset, last_epoch, error):
+    partition = room.lead(epoch=2)
+    room.write(partition, b"a")
+    follower.ask(named(offset, epoch=epoch, last_epoch=last_epoch))
+    assert follower.session.has_enough(1)
+    data = follower.answer()[TP]
+    assert (data.error_code, data.leader_epoch, data.log_end_offset) == (error, epoch, 1)
+    assert partition.replica.remote(2).log_end_offset == -1
+    assert follower.answer() == {}
+    assert partition.feeds == {}
+
+
+async def test_a_diverging_fetch_moves_nothing(room, follower):
+    partition = room.lead(epoch=1)
+    room.write(partition, b"a", b"b")
+    room.lead(epoch=4)
+    room.write(partition, b"c")
+    follower.ask(named(3, epoch=4, last_epoch=2))
+    data = follower.answer()[TP]
+    assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset, data.error_code) == (1, 2, 0)
+    assert partition.replica.remote(2).log_end_offset == -1
+    assert partition.replica.high_watermark == 0
+
+
+async def test_what_is_not_here(room, follower):
+    follower.ask(named(0))
+    assert follower.answer()[TP].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    room.follow()
+    follower.ask(named(0))
+    assert follower.answer()[TP].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def test_a_broker_that_is_no_replica(room):
+    room.lead()
+    stranger = FollowerSession(9, room.hosted, lambda *_: None)
+    stranger.take(pb.FetchRequest(replica_id=9, partitions=[named(0)]))
+    (data,) = stranger.answer(MB).partitions
+    assert data.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+async def test_a_change_of_leadership_is_told_without_being_asked(room, follower):
+    room.lead()
+    follower.ask(named(0))
+    assert not follower.session.has_enough(1)
+    room.lead(epoch=1)
+    assert follower.session.has_enough(1)
+    assert follower.answer()[TP].error_code == ErrorCode.FENCED_LEADER_EPOCH
+
+
+async def test_a_removed_partition_is_told(room, follower):
+    room.lead()
+    follower.ask(named(0))
+    room.hosted.remove(TP, delete=True)
+    assert follower.answer()[TP].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_a_disk_that_fails_is_told(room, follower, monkeypatch, tmp_path):
+    partition = room.lead()
+    room.write(partition, b"a")
+    follower.ask(named(0))
+
+    def fail(*_, **__):
+        raise KafkaStorageError(tmp_path, "test")
+
+    monkeypatch.setattr(partition.log, "read", fail)
+    assert follower.answer()[TP].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert list(room.hosted.offline) == [TP]
+
+
+async def test_forgotten_partitions_and_closed_sessions_hear_nothing(room, follower):
+    first, second = room.lead(), room.lead(topic_partition=OTHER)
+    follower.ask(named(0), named(0, OTHER))
+    assert set(first.feeds) == set(second.feeds) == {2}
+    follower.ask(forget=[TP])
+    assert (set(first.feeds), set(second.feeds)) == (set(), {2})
+    assert first.replica.remote(2).hearing is None
+    follower.session.close()
+    assert second.feeds == {}
+    assert follower.session.has_enough(1)
+
+
+async def test_one_that_caught_up_outside_the_isr_may_join(room, follower):
+    room.lead(isr=(1,))
+    follower.ask(named(0))
+    assert follower.joined == [(TP, 2)]
+
+
+async def test_min_bytes_counts_all_that_is_ready(room, follower):
+    partition = room.lead()
+    room.write(partition, b"a")
+    follower.ask(named(0))
+    size = len(partition.log.read(0, MB, 1).records)
+    assert follower.session.has_enough(size)
+    assert not follower.session.has_enough(size + 1)
+    assert follower.session.has_enough(0)

@@ -1,0 +1,289 @@
+"""What the controller's three requests do, answer and log."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.core.control_gate import ControlGate
+from broker.disk.errors import KafkaStorageError
+from broker.replicas.leadership import Leadership, Turn
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from cluster.model.requests import (
+    LeaderAndIsrRequest,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    UpdateMetadataPartition,
+    UpdateMetadataRequest,
+)
+from cluster.model.statechange import Kind, Level
+
+TP, OTHER, THIRD = TopicPartition("t", 0), TopicPartition("u", 0), TopicPartition("v", 0)
+BROKERS = tuple(Broker(i, 10, (Endpoint("GRPC", "127.0.0.1", 9000 + i),)) for i in (1, 2, 3))
+
+
+class FakeFetchers:
+    def __init__(self):
+        self.followed = {}
+
+    def follow(self, topic_partition, leader_epoch, leader, endpoint):
+        self.followed[topic_partition] = (leader, leader_epoch, endpoint.port)
+
+    def stop(self, topic_partitions):
+        for topic_partition in topic_partitions:
+            self.followed.pop(topic_partition, None)
+
+    def end_idle(self):
+        pass
+
+
+class Scene:
+    """A leadership with what surrounds it."""
+
+    def __init__(self, room):
+        self.room = room
+        self.gate = ControlGate()
+        self.gate.registered(50)
+        self.fetchers = FakeFetchers()
+        self.lines = []
+        self.updates = 0
+        self.leadership = Leadership(
+            room.hosted,
+            room.metadata,
+            self.gate,
+            self.fetchers,
+            write=self.lines.append,
+            on_metadata=self.count_update,
+        )
+
+    def count_update(self):
+        self.updates += 1
+
+    @property
+    def kinds(self):
+        return [line.kind for line in self.lines]
+
+    async def order(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
+        request = LeaderAndIsrRequest(9, reign, broker_epoch, partitions, live)
+        return await self.leadership.leader_and_isr(request, 7)
+
+    async def update(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
+        request = UpdateMetadataRequest(9, reign, broker_epoch, partitions, live)
+        return await self.leadership.update_metadata(request, 7)
+
+    async def stop(self, *partitions, reign=1, broker_epoch=50):
+        request = StopReplicaRequest(
+            9, reign, broker_epoch, tuple(StopReplicaPartition(*p) for p in partitions)
+        )
+        return await self.leadership.stop_replica(request, 7)
+
+
+@pytest.fixture
+def scene(room):
+    return Scene(room)
+
+
+async def test_lead_and_follow(room, scene):
+    answer = await scene.order(room.order(1, 3), room.order(2, 4, topic_partition=OTHER))
+    assert (answer.error, answer.partition_errors) == (
+        ErrorCode.NONE,
+        {TP: ErrorCode.NONE, OTHER: ErrorCode.NONE},
+    )
+    led, followed = room.hosted.get(TP), room.hosted.get(OTHER)
+    assert (led.replica.is_leader, led.replica.leader_epoch, led.log.latest_epoch) == (True, 3, 3)
+    assert (followed.replica.is_leader, followed.replica.leader_epoch) == (False, 4)
+    assert scene.fetchers.followed == {OTHER: (2, 4, 9002)}
+    assert scene.kinds == [
+        Kind.LEADER_AND_ISR_HANDLING,
+        Kind.LEADER_AND_ISR_RECEIVED,
+        Kind.LEADER_AND_ISR_RECEIVED,
+        Kind.TRANSITION_STARTED,
+        Kind.LEADER_FETCHERS_STOPPED,
+        Kind.LEADER_STARTS,
+        Kind.TRANSITION_COMPLETED,
+        Kind.TRANSITION_STARTED,
+        Kind.FOLLOWER_FETCHERS_STOPPED,
+        Kind.FOLLOWER_STARTS,
+        Kind.TRANSITION_COMPLETED,
+        Kind.LEADER_AND_ISR_FINISHED,
+    ]
+    starts = next(line for line in scene.lines if line.kind is Kind.LEADER_STARTS)
+    assert starts.level is Level.INFO
+    assert starts.message.endswith(
+        "Leader t-0 starts at leader epoch 3 from offset 0 with high watermark 0 ISR [1,2,3] "
+        "addingReplicas [] removingReplicas []. Previous leader epoch was -1."
+    )
+
+
+async def test_from_follower_to_leader_and_on(room, scene):
+    await scene.order(room.order(2, 0))
+    await scene.order(room.order(1, 1))
+    assert scene.fetchers.followed == {}
+    assert Kind.BECOME_LEADER_SKIPPED not in scene.kinds
+    await scene.order(room.order(1, 2))
+    assert Kind.BECOME_LEADER_SKIPPED in scene.kinds
+    assert room.hosted.get(TP).log.latest_epoch == 2
+
+
+async def test_following_the_same_leader_in_a_new_epoch_fetches_in_it(room, scene):
+    await scene.order(room.order(2, 0))
+    await scene.order(room.order(2, 1))
+    assert scene.fetchers.followed == {TP: (2, 1, 9002)}
+    assert Kind.BECOME_FOLLOWER_SKIPPED in scene.kinds
+
+
+@pytest.mark.parametrize(
+    ("epoch", "kind"), [(3, Kind.LEADER_AND_ISR_STALE_EPOCH), (4, Kind.LEADER_AND_ISR_SAME_EPOCH)]
+)
+async def test_old_leader_epochs_are_ignored(room, scene, epoch, kind):
+    await scene.order(room.order(1, 4))
+    answer = await scene.order(room.order(2, epoch))
+    assert answer.error is ErrorCode.NONE
+    assert answer.partition_errors == {TP: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert room.hosted.get(TP).replica.is_leader
+    assert kind in scene.kinds
+
+
+async def test_an_old_controller_and_a_former_life_change_nothing(room, scene):
+    await scene.update(reign=5)
+    written = len(scene.lines)
+    assert (await scene.order(room.order(1, 9), broker_epoch=49)).error is ErrorCode.STALE_BROKER_EPOCH
+    assert (await scene.update(broker_epoch=49)).error is ErrorCode.STALE_BROKER_EPOCH
+    assert (await scene.stop((TP, -2, True), broker_epoch=49)).error is ErrorCode.STALE_BROKER_EPOCH
+    assert len(scene.lines) == written
+    for answer, kind in (
+        (await scene.order(room.order(1, 9), reign=4), Kind.LEADER_AND_ISR_STALE_CONTROLLER),
+        (await scene.update(reign=4), Kind.UPDATE_METADATA_STALE_CONTROLLER),
+        (await scene.stop((TP, -2, True), reign=4), Kind.STOP_REPLICA_STALE_CONTROLLER),
+    ):
+        assert answer.error is ErrorCode.STALE_CONTROLLER_EPOCH
+        assert kind in scene.kinds
+    assert room.hosted.get(TP) is None
+
+
+async def test_a_partition_that_is_not_ours(room, scene):
+    order = room.order(2, 0)
+    stranger = type(order)(TP, order.state, type(order.assignment)((2, 3)))
+    assert (await scene.order(stranger)).partition_errors == {TP: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert Kind.LEADER_AND_ISR_NOT_ASSIGNED in scene.kinds
+    assert room.hosted.get(TP) is None
+
+
+async def test_a_leader_not_known_to_live_is_followed_once_it_is(room, scene):
+    await scene.order(room.order(3, 0), live=())
+    assert scene.fetchers.followed == {}
+    assert Kind.NEW_LEADER_UNAVAILABLE in scene.kinds
+    await scene.update(live=BROKERS[:2])
+    assert scene.fetchers.followed == {}
+    await scene.update()
+    assert scene.fetchers.followed == {TP: (3, 0, 9003)}
+
+
+async def test_one_that_waited_and_was_overtaken_is_left_alone(room, scene):
+    await scene.order(room.order(3, 0), live=())
+    room.lead(epoch=1)
+    await scene.update()
+    assert scene.fetchers.followed == {}
+
+
+async def test_nothing_is_fetched_while_shutting_down(room, scene):
+    scene.leadership.close()
+    await scene.order(room.order(2, 0))
+    assert scene.fetchers.followed == {}
+    assert Kind.FETCHER_SKIPPED in scene.kinds
+
+
+async def test_a_log_that_knows_no_epoch_is_cut_at_the_high_watermark(room, scene, monkeypatch):
+    partition = room.lead()
+    room.write(partition, b"a")
+    room.write(partition, b"b")
+    partition.replica.high_watermark = 1
+    monkeypatch.setattr(type(partition.log), "latest_epoch", property(lambda _self: None))
+    await scene.order(room.order(2, 1))
+    assert partition.log.log_end_offset == 1
+
+
+async def test_a_disk_that_fails_is_answered_for_each_role(room, scene, tmp_path, monkeypatch):
+    def fail(_topic_partition):
+        raise KafkaStorageError(tmp_path, "test")
+
+    monkeypatch.setattr(room.logs, "get_or_create", fail)
+    answer = await scene.order(room.order(1, 0), room.order(2, 0, topic_partition=OTHER))
+    assert set(answer.partition_errors.values()) == {ErrorCode.KAFKA_STORAGE_ERROR}
+    assert {Kind.BECOME_LEADER_OFFLINE, Kind.BECOME_FOLLOWER_OFFLINE} <= set(scene.kinds)
+
+
+async def test_an_offline_replica_is_named(room, scene, tmp_path):
+    room.lead()
+    room.hosted.disk_failed(KafkaStorageError(tmp_path, "test"))
+    assert (await scene.order(room.order(1, 1))).partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert {Kind.LEADER_AND_ISR_OFFLINE_DIR, Kind.STOP_REPLICA_OFFLINE_DIR} <= set(scene.kinds)
+
+
+async def test_metadata_is_taken_over_and_told(scene):
+    state = scene.room.order(2, 0).state
+    cached = UpdateMetadataPartition(TP, state, (1, 2, 3))
+    assert (await scene.update(cached)).error is ErrorCode.NONE
+    assert scene.room.metadata.partition(TP) is cached
+    assert scene.updates == 1
+    assert scene.kinds == [Kind.METADATA_CACHED, Kind.METADATA_UPDATED]
+    await scene.update()
+    assert scene.kinds == [Kind.METADATA_CACHED, Kind.METADATA_UPDATED]
+
+
+async def test_stop_and_delete(room, scene):
+    await scene.order(
+        room.order(2, 3), room.order(2, 3, topic_partition=OTHER), room.order(2, 3, topic_partition=THIRD)
+    )
+    answer = await scene.stop((TP, 4, False), (OTHER, -2, True), (THIRD, 2, True))
+    assert answer.partition_errors == {
+        TP: ErrorCode.NONE,
+        OTHER: ErrorCode.NONE,
+        THIRD: ErrorCode.FENCED_LEADER_EPOCH,
+    }
+    assert set(scene.fetchers.followed) == {THIRD}
+    assert (room.hosted.get(TP) is None, room.hosted.get(OTHER) is None) == (False, True)
+    assert room.logs.get(OTHER) is None
+    assert (await scene.stop((THIRD, 3, True))).partition_errors == {THIRD: ErrorCode.FENCED_LEADER_EPOCH}
+    assert {Kind.STOP_REPLICA_STALE_EPOCH, Kind.STOP_REPLICA_SAME_EPOCH} <= set(scene.kinds)
+    assert (await scene.stop((TopicPartition("never", 0), 0, True))).error is ErrorCode.NONE
+
+
+async def test_a_delete_that_the_disk_refuses(room, scene, monkeypatch, tmp_path):
+    await scene.order(room.order(2, 3))
+
+    def fail(_topic_partition):
+        raise KafkaStorageError(tmp_path, "test")
+
+    monkeypatch.setattr(room.logs, "delete", fail)
+    assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
+
+
+async def test_preparations_come_before_the_first_log(room):
+    seen = []
+
+    async def prepare(request):
+        seen.append(
+            [p.topic_partition for p in request.partitions if room.hosted.get(p.topic_partition) is None]
+        )
+
+    leadership = Leadership(
+        room.hosted,
+        room.metadata,
+        ControlGate(),
+        FakeFetchers(),
+        write=lambda _line: None,
+        on_metadata=lambda: None,
+        prepare=prepare,
+    )
+    await leadership.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0),), ()))
+    assert seen == [[TP]]
+
+
+async def test_a_long_turn_ends():
+    turn = Turn()
+    turn._until = 0
+    await turn.yield_if_long()
+    assert turn._until > 0

@@ -1,0 +1,161 @@
+"""The gRPC listener: what arrives reaches the right door, what comes back is translated."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.server.peers import PeerServer
+from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.requests import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+from cluster.rpc import control_pb2, replication_pb2, translate
+from cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
+
+TP = TopicPartition("t", 0)
+SESSION_MS = 6000
+
+
+class FakeLeadership:
+    """Takes requests down; fails where it is told to."""
+
+    def __init__(self):
+        self.seen = []
+        self.fails = False
+
+    async def leader_and_isr(self, request, correlation_id):
+        self.seen.append((request, correlation_id))
+        if self.fails:
+            raise ZeroDivisionError
+        return LeaderAndIsrResponse(ErrorCode.NONE, {TP: ErrorCode.STALE_CONTROLLER_EPOCH})
+
+    async def update_metadata(self, request, correlation_id):
+        self.seen.append((request, correlation_id))
+        return UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH)
+
+    async def stop_replica(self, request, correlation_id):
+        self.seen.append((request, correlation_id))
+        return StopReplicaResponse(ErrorCode.NONE, {TP: ErrorCode.FENCED_LEADER_EPOCH})
+
+
+class FakeSessions:
+    async def serve(self, requests):
+        async for request in requests:
+            yield replication_pb2.FetchResponse(error_code=request.replica_id)
+
+
+class FakeController:
+    async def submit(self, command, timeout_ms):
+        self.seen = command, timeout_ms
+        return CreateTopicsResult((TopicResult("t", ErrorCode.NONE, None, 3, 1),))
+
+
+class Peers:
+    """A server on loopback, and a channel to it."""
+
+    def __init__(self):
+        self.leadership, self.controller = FakeLeadership(), FakeController()
+        self.server = PeerServer(self.leadership, FakeSessions(), self.controller, SESSION_MS)
+
+    async def call(self, method, message, answer, metadata=()):
+        call = self.channel.unary_unary(
+            method,
+            request_serializer=type(message).SerializeToString,
+            response_deserializer=answer.FromString,
+        )
+        return await call(message, metadata=metadata)
+
+
+@pytest.fixture
+async def peers():
+    peers = Peers()
+    peers.port = await peers.server.start("127.0.0.1", 0)
+    peers.channel = open_channel("127.0.0.1", peers.port, SESSION_MS)
+    yield peers
+    await peers.channel.close()
+    await peers.server.stop(0)
+
+
+def head():
+    return BrokerId(9), ControllerEpoch(3), BrokerEpoch(7)
+
+
+async def test_the_controllers_three_requests(peers):
+    numbered = ((CORRELATION_ID_KEY, "42"),)
+    lead = LeaderAndIsrRequest(*head(), ())
+    answer = await peers.call(
+        "/barnabas.control.BrokerControl/LeaderAndIsr",
+        translate.leader_and_isr_request_to_message(lead),
+        control_pb2.LeaderAndIsrResponse,
+        numbered,
+    )
+    assert translate.leader_and_isr_response_from_message(answer).partition_errors == {
+        TP: ErrorCode.STALE_CONTROLLER_EPOCH
+    }
+    update = UpdateMetadataRequest(*head(), (), ())
+    answer = await peers.call(
+        "/barnabas.control.BrokerControl/UpdateMetadata",
+        translate.update_metadata_request_to_message(update),
+        control_pb2.UpdateMetadataResponse,
+    )
+    assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
+    stop = StopReplicaRequest(*head(), ())
+    answer = await peers.call(
+        "/barnabas.control.BrokerControl/StopReplica",
+        translate.stop_replica_request_to_message(stop),
+        control_pb2.StopReplicaResponse,
+    )
+    assert translate.stop_replica_response_from_message(answer).partition_errors == {
+        TP: ErrorCode.FENCED_LEADER_EPOCH
+    }
+    assert peers.leadership.seen == [(lead, 42), (update, 0), (stop, 0)]
+
+
+async def test_an_error_nobody_foresaw_is_an_answer(peers):
+    peers.leadership.fails = True
+    answer = await peers.call(
+        "/barnabas.control.BrokerControl/LeaderAndIsr",
+        translate.leader_and_isr_request_to_message(LeaderAndIsrRequest(*head(), ())),
+        control_pb2.LeaderAndIsrResponse,
+    )
+    assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+async def test_a_command_reaches_the_controller(peers):
+    command = CreateTopics((NewTopic("t", 3, 1),))
+    answer = await peers.call(
+        "/barnabas.control.Controller/CreateTopics",
+        translate.create_topics_to_message(command, 1234),
+        control_pb2.CreateTopicsResponse,
+    )
+    assert peers.controller.seen == (command, 1234)
+    assert translate.create_topics_result_from_message(answer).topics[0].partitions == 3
+
+
+async def test_a_fetch_stream(peers):
+    stream = peers.channel.stream_stream(
+        "/barnabas.replication.Replication/Fetch",
+        request_serializer=replication_pb2.FetchRequest.SerializeToString,
+        response_deserializer=replication_pb2.FetchResponse.FromString,
+    )()
+    for number in (5, 6):
+        await stream.write(replication_pb2.FetchRequest(replica_id=number))
+        assert (await stream.read()).error_code == number
+    stream.cancel()
+
+
+async def test_a_taken_port_is_named(peers):
+    other = PeerServer(FakeLeadership(), FakeSessions(), FakeController(), SESSION_MS)
+    with pytest.raises(OSError, match=f"127.0.0.1:{peers.port}"):
+        await other.start("127.0.0.1", peers.port)
+    await asyncio.wait_for(other.stop(0), 5)
