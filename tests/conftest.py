@@ -5,11 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
 
+import grpc.aio
 import pytest
 
 from barnabas.zookeeper import EmbeddedZooKeeper
+from cluster.model.brokers import Endpoint
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.requests import (
+    ControlRequest,
+    LeaderAndIsrResponse,
+    StopReplicaResponse,
+    UpdateMetadataResponse,
+)
+from cluster.rpc import translate
+from cluster.rpc.channels import CORRELATION_ID_KEY, server_options
+from cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_BrokerControlServicer_to_server
 
 _chroots = itertools.count(1)
 
@@ -93,3 +107,81 @@ async def zk_proxy(zookeeper: EmbeddedZooKeeper) -> AsyncIterator[TcpProxy]:
     await proxy.start()
     yield proxy
     await proxy.stop()
+
+
+class StubBroker(BrokerControlServicer):
+    """A broker to the controller alone: takes every control request, in order, and answers it.
+
+    Attributes:
+        id: Its broker id.
+        port: Where its gRPC server listens.
+        requests: What it was told.
+        correlation_ids: The number that each request carried.
+        errors: What it answers for a partition other than NONE.
+    """
+
+    def __init__(self, broker_id: int) -> None:
+        self.id = BrokerId(broker_id)
+        self.port = 0
+        self.requests: list[ControlRequest] = []
+        self.correlation_ids: list[int] = []
+        self.errors: dict[TopicPartition, ErrorCode] = {}
+        self._told = asyncio.Event()
+        self._server: Any = None
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return (Endpoint("GRPC", "127.0.0.1", self.port),)
+
+    async def start(self) -> None:
+        self._server = grpc.aio.server(options=server_options(6000))
+        add_BrokerControlServicer_to_server(self, self._server)
+        self.port = self._server.add_insecure_port(f"127.0.0.1:{self.port}")
+        await self._server.start()
+
+    async def stop(self) -> None:
+        await self._server.stop(None)
+
+    async def until(self, fits: Callable[[list[ControlRequest]], bool], deadline_s: float = 20) -> None:
+        """Wait until what it was told fits."""
+        async with asyncio.timeout(deadline_s):
+            while not fits(self.requests):
+                self._told.clear()
+                await self._told.wait()
+
+    def _hear(self, request: ControlRequest, context: Any) -> dict[TopicPartition, ErrorCode]:
+        self.requests.append(request)
+        self.correlation_ids.append(int(dict(context.invocation_metadata())[CORRELATION_ID_KEY]))
+        self._told.set()
+        return {
+            p.topic_partition: self.errors.get(p.topic_partition, ErrorCode.NONE) for p in request.partitions
+        }
+
+    async def LeaderAndIsr(self, request: Any, context: Any) -> Any:  # noqa: N802  # the name is the proto's
+        heard = self._hear(translate.leader_and_isr_request_from_message(request), context)
+        return translate.leader_and_isr_response_to_message(LeaderAndIsrResponse(ErrorCode.NONE, heard))
+
+    async def UpdateMetadata(self, request: Any, context: Any) -> Any:  # noqa: N802
+        self._hear(translate.update_metadata_request_from_message(request), context)
+        return translate.update_metadata_response_to_message(UpdateMetadataResponse(ErrorCode.NONE))
+
+    async def StopReplica(self, request: Any, context: Any) -> Any:  # noqa: N802
+        heard = self._hear(translate.stop_replica_request_from_message(request), context)
+        return translate.stop_replica_response_to_message(StopReplicaResponse(ErrorCode.NONE, heard))
+
+
+@pytest.fixture
+async def stub_brokers() -> AsyncIterator[Callable[..., Awaitable[list[StubBroker]]]]:
+    """Starts stub brokers of the given ids, and stops them after the test."""
+    started: list[StubBroker] = []
+
+    async def start(*broker_ids: int) -> list[StubBroker]:
+        brokers = [StubBroker(broker_id) for broker_id in broker_ids]
+        for broker in brokers:
+            await broker.start()
+        started.extend(brokers)
+        return brokers
+
+    yield start
+    for broker in started:
+        await broker.stop()

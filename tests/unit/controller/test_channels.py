@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.model.requests import (
+    LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from cluster.runtime.supervisor import Supervisor
+from controller import channels as channels_module
+from controller.channels import PARTITIONS_PER_MESSAGE, BrokerChannels, ChannelSettings, chunks
+
+HEAD = BrokerId(1), ControllerEpoch(1), BrokerEpoch(7)
+SETTINGS = ChannelSettings(session_timeout_ms=6000, request_timeout_ms=5000)
+DEADLINE_S = 20
+
+
+def lisr(*numbers: int, epoch: int = 1) -> LeaderAndIsrRequest:
+    state = PartitionState(LeaderAndIsr(BrokerId(2), LeaderEpoch(epoch), (BrokerId(2),)), ControllerEpoch(1))
+    return LeaderAndIsrRequest(
+        *HEAD,
+        tuple(
+            LeaderAndIsrPartition(TopicPartition("t", n), state, Assignment((BrokerId(2),))) for n in numbers
+        ),
+    )
+
+
+def umr() -> UpdateMetadataRequest:
+    return UpdateMetadataRequest(*HEAD, (), ())
+
+
+def stop(*numbers: int) -> StopReplicaRequest:
+    return StopReplicaRequest(
+        *HEAD,
+        tuple(StopReplicaPartition(TopicPartition("t", n), LeaderEpoch(1), delete=False) for n in numbers),
+    )
+
+
+@pytest.fixture
+async def stage():
+    """Channels, what was answered, and what has died."""
+    answered, deaths = [], []
+    supervisor = Supervisor(lambda name, error: deaths.append((name, error)))
+    channels = BrokerChannels(supervisor, SETTINGS, lambda *answer: answered.append(answer))
+    yield SimpleNamespace(channels=channels, answered=answered, supervisor=supervisor)
+    channels.close_all()
+    assert await supervisor.close(DEADLINE_S) == []
+    assert deaths == []
+
+
+def life(stub, epoch=7):
+    return Broker(stub.id, BrokerEpoch(epoch), stub.endpoints)
+
+
+async def test_requests_arrive_in_order_and_answers_come_back(stage, stub_brokers):
+    (stub,) = await stub_brokers(2)
+    stage.channels.open(life(stub))
+    requests = [umr(), lisr(0), stop(1)]
+    for request in requests:
+        stage.channels.send(stub.id, request)
+    await stub.until(lambda told: len(told) == 3)
+    assert stub.requests == requests
+    assert stub.correlation_ids == [0, 1, 2]
+
+
+async def test_the_answer_names_the_life_that_was_asked(stage, stub_brokers):
+    (stub,) = await stub_brokers(2)
+    heard = asyncio.Event()
+    stage.channels._on_response = lambda *answer: (stage.answered.append(answer), heard.set())
+    stage.channels.open(life(stub))
+    stage.channels.send(stub.id, lisr(0))
+    async with asyncio.timeout(DEADLINE_S):
+        await heard.wait()
+    broker, response, correlation_id = stage.answered[0]
+    assert (broker.epoch, correlation_id) == (7, 0)
+    assert list(response.partition_errors) == [TopicPartition("t", 0)]
+
+
+async def test_a_request_is_sent_again_until_the_broker_answers(stage, stub_brokers, monkeypatch):
+    monkeypatch.setattr(channels_module, "RETRY_BACKOFF_S", 0.01)
+    (stub,) = await stub_brokers(2)
+    await stub.stop()
+    stage.channels.open(life(stub))
+    stage.channels.send(stub.id, umr())
+    await asyncio.sleep(0)
+    stage.channels.send(stub.id, lisr(0))
+    stage.channels.send(stub.id, lisr(0, epoch=2))
+    await stub.start()
+    await stub.until(lambda told: len(told) >= 2)
+    assert stub.requests == [umr(), lisr(0, epoch=2)], "what waited was merged"
+
+
+async def test_what_was_meant_for_one_life_never_reaches_the_next(stage, stub_brokers):
+    (stub,) = await stub_brokers(2)
+    await stub.stop()
+    stage.channels.open(life(stub))
+    stage.channels.send(stub.id, lisr(0))
+    await asyncio.sleep(0)
+    stage.channels.close(stub.id)
+    await stub.start()
+    stage.channels.open(life(stub, epoch=8))
+    stage.channels.send(stub.id, umr())
+    await stub.until(bool)
+    assert stub.requests == [umr()]
+
+
+async def test_a_broker_without_channel_is_sent_nothing(stage, stub_brokers):
+    (stub,) = await stub_brokers(2)
+    stage.channels.send(stub.id, umr())
+    stage.channels.open(life(stub))
+    stage.channels.close(stub.id)
+    stage.channels.send(stub.id, umr())
+    stage.channels.close(stub.id)
+    assert stub.requests == []
+
+
+async def test_a_broker_without_the_listener_is_named_and_hurts_nobody_else(stage, stub_brokers):
+    (stub,) = await stub_brokers(2)
+    deaf = Broker(BrokerId(3), BrokerEpoch(1), (Endpoint("PLAINTEXT", "127.0.0.1", 1),))
+    stage.channels.open(deaf)
+    stage.channels.send(deaf.id, umr())
+    stage.channels.open(life(stub))
+    stage.channels.send(stub.id, umr())
+    await stub.until(bool)
+    assert len(stage.supervisor.names) == 1
+
+
+@pytest.mark.parametrize("make", [lisr, stop])
+def test_a_large_request_is_sent_in_parts(make):
+    request = make(*range(2 * PARTITIONS_PER_MESSAGE + 1))
+    parts = list(chunks(request))
+    assert [len(part.partitions) for part in parts] == [PARTITIONS_PER_MESSAGE, PARTITIONS_PER_MESSAGE, 1]
+    assert tuple(p for part in parts for p in part.partitions) == request.partitions
+
+
+@pytest.mark.parametrize("request_", [umr(), lisr(0), stop(0)], ids=lambda r: type(r).__name__)
+def test_a_small_request_is_one_part(request_):
+    assert list(chunks(request_)) == [request_]
