@@ -115,15 +115,19 @@ class BrokerProcess:
                 return False
         return True
 
-    def gauge(self, name: str) -> float | None:
-        """The value of a metric without labels, or None where the broker does not tell it."""
+    def gauges(self) -> dict[str, float]:
+        """Its metrics without labels by name; none where the broker does not answer."""
         try:
             with urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=2) as answer:
                 page = answer.read().decode()
         except OSError:
-            return None
-        found = (line.split(" ")[1] for line in page.splitlines() if line.startswith(name + " "))
-        return next(map(float, found), None)
+            return {}
+        pairs = (line.split(" ") for line in page.splitlines() if line[:1] != "#" and "{" not in line)
+        return {name: float(value) for name, value in pairs}
+
+    def gauge(self, name: str) -> float | None:
+        """The value of a metric without labels, or None where the broker does not tell it."""
+        return self.gauges().get(name)
 
     def arm(self, failpoint: str, action: str) -> None:
         """Have ``action`` (``off``, ``pause``, ``error``, ``exit``) happen at ``failpoint``.

@@ -101,6 +101,7 @@ class Membership:
             StartError: No ZooKeeper answered within ``zookeeper.connection.timeout.ms``, or the connect
                 string is malformed.
         """
+        _log.info(f"Connecting to zookeeper on {self._address.connect}")
         try:
             return await self._connect()
         except ZooKeeperUnavailable as error:

@@ -103,6 +103,7 @@ class Node:
             StartError: Something is in the way; the message says what.
         """
         self._process.became(BrokerState.STARTING)
+        _log.info("starting")
         try:
             await self._start()
         except (InconsistentDirectoryError, KafkaStorageError) as error:
