@@ -1,0 +1,116 @@
+"""A quiet Spark session, with our packages on every executor."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from py4j.java_gateway import JavaGateway
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+_SHIPPED = ("analysis", "cluster/model")
+"""What the executors need of us: this package and the model, which needs the standard library alone."""
+
+_SETTINGS = {
+    # Results are small: a handful of partitions beats Spark's 200, and adaptive execution merges them
+    # further.
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_LOCAL_SETTINGS = {
+    "spark.master": "local[*]",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+# The gateway's own logger is named because Spark announces every level that differs from it.
+_LOG4J = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+_TAIL_LINES = 5
+_LAUNCH: Callable[..., JavaGateway] = launch_gateway
+
+
+class SparkStartError(Exception):
+    """Spark's Java process did not start; the text ends with its last words."""
+
+
+@contextmanager
+def spark_session(name: str = "barnabas analyze") -> Iterator[SparkSession]:
+    """A session that is stopped at the end.
+
+    Under ``spark-submit`` it has the master and the settings given there; otherwise it runs in this process
+    on all cores, and says nothing.
+
+    Raises:
+        SparkStartError: Where there is no Java, or it does not start.
+    """
+    given = SparkConf()
+    settings = _SETTINGS | ({} if given.contains("spark.master") else _LOCAL_SETTINGS)
+    conf = given.setAppName(name)
+    for key, value in settings.items():
+        conf.setIfMissing(key, value)
+    context = SparkContext(conf=conf) if "PYSPARK_GATEWAY_PORT" in os.environ else _local_context(conf)
+    session = SparkSession(context)
+    try:
+        with tempfile.TemporaryDirectory(prefix="barnabas-analyze-") as scratch:
+            context.addPyFile(str(_package(Path(scratch))))
+            yield session
+    finally:
+        session.stop()
+
+
+def _local_context(conf: SparkConf) -> SparkContext:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return SparkContext(conf=conf, gateway=_gateway())
+
+
+@functools.cache
+def _gateway() -> JavaGateway:
+    """The Java process, one for the life of this one.
+
+    Its standard error is kept from the terminal: Java and Spark greet there whatever the log level is.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="barnabas-spark-") as scratch,
+        tempfile.TemporaryFile("w+") as words,
+    ):
+        logging = Path(scratch) / "log4j2.properties"
+        logging.write_text(_LOG4J)
+        conf = SparkConf().set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{logging}")
+        try:
+            gateway = _LAUNCH(conf, {"stderr": words})
+        except PySparkRuntimeError as error:
+            words.seek(0)
+            tail = " | ".join(words.read().splitlines()[-_TAIL_LINES:])
+            raise SparkStartError(f"Spark did not start; is Java 17 or 21 installed? {tail}") from error
+        return gateway
+
+
+def _package(scratch: Path) -> Path:
+    root = Path(__file__).resolve().parent.parent
+    archive = scratch / "barnabas-analysis.zip"
+    with zipfile.ZipFile(archive, "w") as target:
+        for shipped in _SHIPPED:
+            for module in sorted((root / shipped).rglob("*.py")):
+                target.write(module, module.relative_to(root))
+        target.write(root / "cluster" / "__init__.py", "cluster/__init__.py")
+    return archive

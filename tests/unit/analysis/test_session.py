@@ -1,0 +1,40 @@
+"""The session is quiet and its workers have our packages."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis import session
+
+
+def test_the_model_and_the_analysis_are_shipped_and_nothing_else(tmp_path: Path) -> None:
+    names = zipfile.ZipFile(session._package(tmp_path)).namelist()
+    assert {"analysis/grammar.py", "cluster/__init__.py", "cluster/model/statechange/reader.py"} <= set(names)
+    assert all(name.startswith(("analysis/", "cluster/model/", "cluster/__init__.py")) for name in names)
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_it_runs_here_and_draws_no_progress(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.master") == "local[*]"
+    assert spark.conf.get("spark.ui.showConsoleProgress") == "false"
+
+
+def test_without_java_it_says_what_to_install() -> None:
+    missing = session.PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+
+    def last_words(_conf: object, popen: dict[str, object]) -> None:
+        subprocess.run(["sh", "-c", "echo java: not found >&2"], check=True, stderr=popen["stderr"])
+        raise missing
+
+    with (
+        mock.patch.object(session, "_LAUNCH", last_words),
+        pytest.raises(session.SparkStartError, match=r"is Java 17 or 21 installed\? java: not found"),
+    ):
+        session._gateway.__wrapped__()
