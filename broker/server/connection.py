@@ -101,10 +101,11 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.close("too many connections", maximum=self._context.settings.max_connections)
             return
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
-        self._set_socket_buffers(transport.get_extra_info("socket"))
+        self._set_socket_options(transport.get_extra_info("socket"))
 
-    def _set_socket_buffers(self, sock: socket.socket) -> None:
+    def _set_socket_options(self, sock: socket.socket) -> None:
         settings = self._context.settings
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option, size in (
             (socket.SO_SNDBUF, settings.send_buffer_bytes),
             (socket.SO_RCVBUF, settings.receive_buffer_bytes),
@@ -179,8 +180,8 @@ class ClientConnection(asyncio.BufferedProtocol):
                 if not self._may_start(prefix):
                     self._read(wanted=False)
                     return
-                self._start(prefix, frame)
                 self._input.consume()
+                self._start(prefix, frame)
         except (HostileFrameError, UnreadableFrameError) as error:
             self.close("a frame that is no Kafka request", error=str(error))
 
