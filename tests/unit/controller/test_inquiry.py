@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from cluster.model.brokers import Broker
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.zk.errors import BadVersion, NodeExists, NoNode
+from cluster.zk.fence import Fence
+from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.schema.topics import TopicAssignment
+from controller.core import effects
+from controller.core.effects import Ask, Reign
+from controller.inquiry import Inquiry
+
+T0, T1, T2 = (TopicPartition("t", n) for n in range(3))
+REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
+LED = LeaderAndIsr.initial(BrokerId(1), (BrokerId(1),))
+STATE = PartitionState(LED, ControllerEpoch(3))
+
+
+class Table:
+    """A store whose methods answer what a test lays down, and note how they were called."""
+
+    def __init__(self, **answers):
+        self.calls = []
+        self._answers = answers
+
+    def __getattr__(self, name):
+        async def method(*arguments, **options):
+            self.calls.append((name, arguments, options))
+            answer = self._answers[name]
+            if isinstance(answer, Exception):
+                raise answer
+            return answer(*arguments) if callable(answer) else answer
+
+        return method
+
+
+def inquiry(**tables):
+    unwatched = []
+    store = SimpleNamespace(
+        session=SimpleNamespace(unwatch=lambda *paths: unwatched.extend(paths)),
+        controller=tables.pop("controller", None),
+        **tables,
+    )
+    return Inquiry(store, BrokerId(1)), unwatched
+
+
+async def test_the_race():
+    table = Table(active=None, elect=FENCE, give_up=None)
+    asking, _ = inquiry(controller=table)
+    assert await asking.answer(effects.ReadController()) == -1
+    assert await asking.answer(effects.ContestController()) == REIGN
+    assert await asking.answer(effects.GiveUpController()) is None
+    assert [name for name, _, _ in table.calls] == ["active", "elect", "give_up"]
+
+
+async def test_what_was_watched_is_unwatched_but_never_the_controller():
+    one = Broker(BrokerId(1), BrokerEpoch(4), ())
+    brokers = Table(ids=[BrokerId(1)], read={BrokerId(1): one})
+    topics = Table(names={"t"}, read={"t": TopicAssignment({0: Assignment((BrokerId(1),))})})
+    notes = Table(pending={})
+    notes.path = "/isr_change_notification"
+    asking, unwatched = inquiry(
+        brokers=brokers, topics=topics, isr_changes=notes, controller=Table(active=None)
+    )
+    await asking.answer(effects.ReadController())
+    assert await asking.answer(effects.ReadBrokers()) == {BrokerId(1): one}
+    assert await asking.answer(effects.ReadTopics()) == frozenset({"t"})
+    assert await asking.answer(effects.ReadAssignments(("t",))) == {"t": {0: Assignment((BrokerId(1),))}}
+    await asking.answer(effects.ReadIsrChanges())
+    asking.stop_watching()
+    assert sorted(unwatched) == [
+        "/brokers/ids",
+        "/brokers/ids/1",
+        "/brokers/topics",
+        "/brokers/topics/t",
+        "/isr_change_notification",
+    ]
+    watched = [options for table in (brokers, topics, notes) for _, _, options in table.calls]
+    assert watched == [{"watch": True}] * 5
+    unwatched.clear()
+    asking.stop_watching()
+    assert unwatched == []
+
+
+async def test_states_that_cannot_be_read_are_left_out():
+    def read(some):
+        if T1 in some:
+            raise ZnodeDecodeError("/t/1", b"?", "JSON")
+        return dict.fromkeys(some, STATE)
+
+    asking, _ = inquiry(partitions=Table(read=read))
+    assert await asking.answer(effects.ReadPartitionStates((T0, T1, T2))) == {T0: STATE, T2: STATE}
+
+
+async def test_settings_that_are_not_there_are_none_and_unreadable_ones_unknown():
+    def configs(some):
+        if "bad" in some:
+            raise ZnodeDecodeError("/config/topics/bad", b"?", "JSON")
+        return {"set": {"k": "v"}} if "set" in some else {}
+
+    asking, _ = inquiry(topics=Table(configs=configs))
+    answer = await asking.answer(effects.ReadTopicConfigs(("set", "bad", "unset")))
+    assert answer == {"set": {"k": "v"}, "unset": {}}
+
+
+async def test_writes_come_back_as_done_conflicting_and_failed():
+    results = {T0: LED.written_as(PartitionVersion(1)), T1: BadVersion("/1"), T2: NoNode("/2")}
+    table = Table(update=results)
+    asking, _ = inquiry(partitions=table)
+    answer = await asking.answer(effects.WritePartitionStates({T0: STATE, T1: STATE, T2: STATE}, REIGN))
+    assert answer.versions == {T0: 1}
+    assert answer.conflicts == {T1}
+    assert answer.failures == {
+        T2: "org.apache.zookeeper.KeeperException$NoNodeException: KeeperErrorCode = NoNode for /2"
+    }
+    ((_, (states, fence), _),) = table.calls
+    assert (states[T0], fence) == (LED, FENCE)
+
+
+async def test_creations():
+    asking, _ = inquiry(partitions=Table(create={T0: LED, T1: NodeExists("/1")}))
+    answer = await asking.answer(effects.CreatePartitionStates({T0: STATE, T1: STATE}, REIGN))
+    assert answer[T0] is None
+    assert answer[T1].endswith("KeeperErrorCode = NodeExists for /1")
+
+
+async def test_a_topic_is_created_once():
+    creation = effects.CreateTopic("t", {}, {"k": "v"}, REIGN)
+    table = Table(create=None)
+    asking, _ = inquiry(topics=table)
+    assert await asking.answer(creation) is True
+    assert table.calls == [("create", ("t", {}, {"k": "v"}, FENCE), {})]
+    asking, _ = inquiry(topics=Table(create=NodeExists("/t")))
+    assert await asking.answer(creation) is False
+
+
+async def test_notes_name_each_partition_once_and_unreadable_ones_none():
+    pending = {"a": (T0, T1), "b": ZnodeDecodeError("/b", b"?", "JSON"), "c": (T1,)}
+    notes = Table(pending=pending, delete=None)
+    notes.path = "/isr_change_notification"
+    asking, _ = inquiry(isr_changes=notes)
+    assert await asking.answer(effects.ReadIsrChanges()) == effects.IsrChanges(("a", "b", "c"), (T0, T1))
+    assert await asking.answer(effects.DeleteIsrChanges(("a",), REIGN)) is None
+    assert notes.calls[-1] == ("delete", (("a",), FENCE), {})
+
+
+async def test_a_question_without_answer_is_named():
+    asking, _ = inquiry()
+    with pytest.raises(TypeError, match=r"Ask\(\)"):
+        await asking.answer(Ask())

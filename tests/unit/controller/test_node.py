@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from cluster.model.commands import CreateTopics, NewTopic, Refused
+from cluster.model.epochs import ControllerEpoch, EpochVersion
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId
+from cluster.runtime.metrics import Metrics
+from cluster.runtime.supervisor import Supervisor
+from cluster.zk.errors import SessionExpired
+from cluster.zk.fence import Fence
+from cluster.zk.operations import Change, WatchEvent
+from cluster.zk.store_controller import ActiveController
+from controller.node import ControllerNode, ControllerSettings
+
+DEADLINE_S = 10
+
+
+class Race:
+    """``/controller`` in memory, for one session after the other."""
+
+    def __init__(self):
+        self.named = None
+        self.epoch = 0
+        self.is_over = False
+
+    async def active(self, *, watch):
+        if self.is_over:
+            raise SessionExpired("over")
+        return None if self.named is None else ActiveController(BrokerId(self.named), is_this_session=True)
+
+    async def elect(self, broker, now_ms):
+        self.named = broker
+        self.epoch += 1
+        return Fence(ControllerEpoch(self.epoch), EpochVersion(self.epoch))
+
+    async def give_up(self):
+        self.named = None
+
+
+def empty_store(race):
+    """The stores of a cluster without brokers and topics."""
+
+    async def none(*_arguments, **_options):
+        return {}
+
+    return SimpleNamespace(
+        session=SimpleNamespace(unwatch=lambda *_: None),
+        controller=race,
+        brokers=SimpleNamespace(ids=none, read=none),
+        topics=SimpleNamespace(names=none, read=none),
+        partitions=SimpleNamespace(read=none),
+        isr_changes=SimpleNamespace(path="/isr_change_notification", pending=none),
+    )
+
+
+@pytest.fixture
+async def stage():
+    """A node, the race it takes part in, and who it said is the controller."""
+    learned, deaths, lines = [], [], []
+    heard = asyncio.Event()
+
+    def on_controller(controller_id):
+        learned.append(controller_id)
+        heard.set()
+
+    supervisor = Supervisor(lambda name, error: deaths.append((name, error)))
+    log = SimpleNamespace(write=lines.append)
+    node = ControllerNode(ControllerSettings(BrokerId(1)), supervisor, log, Metrics(), on_controller)
+
+    async def until_learned(controller_id):
+        async with asyncio.timeout(DEADLINE_S):
+            while not learned or learned[-1] != controller_id:
+                heard.clear()
+                await heard.wait()
+
+    yield SimpleNamespace(node=node, race=Race(), learned=learned, until_learned=until_learned, lines=lines)
+    await node.stop()
+    assert await supervisor.close(DEADLINE_S) == []
+    assert deaths == []
+
+
+async def test_it_takes_part_in_the_race_and_says_who_won(stage):
+    assert stage.node.active_controller_id == -1
+    await stage.node.start(empty_store(stage.race))
+    await stage.until_learned(1)
+    assert stage.node.active_controller_id == 1
+
+
+async def test_a_change_of_the_node_is_heard(stage):
+    stage.race.named = 2
+    await stage.node.start(empty_store(stage.race))
+    await stage.until_learned(2)
+    stage.race.named = None
+    stage.node.on_zookeeper_event(WatchEvent("/controller", Change.DELETED))
+    stage.node.on_zookeeper_event(WatchEvent("/config/changes", Change.CHILDREN))
+    await stage.until_learned(1)
+
+
+async def test_expiry_resigns_before_it_returns_and_the_next_session_contests_again(stage):
+    await stage.node.start(empty_store(stage.race))
+    await stage.until_learned(1)
+    stage.race.is_over = True
+    await stage.node.on_session_expired()
+    assert stage.node.active_controller_id == -1
+    assert stage.race.named == 1, "the old session's node is not touched"
+    after = Race()
+    after.epoch = 1
+    await stage.node.start(empty_store(after))
+    await stage.until_learned(1)
+    assert after.epoch == 2
+
+
+async def test_stopping_opens_the_race(stage):
+    await stage.node.start(empty_store(stage.race))
+    await stage.until_learned(1)
+    await stage.node.stop()
+    assert stage.race.named is None
+    await stage.node.stop()
+
+
+async def test_a_node_that_never_started_stops_and_expires_at_once(stage):
+    await stage.node.on_session_expired()
+    await stage.node.stop()
+
+
+async def test_its_port_refuses_where_it_does_not_act(stage):
+    stage.race.named = 2
+    await stage.node.start(empty_store(stage.race))
+    result = await stage.node.port.submit(CreateTopics((NewTopic("t"),)), 10_000)
+    assert isinstance(result, Refused)
+    assert result.error is ErrorCode.NOT_CONTROLLER
