@@ -65,7 +65,7 @@ def demo(
 
 @app.command()
 def analyze(
-    paths: Annotated[list[Path], typer.Argument(help="state-change.log files, or folders of them.")],
+    paths: Annotated[list[str], typer.Argument(help="state-change.log files, folders of them, or globs.")],
     out: Annotated[Path, typer.Option("--out", help="Where tables and timeline are written.")],
 ) -> None:
     """Read state-change.log files with Spark and tell what happened."""

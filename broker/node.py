@@ -34,6 +34,7 @@ from broker.server.clients import ClientListener
 from broker.server.context import ServerContext
 from broker.server.metadata_signal import MetadataSignal
 from broker.server.peers import PeerServer
+from broker.server.request_meter import RequestMeter
 from broker.sockets import bind, port_of
 from broker.topic_configs import TopicConfigs
 from cluster.model.brokers import Endpoint
@@ -269,6 +270,7 @@ class Node:
                 broker_id, controller.port, replicas.metadata, self._config.session_timeout_ms
             ),
             producer_ids=ProducerIdBlocks(take_block),
+            meter=RequestMeter(self._process.metrics),
         )
 
     async def _join(

@@ -42,6 +42,8 @@ class _InFlight:
         prefix: Its first eight bytes.
         client_id: What the client calls itself, or None.
         pipelined: Whether the next request may start before it is answered.
+        began: The loop's time at which it started.
+        size: The bytes of its frame.
         task: What computes the answer, where that takes time.
         chunks: The encoded answer (empty where there is none), or None while it is not known.
     """
@@ -49,6 +51,8 @@ class _InFlight:
     prefix: Prefix
     client_id: str | None
     pipelined: bool
+    began: float
+    size: int
     task: asyncio.Task[None] | None = None
     chunks: list[Chunk] | None = None
 
@@ -213,7 +217,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._refuse(prefix)
             return
         request = decode(frame, self._listener)
-        in_flight = _InFlight(prefix, request.client_id, api.pipelined)
+        in_flight = _InFlight(prefix, request.client_id, api.pipelined, self._loop.time(), len(frame))
         self._in_flight.append(in_flight)
         try:
             answer = self._handlers[api.key](self._context, request)
@@ -234,7 +238,7 @@ class ClientConnection(asyncio.BufferedProtocol):
                 "an API or version that is not served", api_key=prefix.api_key, version=prefix.api_version
             )
             return
-        in_flight = _InFlight(prefix, client_id=None, pipelined=False)
+        in_flight = _InFlight(prefix, None, pipelined=False, began=self._loop.time(), size=0)
         self._in_flight.append(in_flight)
         self._settle(in_flight, api_versions.unsupported_version())
 
@@ -252,6 +256,12 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _settle(self, in_flight: _InFlight, answer: Answer) -> None:
         """The answer is known: send it, and those behind it that have waited for it."""
         in_flight.chunks = [] if answer is None else encode(in_flight.prefix.correlation_id, answer)
+        self._context.meter.answered(
+            in_flight.prefix.api_key,
+            self._loop.time() - in_flight.began,
+            in_flight.size,
+            sum(map(len, in_flight.chunks)),
+        )
         while self._in_flight and (chunks := self._in_flight[0].chunks) is not None:
             self._in_flight.popleft()
             if chunks and self._transport is not None and not self._closing:

@@ -9,6 +9,7 @@ from typing import Protocol
 from broker.core.metadata_cache import MetadataCache
 from broker.replicas.interface import Appends, Reads
 from broker.server.metadata_signal import MetadataSignal
+from broker.server.request_meter import RequestMeter
 from broker.wire.frames import Body, Request
 from cluster.model.commands import ControllerPort
 from cluster.model.ids import BrokerId, ProducerId
@@ -72,6 +73,7 @@ class ServerContext:
             broker is it.
         any_controller: The active controller wherever it runs; automatic topic creation goes through it.
         producer_ids: Where producer ids come from.
+        meter: Where requests are counted.
     """
 
     broker_id: BrokerId
@@ -84,6 +86,7 @@ class ServerContext:
     controller: ControllerPort
     any_controller: ControllerPort
     producer_ids: ProducerIds
+    meter: RequestMeter
 
 
 Answer = Body | None

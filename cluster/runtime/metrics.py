@@ -63,8 +63,8 @@ class Metrics:
     purgatory_size: Gauge = field(init=False)
     delayed_operations: Gauge = field(init=False)
     offline_log_directory_count: Gauge = field(init=False)
-    bytes_in: Counter = field(init=False)
-    bytes_out: Counter = field(init=False)
+    request_bytes: Counter = field(init=False)
+    response_bytes: Counter = field(init=False)
     requests: Counter = field(init=False)
     request_time_ms: Histogram = field(init=False)
     connection_count: Gauge = field(init=False)
@@ -102,7 +102,6 @@ _EVENTS = "kafka_controller_ControllerEventManager_"
 _STATS = "kafka_controller_ControllerStats_"
 _REPLICAS = "kafka_server_ReplicaManager_"
 _PURGATORY = "kafka_server_DelayedOperationPurgatory_"
-_TRAFFIC = "kafka_server_BrokerTopicMetrics_"
 _REQUESTS = "kafka_network_RequestMetrics_"
 
 _METRICS: dict[str, _Make] = {
@@ -142,8 +141,8 @@ _METRICS: dict[str, _Make] = {
     "offline_log_directory_count": _gauge(
         "kafka_log_LogManager_OfflineLogDirectoryCount", "Failed log directories"
     ),
-    "bytes_in": _counter(_TRAFFIC + "BytesInPerSec", "Bytes of records written by clients"),
-    "bytes_out": _counter(_TRAFFIC + "BytesOutPerSec", "Bytes of records read by clients"),
+    "request_bytes": _counter(_REQUESTS + "RequestBytes", "Bytes of requests of clients", "request"),
+    "response_bytes": _counter(_REQUESTS + "ResponseBytes", "Bytes of answers to clients", "request"),
     "requests": _counter(_REQUESTS + "RequestsPerSec", "Requests of clients", "request"),
     "request_time_ms": _histogram(_REQUESTS + "TotalTimeMs", "From frame to answer, ms", "request"),
     "connection_count": _gauge(

@@ -20,6 +20,7 @@ from broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
 from broker.server.clients import ClientListener
 from broker.server.context import ServerContext, ServerSettings
 from broker.server.metadata_signal import MetadataSignal
+from broker.server.request_meter import RequestMeter
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.commands import CreateTopicsResult, TopicResult
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch
@@ -27,6 +28,7 @@ from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
 from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+from cluster.runtime.metrics import Metrics
 
 ME = BrokerId(1)
 
@@ -139,6 +141,7 @@ async def bootstrap():
         controller,
         controller,
         CountingProducerIds(),
+        RequestMeter(Metrics()),
     )
     listener = ClientListener(context, "PLAINTEXT")
     bound = socket.create_server(("127.0.0.1", 0))

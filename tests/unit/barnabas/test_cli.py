@@ -1,8 +1,12 @@
+import sys
+import types
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import analysis
+import barnabas
 from barnabas import cli
 from barnabas.zookeeper import ZooKeeperStartError
 
@@ -47,3 +51,30 @@ def test_zookeeper_that_cannot_start_is_one_line(monkeypatch):
 def test_every_command_is_there():
     text = CliRunner().invoke(cli.app, ["--help"]).stdout
     assert all(command in text for command in ("up", "zookeeper", "demo", "analyze"))
+
+
+def stand_in(monkeypatch, package, name):
+    """Put a module in the place of a heavy one; what it was called with, its status being 3."""
+    calls = []
+
+    def run(*arguments):
+        calls.append(arguments)
+        return 3
+
+    module = types.SimpleNamespace(run=run)
+    monkeypatch.setitem(sys.modules, f"{package.__name__}.{name}", module)
+    monkeypatch.setattr(package, name, module, raising=False)
+    return calls
+
+
+def test_the_demo_may_draw_a_picture(monkeypatch):
+    calls = stand_in(monkeypatch, barnabas, "demo")
+    assert CliRunner().invoke(cli.app, ["demo", "--picture", "demo.svg"]).exit_code == 3
+    assert calls == [(Path("demo.svg"),)]
+
+
+def test_analyze_hands_paths_on_as_they_were_given(monkeypatch):
+    calls = stand_in(monkeypatch, analysis, "job")
+    result = CliRunner().invoke(cli.app, ["analyze", "a.log", "s3a://logs/*", "--out", "d"])
+    assert result.exit_code == 3
+    assert calls == [(["a.log", "s3a://logs/*"], Path("d"))]

@@ -14,6 +14,7 @@ from broker.core.metadata_cache import MetadataCache
 from broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
 from broker.server.context import ServerContext, ServerSettings
 from broker.server.metadata_signal import MetadataSignal
+from broker.server.request_meter import RequestMeter
 from broker.wire.apis import APIS
 from broker.wire.frames import Request
 from cluster.model.brokers import Broker, Endpoint
@@ -23,6 +24,7 @@ from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
 from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+from cluster.runtime.metrics import Metrics
 
 
 class FakeAppends:
@@ -127,6 +129,7 @@ class FakeBroker:
         self.metadata, self.signal = MetadataCache(), MetadataSignal()
         self.settings = ServerSettings()
         self.live: tuple[Broker, ...] = ()
+        self.meter = RequestMeter(Metrics())
 
     @property
     def context(self) -> ServerContext:
@@ -141,6 +144,7 @@ class FakeBroker:
             self.controller,
             self.any_controller,
             self.producer_ids,
+            self.meter,
         )
 
     def brokers(self, *numbers: int, listeners: tuple[str, ...] = ("PLAINTEXT", "OUTSIDE")) -> None:

@@ -1,0 +1,56 @@
+"""Counts the clients' requests, their time and their bytes, by API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prometheus_client import Counter, Histogram
+
+from broker.wire.apis import ApiKey
+from cluster.runtime.metrics import Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The metrics of one API, looked up once."""
+
+    requests: Counter
+    time_ms: Histogram
+    request_bytes: Counter
+    response_bytes: Counter
+
+
+class RequestMeter:
+    """The metrics ``kafka.network:type=RequestMetrics`` of one broker.
+
+    Args:
+        metrics: Where to count.
+    """
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._series: dict[int, _Series] = {}
+
+    def answered(self, api_key: int, seconds: float, request_bytes: int, response_bytes: int) -> None:
+        """A request of this API was answered, so many seconds after it came in."""
+        series = self._series.get(api_key)
+        if series is None:
+            series = self._series[api_key] = self._of(_kafka_name(api_key))
+        series.requests.inc()
+        series.time_ms.observe(seconds * 1000)
+        series.request_bytes.inc(request_bytes)
+        series.response_bytes.inc(response_bytes)
+
+    def _of(self, name: str) -> _Series:
+        metrics = self._metrics
+        return _Series(
+            metrics.requests.labels(request=name),
+            metrics.request_time_ms.labels(request=name),
+            metrics.request_bytes.labels(request=name),
+            metrics.response_bytes.labels(request=name),
+        )
+
+
+def _kafka_name(api_key: int) -> str:
+    """The name of an API as Kafka's metrics have it: ``Produce``, ``InitProducerId``."""
+    return "".join(word.capitalize() for word in ApiKey(api_key).name.split("_"))
