@@ -30,7 +30,7 @@ class ErrorCode(IntEnum):
     @classmethod
     def from_code(cls, code: int) -> ErrorCode:
         """The error of that number; a number this table does not have means ``UNKNOWN_SERVER_ERROR``."""
-        return next((error for error in cls if error == code), cls.UNKNOWN_SERVER_ERROR)
+        return _BY_CODE.get(code, cls.UNKNOWN_SERVER_ERROR)
 
     UNKNOWN_SERVER_ERROR = -1, False, "the server failed in a way it did not foresee"
     NONE = 0, False, "no error"
@@ -119,3 +119,6 @@ class ErrorCode(IntEnum):
     THROTTLING_QUOTA_EXCEEDED = 89, True, "the quota is used up"
     PRODUCER_FENCED = 90, False, "a newer producer has the transactional id"
     INVALID_UPDATE_VERSION = 95, False, "the partition's state has another version"
+
+
+_BY_CODE = {int(error): error for error in ErrorCode}
