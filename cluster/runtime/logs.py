@@ -18,6 +18,12 @@ FILE_NAME = "server.log"
 
 _LEVELS = {"TRACE": logging.DEBUG, "WARN": logging.WARNING}
 _KAFKA_NAMES = {"warning": "WARN", "critical": "FATAL", "exception": "ERROR"}
+_LIBRARIES = {
+    "asyncio": logging.WARNING,
+    "grpc": logging.WARNING,
+    # Warns at each attempt to connect; that ZooKeeper is away the broker says itself, once.
+    "kazoo": logging.ERROR,
+}
 _NOT_FIELDS = ("event", "level", "logger", "stamp", "exception")
 
 
@@ -106,5 +112,5 @@ def set_up(directory: Path | None, level: str) -> None:
         handler.setFormatter(formatter)
         root.addHandler(handler)
     root.setLevel(_LEVELS.get(level, level))
-    for library in ("asyncio", "grpc", "kazoo"):
-        logging.getLogger(library).setLevel(max(root.level, logging.WARNING))
+    for library, least in _LIBRARIES.items():
+        logging.getLogger(library).setLevel(max(root.level, least))

@@ -39,6 +39,12 @@ def test_what_libraries_log_comes_to_the_same_file(tmp_path):
     assert "WARN lost it (some.library)\n" in (tmp_path / "server.log").read_text()
 
 
+def test_every_attempt_to_reach_zookeeper_is_no_line(tmp_path):
+    set_up(tmp_path, "DEBUG")
+    logging.getLogger("kazoo.client").warning("Connection dropped")
+    assert (tmp_path / "server.log").read_text() == ""
+
+
 def test_an_exception_follows_its_line(tmp_path):
     set_up(tmp_path, "INFO")
     try:
