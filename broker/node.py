@@ -166,6 +166,8 @@ class Node:
         self._stack.push_async_callback(self._close_logs, opening)
         # A broker that is stopped while it recovers waits for that, so that nothing is left half done.
         logs = await asyncio.shield(opening)
+        for path, error in logs.offline.items():
+            _log.error(f"The log directory {path} cannot be used; the broker serves without it: {error}")
         metrics = self._process.metrics
         metrics.watch(metrics.offline_log_directory_count, lambda: len(logs.offline))
         return logs

@@ -131,3 +131,14 @@ def test_a_log_directory_in_use_is_named(tmp_path, settings, zk_connect):
         used = parse_properties(cluster.brokers[1].properties.read_text())["log.dirs"]
         line = only_line(*run_broker(tmp_path, {**settings, "log.dirs": used}))
     assert used in line
+
+
+def test_one_bad_log_directory_of_two_is_named_and_the_broker_serves_without_it(tmp_path, zk_connect):
+    bad = tmp_path / "bad"
+    bad.write_text("I am a file")
+    overrides = {"log.dirs": f"{tmp_path / 'good'},{bad}"}
+    with LocalCluster(tmp_path / "c", brokers=1, zookeeper=zk_connect, overrides=overrides) as cluster:
+        broker = cluster.brokers[1]
+        log = (broker.directory / "logs" / "server.log").read_text()
+        assert f"The log directory {bad} cannot be used" in log
+        assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
