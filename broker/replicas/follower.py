@@ -248,8 +248,9 @@ class LeaderFetcher:
 
     def _append(self, partition: HostedPartition, data: pb.PartitionData) -> None:
         log = partition.log
-        if data.records:
-            info = log.append_as_follower(data.records)
+        records = data.records  # each look at the field copies it
+        if records:
+            info = log.append_as_follower(records)
             if isinstance(info, Refusal):
                 _log.error(
                     "fetched batch refused", partition=str(partition.topic_partition), reason=str(info)

@@ -125,7 +125,8 @@ class FollowerSession:
         leader_end = log.end_offset_for(fetched.last_fetched_epoch)
         match agreement(leader_end, fetched.last_fetched_epoch, fetched.offset):
             case Agreement.DIVERGES:
-                data = self._data(topic_partition, fetched, partition)
+                data = pb.PartitionData()
+                self._fill(data, topic_partition, fetched, partition)
                 data.diverging_epoch.epoch = leader_end.epoch
                 data.diverging_epoch.end_offset = leader_end.end_offset
                 self._detach(topic_partition)
@@ -157,8 +158,8 @@ class FollowerSession:
 
     def _refuse(self, topic_partition: TopicPartition, fetched: FetchedPartition, error: ErrorCode) -> None:
         self._detach(topic_partition)
-        data = self._data(topic_partition, fetched, self._hosted.get(topic_partition))
-        data.error_code = error
+        data = pb.PartitionData(error_code=error)
+        self._fill(data, topic_partition, fetched, self._hosted.get(topic_partition))
         self._refused[topic_partition] = data
 
     def _forget(self, topic_partition: TopicPartition) -> None:
@@ -197,75 +198,74 @@ class FollowerSession:
     def answer(self, max_bytes: int) -> pb.FetchResponse:
         """What there is to say now, with at most ``max_bytes`` of records, or with one batch."""
         response = pb.FetchResponse()
-        refused, self._refused = self._refused, {}
-        response.partitions.extend(refused.values())
         remaining = max_bytes
         for topic_partition in tuple(self._ready):
-            if remaining <= 0:
-                break
-            data = self._read(topic_partition, remaining, at_least_one=remaining == max_bytes)
-            if data is None:
-                break
-            remaining -= len(data.records)
-            self._ready.pop(topic_partition, None)
-            self._news.pop(topic_partition, None)
-            response.partitions.append(data)
+            # The disk that failed under an earlier one may have taken this one along.
+            if topic_partition in self._ready:
+                sent = self._add_records(
+                    response, topic_partition, remaining, at_least_one=remaining == max_bytes
+                )
+                remaining -= sent
+                if remaining <= 0 or topic_partition in self._ready:
+                    break
         for topic_partition in self._news:
             partition = self._hosted.get(topic_partition)
             if partition is not None:
-                response.partitions.append(
-                    self._data(topic_partition, self._partitions[topic_partition], partition)
-                )
+                fetched = self._partitions[topic_partition]
+                self._fill(response.partitions.add(), topic_partition, fetched, partition)
         self._news.clear()
+        refused, self._refused = self._refused, {}
+        response.partitions.extend(refused.values())
         return response
 
-    def _read(
-        self, topic_partition: TopicPartition, room: int, *, at_least_one: bool
-    ) -> pb.PartitionData | None:
-        """The records of a partition that is ready, or None where not one batch fits into ``room``."""
+    def _add_records(
+        self, response: pb.FetchResponse, topic_partition: TopicPartition, room: int, *, at_least_one: bool
+    ) -> int:
+        """Add the records of a partition that is ready; it stays ready where not one batch fits.
+
+        Returns:
+            Their size in bytes.
+        """
         fetched = self._partitions[topic_partition]
         partition = self._hosted.get(topic_partition)
         if partition is None:
-            return self._failed(topic_partition, fetched, self._hosted.absence(topic_partition))
+            self._refuse(topic_partition, fetched, self._hosted.absence(topic_partition))
+            return 0
         limit = min(room, fetched.max_bytes)
         log = partition.log
         try:
             found = log.read(fetched.offset, limit, log.log_end_offset, min_one_batch=at_least_one)
         except KafkaStorageError as error:
-            self._hosted.disk_failed(error)
-            self._refused.pop(topic_partition, None)
-            return self._failed(topic_partition, fetched, ErrorCode.KAFKA_STORAGE_ERROR)
+            self._hosted.disk_failed(error)  # which has this partition, too, judged again
+            return 0
         if isinstance(found, OffsetOutOfRange):
-            return self._failed(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)
+            self._refuse(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)
+            return 0
         if not found.records:
-            return None
+            return 0
         fetched.sent = True
-        data = self._data(topic_partition, fetched, partition)
+        self._ready.pop(topic_partition, None)
+        self._news.pop(topic_partition, None)
+        # Filled where it stands: a finished message put into another would be copied, records and all.
+        data = response.partitions.add()
+        self._fill(data, topic_partition, fetched, partition)
         data.records = found.records
-        return data
-
-    def _failed(
-        self, topic_partition: TopicPartition, fetched: FetchedPartition, error: ErrorCode
-    ) -> pb.PartitionData:
-        self._detach(topic_partition)
-        data = self._data(topic_partition, fetched, self._hosted.get(topic_partition))
-        data.error_code = error
-        return data
+        return len(found.records)
 
     @staticmethod
-    def _data(
-        topic_partition: TopicPartition, fetched: FetchedPartition, partition: HostedPartition | None
-    ) -> pb.PartitionData:
-        data = pb.PartitionData(
-            topic=topic_partition.topic,
-            partition=topic_partition.partition,
-            leader_epoch=fetched.current_leader_epoch,
-        )
+    def _fill(
+        data: pb.PartitionData,
+        topic_partition: TopicPartition,
+        fetched: FetchedPartition,
+        partition: HostedPartition | None,
+    ) -> None:
+        """Say which partition ``data`` is about and where its log stands."""
+        data.topic, data.partition = topic_partition
+        data.leader_epoch = fetched.current_leader_epoch
         if partition is not None:
             data.high_watermark = partition.replica.high_watermark
             data.log_start_offset = partition.log.log_start_offset
             data.log_end_offset = partition.log.log_end_offset
-        return data
 
     def close(self) -> None:
         """The stream has ended, or another took its place: the partitions tell this session nothing more."""

@@ -119,6 +119,8 @@ class NoController:
 class Node:
     """One broker's replicas, with logs that outlive its process."""
 
+    batch = staticmethod(batch)
+
     def __init__(self, broker_id: int, directory: Path, states: States, log_config: LogConfig) -> None:
         self.id = BrokerId(broker_id)
         self.topic_partition = TP
@@ -253,13 +255,13 @@ class Cluster:
         await _until(holds, what)
 
     async def until_equal(self, *ids: int) -> None:
-        """Wait until these nodes' logs end at the same offset with the same high watermark."""
+        """Wait until these nodes have the same bytes and the same high watermark."""
 
-        def ends() -> set[tuple[int, int]]:
-            found = (self.nodes[i].partition for i in ids)
-            return {(p.log.log_end_offset, p.replica.high_watermark) for p in found}
+        def contents() -> set[tuple[bytes, int]]:
+            found = (self.nodes[i] for i in ids)
+            return {(node.log_bytes(), node.partition.replica.high_watermark) for node in found}
 
-        await self.until(lambda: len(ends()) == 1, f"equal ends of {ids}")
+        await self.until(lambda: len(contents()) == 1, f"equal logs of {ids}")
 
     def check_no_deaths(self) -> None:
         assert [death for node in self.nodes.values() for death in node.deaths] == []

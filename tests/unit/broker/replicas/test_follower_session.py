@@ -216,3 +216,18 @@ async def test_min_bytes_counts_all_that_is_ready(room, follower):
     assert follower.session.has_enough(size)
     assert not follower.session.has_enough(size + 1)
     assert follower.session.has_enough(0)
+
+
+async def test_a_disk_that_fails_takes_all_its_partitions_along(room, follower, monkeypatch, tmp_path):
+    for name in (TP, OTHER):
+        room.write(room.lead(topic_partition=name), b"a")
+    follower.ask(named(0), named(0, OTHER))
+
+    def fail(*_, **__):
+        raise KafkaStorageError(tmp_path, "test")
+
+    monkeypatch.setattr(room.hosted.get(TP).log, "read", fail)
+    answer = follower.answer()
+    assert {name: data.error_code for name, data in answer.items()} == dict.fromkeys(
+        (TP, OTHER), ErrorCode.KAFKA_STORAGE_ERROR
+    )
