@@ -29,6 +29,9 @@ from analysis.tables import events
 _PRINTED_LINES = 200
 """More than this of the timeline is left to ``timeline.txt``."""
 
+_SMALL_BYTES = 64 * 1024 * 1024
+"""Up to this much, starting Spark takes longer than reading."""
+
 
 def run(paths: Sequence[str | Path], out: str | Path, spark: SparkSession | None = None) -> int:
     """Read the logs, write the tables and the timeline, and print the latter.
@@ -51,7 +54,9 @@ def run(paths: Sequence[str | Path], out: str | Path, spark: SparkSession | None
         return _fail(2, str(error))
     except OSError as error:
         return _fail(2, f"cannot write to {str(folder)!r}: {error.strerror}")
-    session: AbstractContextManager[SparkSession] = nullcontext(spark) if spark else spark_session()
+    session: AbstractContextManager[SparkSession] = (
+        nullcontext(spark) if spark else spark_session(brief=_is_small(sources))
+    )
     try:
         with session as active:
             understood = _analyze(active, sources, folder)
@@ -97,6 +102,10 @@ def _analyze(spark: SparkSession, sources: Sources, folder: Path) -> bool:
         )
     _print(folder / "timeline.txt")
     return bool(answers["coverage"].where("kind is not null").head(1))
+
+
+def _is_small(sources: Sources) -> bool:
+    return sources.size is not None and sources.size <= _SMALL_BYTES
 
 
 def _rows(frame: DataFrame) -> Iterator[dict[str, Any]]:

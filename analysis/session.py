@@ -45,6 +45,8 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
+_BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a run of seconds, which would spend most on compiling well what runs once (measured: 18 CPU s, not 40)."""
 _TAIL_LINES = 5
 _LAUNCH: Callable[..., JavaGateway] = launch_gateway
 
@@ -54,11 +56,15 @@ class SparkStartError(Exception):
 
 
 @contextmanager
-def spark_session(name: str = "barnabas analyze") -> Iterator[SparkSession]:
+def spark_session(name: str = "barnabas analyze", *, brief: bool = False) -> Iterator[SparkSession]:
     """A session that is stopped at the end.
 
     Under ``spark-submit`` it has the master and the settings given there; otherwise it runs in this process
     on all cores, and says nothing.
+
+    Args:
+        name: What Spark calls the application.
+        brief: Whether there is little to do, so that starting matters more than speed later; local only.
 
     Raises:
         SparkStartError: Where there is no Java, or it does not start.
@@ -68,7 +74,9 @@ def spark_session(name: str = "barnabas analyze") -> Iterator[SparkSession]:
     conf = given.setAppName(name)
     for key, value in settings.items():
         conf.setIfMissing(key, value)
-    context = SparkContext(conf=conf) if "PYSPARK_GATEWAY_PORT" in os.environ else _local_context(conf)
+    context = (
+        SparkContext(conf=conf) if "PYSPARK_GATEWAY_PORT" in os.environ else _local_context(conf, brief=brief)
+    )
     session = SparkSession(context)
     try:
         with tempfile.TemporaryDirectory(prefix="barnabas-analyze-") as scratch:
@@ -78,13 +86,13 @@ def spark_session(name: str = "barnabas analyze") -> Iterator[SparkSession]:
         session.stop()
 
 
-def _local_context(conf: SparkConf) -> SparkContext:
+def _local_context(conf: SparkConf, *, brief: bool) -> SparkContext:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return SparkContext(conf=conf, gateway=_gateway())
+    return SparkContext(conf=conf, gateway=_gateway(brief))
 
 
 @functools.cache
-def _gateway() -> JavaGateway:
+def _gateway(brief: bool) -> JavaGateway:
     """The Java process, one for the life of this one.
 
     Its standard error is kept from the terminal: Java and Spark greet there whatever the log level is.
@@ -95,7 +103,8 @@ def _gateway() -> JavaGateway:
     ):
         logging = Path(scratch) / "log4j2.properties"
         logging.write_text(_LOG4J)
-        conf = SparkConf().set("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{logging}")
+        options = f"-Dlog4j2.configurationFile=file:{logging} {_BRIEF_JAVA if brief else ''}"
+        conf = SparkConf().set("spark.driver.extraJavaOptions", options)
         try:
             gateway = _LAUNCH(conf, {"stderr": words})
         except PySparkRuntimeError as error:

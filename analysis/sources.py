@@ -22,10 +22,12 @@ class Sources:
     Attributes:
         files: Files and globs, read whatever their names are.
         folders: Searched, with all folders below, for ``LOG_NAMES``.
+        size: Their bytes, as they lie on the disk; None where some are on another file system.
     """
 
     files: tuple[str, ...]
     folders: tuple[str, ...]
+    size: int | None
 
 
 def find(paths: Sequence[str | Path]) -> Sources:
@@ -42,6 +44,7 @@ def find(paths: Sequence[str | Path]) -> Sources:
         raise NothingToReadError("no path was given: expected files, folders or globs of state-change.log")
     files: list[str] = []
     folders: list[str] = []
+    size = 0
     for path in map(str, paths):
         if "://" in path:
             is_file = fnmatch(path.rstrip("/").rpartition("/")[2], "*[.*]*")
@@ -49,7 +52,9 @@ def find(paths: Sequence[str | Path]) -> Sources:
             continue
         for found in _look_up(path):
             (folders if found.is_dir() else files).append(str(found.absolute()))
-    return Sources(tuple(files), tuple(folders))
+            size += sum(log.stat().st_size for log in (found.rglob(LOG_NAMES) if found.is_dir() else [found]))
+    is_local = not any("://" in path for path in files + folders)
+    return Sources(tuple(files), tuple(folders), size if is_local else None)
 
 
 def _look_up(path: str) -> list[Path]:

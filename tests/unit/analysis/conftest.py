@@ -73,7 +73,7 @@ def broker_2() -> str:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with spark_session("barnabas tests") as session:
+    with spark_session("barnabas tests", brief=True) as session:
         session.conf.set("spark.sql.shuffle.partitions", "2")
         yield session
 

@@ -37,4 +37,4 @@ def test_without_java_it_says_what_to_install() -> None:
         mock.patch.object(session, "_LAUNCH", last_words),
         pytest.raises(session.SparkStartError, match=r"is Java 17 or 21 installed\? java: not found"),
     ):
-        session._gateway.__wrapped__()
+        session._gateway.__wrapped__(brief=True)
