@@ -46,7 +46,7 @@ logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
 _BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a run of seconds, which would spend most on compiling well what runs once (measured: 18 CPU s, not 40)."""
+"""For a run of seconds: compiling well what runs once would take most of it (18 CPU s, not 40)."""
 _TAIL_LINES = 5
 _LAUNCH: Callable[..., JavaGateway] = launch_gateway
 
