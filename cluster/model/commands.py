@@ -1,7 +1,7 @@
 """What an admin handler asks of the controller, and what it is told.
 
-Handlers never write ZooKeeper: they hand one of these to the controller's mailbox through a ``ControllerPort``,
-on the controller's own broker directly, from the others over gRPC.
+Handlers never write ZooKeeper: they hand one of these to the controller's mailbox through a
+``ControllerPort``, on the controller's own broker directly, from the others over gRPC.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class CreateTopicsResult:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The command was not taken at all: ``NOT_CONTROLLER`` where this broker is not (or no longer) the controller."""
+    """The command was not taken: ``NOT_CONTROLLER`` where this broker is not, or no longer, the controller."""
 
     error: ErrorCode
     message: str

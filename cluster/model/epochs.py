@@ -1,6 +1,7 @@
 """The five counters that decide whose word is old, each a type of its own.
 
-An epoch of one kind must never be compared with, or passed as, an epoch of another; the type checker sees to it.
+An epoch of one kind must never be compared with, or passed as, an epoch of another; the type checker sees to
+it.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 from typing import NewType
 
 ControllerEpoch = NewType("ControllerEpoch", int)
-"""The number of the current controller's reign: the content of ``/controller_epoch``, first reign 1 (KIP-631, 2.1+)."""
+"""The number of the controller's reign: the content of ``/controller_epoch``, first reign 1 (2.1+)."""
 
 EpochVersion = NewType("EpochVersion", int)
-"""ZooKeeper's data version of ``/controller_epoch``: the fence that every controller write checks (KAFKA-6082)."""
+"""ZooKeeper's version of ``/controller_epoch``: the fence that every controller write checks (KAFKA-6082)."""
 
 BrokerEpoch = NewType("BrokerEpoch", int)
 """The czxid of a broker's registration ``/brokers/ids/<id>``: tells its lives apart (KIP-380)."""

@@ -1,12 +1,13 @@
 """Kafka's error codes: one table of number, whether a client may try again, and what it means.
 
-Source: ``org.apache.kafka.common.protocol.Errors`` of release 2.8. Codes of features that no ZooKeeper-mode broker
-without security has (SASL, delegation tokens, KRaft) are left out.
+Source: ``org.apache.kafka.common.protocol.Errors`` of release 2.8. Codes of features that no ZooKeeper-mode
+broker without security has (SASL, delegation tokens, KRaft) are left out.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Self
 
 
 class ErrorCode(IntEnum):
@@ -20,7 +21,8 @@ class ErrorCode(IntEnum):
     retriable: bool
     meaning: str
 
-    def __new__(cls, code: int, retriable: bool, meaning: str) -> ErrorCode:
+    def __new__(cls, code: int, retriable: bool, meaning: str) -> Self:
+        """A member whose value is its ``code``."""
         member = int.__new__(cls, code)
         member._value_ = code
         member.retriable = retriable

@@ -38,6 +38,10 @@ class Assignment:
         return bool(self.adding or self.removing)
 
 
+INITIAL_VERSION = PartitionVersion(0)
+"""The version of a state znode as it is created."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsr:
     """A partition's leadership as it stands in ZooKeeper (Kafka: ``LeaderAndIsr``).
@@ -52,7 +56,7 @@ class LeaderAndIsr:
     leader: BrokerId
     leader_epoch: LeaderEpoch
     isr: tuple[BrokerId, ...]
-    version: PartitionVersion = PartitionVersion(0)
+    version: PartitionVersion = INITIAL_VERSION
 
     @classmethod
     def initial(cls, leader: BrokerId, isr: tuple[BrokerId, ...]) -> LeaderAndIsr:

@@ -1,7 +1,7 @@
-"""What the controller tells the brokers, and what they answer (Kafka: api keys 4, 5, 6; the forms of release 2.8).
+"""What the controller tells the brokers, and what they answer (Kafka: api keys 4, 5, 6 of release 2.8).
 
-Each request carries the controller's epoch and the epoch of the broker it is meant for; the receiver judges both at
-the door. ``partition_states`` keep the order in which the controller decided them.
+Each request carries the controller's epoch and the epoch of the broker it is meant for; the receiver judges
+both at the door. ``partition_states`` keep the order in which the controller decided them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LeaderAndIsrResponse:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataPartition:
-    """One partition of an UpdateMetadata request; ``offline_replicas`` are those that are not reachable now."""
+    """One partition of an UpdateMetadata request; ``offline_replicas`` are not reachable now."""
 
     topic_partition: TopicPartition
     state: PartitionState
@@ -67,7 +67,7 @@ class UpdateMetadataPartition:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataRequest:
-    """The partitions that changed, and always the complete list of live brokers, which replaces the receiver's."""
+    """The partitions that changed, and the complete list of live brokers, which replaces the receiver's."""
 
     controller_id: BrokerId
     controller_epoch: ControllerEpoch
