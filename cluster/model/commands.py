@@ -67,7 +67,7 @@ class CreateTopicsResult:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The command was not taken: ``NOT_CONTROLLER`` where this broker is not, or no longer, the controller."""
+    """Not taken: ``NOT_CONTROLLER`` where this broker is not, or no longer, the controller."""
 
     error: ErrorCode
     message: str
