@@ -70,13 +70,12 @@ _SENT_BY_ANOTHER = (
 def elections(events: DataFrame) -> DataFrame:
     """Each leadership that a controller decided, and when it took effect: per partition, by epoch.
 
-    A leadership is a line that a partition is online, or that it has lost its leader with the last in-sync
-    replica.
+    A leadership is a line that a partition is online, or that its leader went offline and left none.
 
     Columns: ``topic``, ``partition``, ``leader_epoch`` (null up to 1.0), ``time`` (decided), ``controller``,
     ``controller_epoch``, ``from`` (the partition's state before), ``leader`` (-1 for none), ``isr``,
-    ``previous_leader`` (null for a partition's first), ``reason``, ``led_at`` (when the leader itself says
-    that it leads in this epoch; null where its log is not at hand or says less).
+    ``previous_leader`` (the last there was, null for a partition's first), ``reason``, ``led_at`` (when the
+    leader itself says that it leads in this epoch; null where its log is not at hand or says less).
     """
     decided = (
         events.where(_decides())
@@ -91,8 +90,10 @@ def elections(events: DataFrame) -> DataFrame:
         .drop("moment")
     )
     in_order = Window.partitionBy("topic", "partition").orderBy("leader_epoch", "controller_epoch", "time")
+    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    some_leader = sf.when(sf.col("leader") != _NOBODY, sf.col("leader"))
     return (
-        decided.withColumn("previous_leader", sf.lag("leader").over(in_order))
+        decided.withColumn("previous_leader", sf.last(some_leader, ignorenulls=True).over(before))
         .withColumn("reason", _reason())
         .join(_led(events), ["topic", "partition", "leader_epoch", "leader"], "left")
         .select(
@@ -131,7 +132,7 @@ def _unless_epoch(column: str) -> Column:
 
 def _reason() -> Column:
     return (
-        sf.when(sf.col("leader") == _NOBODY, "no replica in sync is alive")
+        sf.when(sf.col("leader") == _NOBODY, "its leader went offline")
         .when(sf.col("from") == "NewPartition", "new partition")
         .when(sf.col("from") == "OfflinePartition", "leader was lost")
         .when(sf.col("leader") == sf.col("previous_leader"), "same leader, new epoch")

@@ -12,14 +12,15 @@ from analysis.session import spark_session
 from analysis.sources import find
 from analysis.tables import events
 from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import BrokerId, Offset, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr
+from cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from cluster.model.statechange import BrokerLines, ControllerLines, RequestLines, StateChange
 
 TP = TopicPartition("a-b", 0)
 ONE, TWO = BrokerId(1), BrokerId(2)
 FIRST = LeaderAndIsr.initial(ONE, (ONE, TWO))
-SECOND = FIRST.new_leader(TWO, (TWO,)).written_as(PartitionVersion(1))
+GONE = FIRST.new_leader(NO_LEADER, (TWO,)).written_as(PartitionVersion(1))
+SECOND = GONE.new_leader(TWO, (TWO,)).written_as(PartitionVersion(2))
 TRACE = (
     "kafka.common.StateChangeFailedException: Failed to elect leader for partition lost-0\n"
     "\tat kafka.controller.ZkPartitionStateMachine.doElectLeaderForPartitions(X.scala:366)\n"
@@ -64,6 +65,7 @@ def broker_2() -> str:
         at(0, 40, request.handling_leader_and_isr(1))
         + at(0, 41, request.updated_metadata(1, 0))
         + at(6, 500, lost)
+        + at(6, 505, controller.removed_from_isr(TP, PartitionState(GONE, ControllerEpoch(2)), ONE))
         + at(6, 510, controller.partition_online(TP, "OfflinePartition", SECOND))
         + at(6, 530, starts(TWO, SECOND, 7, 0))
         + "[2026-11-21 03:12:07,000] INFO [Controller id=2 epoch=2] Danced around partition a-b-0 "

@@ -22,10 +22,10 @@ def test_a_run_writes_tables_and_tells_the_story(
     assert job.run([logs], out, spark) == 0
     told = capsys.readouterr().out
     assert told == (out / "timeline.txt").read_text()
-    assert "Read 9 lines, understood 8 of them" in told
+    assert "Read 10 lines, understood 9 of them" in told
     assert "leader was lost" in told
-    assert len(json.loads((out / "timeline.json").read_text())["elections"]) == 2
-    assert spark.read.parquet(str(out / "events")).count() == 9
+    assert len(json.loads((out / "timeline.json").read_text())["elections"]) == 3
+    assert spark.read.parquet(str(out / "events")).count() == 10
 
 
 @pytest.mark.spark

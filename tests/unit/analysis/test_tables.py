@@ -23,6 +23,7 @@ def test_every_line_is_a_row_and_its_trace_is_with_it(table: DataFrame) -> None:
         (2, "leader-and-isr-handling"),
         (2, "metadata-updated"),
         (2, "partition-change-failed"),
+        (2, "isr-removal"),
         (2, "partition-online"),
         (2, "leader-starts"),
         (2, None),
@@ -45,9 +46,9 @@ def test_values_have_types(table: DataFrame) -> None:
         "a-b",
         0,
         2,
-        1,
+        2,
         [2],
-        1,
+        2,
     )
     assert (row["from"], row["to"]) == ("OfflinePartition", "OnlinePartition")
     assert row["time"].isoformat() == "2026-11-21T03:12:06.510000"

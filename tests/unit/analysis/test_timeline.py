@@ -18,16 +18,17 @@ def test_reigns_show_in_their_order(table: DataFrame) -> None:
 
 
 def test_elections_tell_who_led_before_and_when_the_new_one_began(table: DataFrame) -> None:
-    first, second = timeline.elections(table).collect()
+    first, gone, second = timeline.elections(table).collect()
     assert (first["topic"], first["partition"]) == ("a-b", 0)
     assert (first["leader"], first["previous_leader"], first["reason"]) == (1, None, "new partition")
+    assert (gone["leader"], gone["previous_leader"], gone["reason"]) == (-1, 1, "its leader went offline")
     assert (second["leader"], second["previous_leader"], second["reason"]) == (2, 1, "leader was lost")
     assert (second["led_at"] - second["time"]).microseconds == 20_000
     assert (second["controller"], second["controller_epoch"], second["isr"]) == (2, 2, [2])
 
 
 def test_a_line_in_two_files_is_one_election(table: DataFrame) -> None:
-    assert timeline.elections(table.union(table)).count() == 2
+    assert timeline.elections(table.union(table)).count() == 3
 
 
 def test_failures_name_their_cause(table: DataFrame) -> None:
@@ -45,4 +46,4 @@ def test_coverage_counts_what_no_rule_knows(table: DataFrame) -> None:
     rows = {row["kind"]: row["lines"] for row in timeline.coverage(table).collect()}
     assert rows[None] == 1
     assert rows["partition-online"] == 2
-    assert sum(rows.values()) == 9
+    assert sum(rows.values()) == 10
