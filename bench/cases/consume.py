@@ -27,6 +27,8 @@ def read(bootstrap: str, records: int) -> float:
             "bootstrap.servers": bootstrap,
             "group.id": "bench",  # librdkafka insists on one; it is never joined
             "enable.auto.commit": False,
+            # librdkafka stops fetching for so long, by default 1 s, each time its own queue is full.
+            "fetch.queue.backoff.ms": 10,
             "log_level": 2,
         }
     )
