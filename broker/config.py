@@ -32,6 +32,7 @@ class BrokerConfig:
 
     Attributes:
         values: Every setting of the table by its Kafka name, parsed, defaults filled in.
+        given: The text of the settings that were given, of unknown ones too.
         listeners: Where it listens; an empty host is all addresses, port 0 any free one.
         advertised: What others dial, one for each of ``listeners`` that is advertised.
         inter_broker_listener: Which of them the brokers use.
@@ -41,6 +42,7 @@ class BrokerConfig:
     """
 
     values: Mapping[str, Value]
+    given: Mapping[str, str]
     listeners: tuple[Endpoint, ...]
     advertised: tuple[Endpoint, ...]
     inter_broker_listener: str
@@ -133,14 +135,14 @@ def parse(settings: Mapping[str, str], hostname: str | None = None) -> tuple[Bro
     Raises:
         ConfigError: A value is bad, or contradicts another.
     """
-    given, unknown = parse_given(
-        BROKER_CONFIGS, {key: text for key, text in settings.items() if text.strip()}
-    )
-    values = with_defaults(BROKER_CONFIGS, given)
+    given = {key: text for key, text in settings.items() if text.strip()}
+    parsed, unknown = parse_given(BROKER_CONFIGS, given)
+    values = with_defaults(BROKER_CONFIGS, parsed)
     security = parse_security_map(_names(values, "listener.security.protocol.map"))
     listeners = parse_listeners("listeners", _names(values, "listeners"), security)
     config = BrokerConfig(
         values=MappingProxyType(values),
+        given=MappingProxyType(given),
         listeners=listeners,
         advertised=_advertised(values, listeners, security, hostname),
         inter_broker_listener=str(values["inter.broker.listener.name"]),

@@ -38,6 +38,7 @@ from broker.server.request_meter import RequestMeter
 from broker.sockets import bind, port_of
 from broker.topic_configs import TopicConfigs
 from cluster.model.brokers import Endpoint
+from cluster.model.configs_described import BrokerSettings
 from cluster.model.epochs import BrokerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.requests import LeaderAndIsrRequest
@@ -273,6 +274,8 @@ class Node:
             ),
             producer_ids=ProducerIdBlocks(take_block),
             meter=RequestMeter(self._process.metrics),
+            topic_overrides=self._topic_configs,
+            broker_settings=BrokerSettings(self._config.values, self._config.given),
         )
 
     async def _join(

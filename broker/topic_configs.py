@@ -68,6 +68,14 @@ class TopicConfigs:
         if wanted:
             await self.read(sorted(wanted))
 
+    async def overrides(self, topics: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        """What those of these topics that have settings set themselves, as ZooKeeper holds it now.
+
+        Raises:
+            ZooKeeperError: It cannot be read now.
+        """
+        return await self._store().configs(topics)
+
     def _resolve(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
         try:
             return self._config.log_config(overrides)

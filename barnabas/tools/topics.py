@@ -115,7 +115,7 @@ def create(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
 
 
 def topic_configs(admin: AdminClient, topics: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The overriding settings of each topic; empty where the brokers do not serve DescribeConfigs."""
+    """The settings of each topic that are no defaults; a hidden value is ``null``, as Java prints it."""
     resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
     if not resources:
         return {}
@@ -124,11 +124,11 @@ def topic_configs(admin: AdminClient, topics: Sequence[str]) -> dict[str, dict[s
         try:
             entries = answer.result(timeout=DEADLINE_S)
         except KafkaException as failure:
-            if failure.args[0].name() != "_UNSUPPORTED_FEATURE":
-                raise TopicCommandError(failure.args[0].str()) from failure
-            entries = {}
+            raise TopicCommandError(failure.args[0].str()) from failure
         configs[resource.name] = {
-            name: entry.value for name, entry in entries.items() if not entry.is_default
+            name: "null" if entry.value is None else entry.value
+            for name, entry in entries.items()
+            if not entry.is_default
         }
     return configs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from broker.server.metadata_signal import MetadataSignal
 from broker.server.request_meter import RequestMeter
 from broker.wire.frames import Body, Request
 from cluster.model.commands import ControllerPort
+from cluster.model.configs_described import BrokerSettings
 from cluster.model.ids import BrokerId, ProducerId
 
 
@@ -57,6 +58,18 @@ class ProducerIds(Protocol):
         ...
 
 
+class TopicOverrides(Protocol):
+    """Where the settings that topics set themselves are read."""
+
+    async def overrides(self, topics: Collection[str]) -> Mapping[str, Mapping[str, str]]:
+        """What ``/config/topics`` holds now of those of these topics that have any settings.
+
+        Raises:
+            ZooKeeperError: They cannot be read now.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ServerContext:
     """The broker as its request handlers see it; built once by the node.
@@ -74,6 +87,8 @@ class ServerContext:
         any_controller: The active controller wherever it runs; automatic topic creation goes through it.
         producer_ids: Where producer ids come from.
         meter: Where requests are counted.
+        topic_overrides: What topics set themselves.
+        broker_settings: The settings this broker runs by, for those who ask for them.
     """
 
     broker_id: BrokerId
@@ -87,6 +102,8 @@ class ServerContext:
     any_controller: ControllerPort
     producer_ids: ProducerIds
     meter: RequestMeter
+    topic_overrides: TopicOverrides
+    broker_settings: BrokerSettings
 
 
 Answer = Body | None

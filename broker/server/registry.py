@@ -9,6 +9,7 @@ from broker.server.context import Handler
 from broker.server.handlers import (
     api_versions,
     create_topics,
+    describe_configs,
     fetch,
     init_producer_id,
     list_offsets,
@@ -28,6 +29,7 @@ HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType(
         ApiKey.CREATE_TOPICS: create_topics.handle,
         ApiKey.INIT_PRODUCER_ID: init_producer_id.handle,
         ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch.handle,
+        ApiKey.DESCRIBE_CONFIGS: describe_configs.handle,
     }
 )
 """The handler of each served API."""

@@ -25,6 +25,7 @@ class ApiKey(IntEnum):
     CREATE_TOPICS = 19
     INIT_PRODUCER_ID = 22
     OFFSET_FOR_LEADER_EPOCH = 23
+    DESCRIBE_CONFIGS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ _TABLE = (
     Api(ApiKey.CREATE_TOPICS, 2, 7),
     Api(ApiKey.INIT_PRODUCER_ID, 0, 4),
     Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4),
+    Api(ApiKey.DESCRIBE_CONFIGS, 1, 4),
 )
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in _TABLE})

@@ -162,6 +162,7 @@ class Config:
         rule: What its value must satisfy beyond the type.
         topic: The topic setting that overrides it, if there is one.
         ours: True for a setting that Kafka does not have.
+        told_as: The type that Kafka declares, where ours reads more out of the text; else None.
     """
 
     name: str
@@ -171,6 +172,17 @@ class Config:
     rule: Rule | None = None
     topic: str | None = None
     ours: bool = False
+    told_as: Type | None = None
+
+    @property
+    def kafka_type(self) -> Type:
+        """The type that clients are told."""
+        return self.type if self.told_as is None else self.told_as
+
+    @property
+    def default_text(self) -> str | None:
+        """The text of the default, or None where there is none."""
+        return None if isinstance(self.default, _Required) else render(self.default)
 
     @property
     def allowed(self) -> str:

@@ -71,6 +71,7 @@ _NETWORK = (
         ("PLAINTEXT://:9092", "GRPC://:19092"),
         "NAME://host:port to listen on.",
         not_empty(),
+        told_as=_STRING,
     ),
     Config(
         "advertised.listeners",
@@ -78,6 +79,7 @@ _NETWORK = (
         None,
         "What others shall dial; as listeners where not set.",
         not_empty(),
+        told_as=_STRING,
     ),
     Config(
         "listener.security.protocol.map",
@@ -85,6 +87,7 @@ _NETWORK = (
         ("PLAINTEXT:PLAINTEXT", "GRPC:PLAINTEXT"),
         "The security protocol of each listener name, NAME:PROTOCOL.",
         not_empty(),
+        told_as=_STRING,
     ),
     Config(
         "inter.broker.listener.name",

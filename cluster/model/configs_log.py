@@ -30,7 +30,14 @@ CLEANUP_POLICIES = ("delete", "compact")
 """What ``cleanup.policy`` may hold."""
 
 _DIRECTORIES = (
-    Config("log.dirs", _LIST, None, "The directories of the logs; as log.dir where not set.", not_empty()),
+    Config(
+        "log.dirs",
+        _LIST,
+        None,
+        "The directories of the logs; as log.dir where not set.",
+        not_empty(),
+        told_as=_STRING,
+    ),
     Config("log.dir", _STRING, "/tmp/kafka-logs", "The one directory of the logs.", not_empty()),
     Config(
         "num.recovery.threads.per.data.dir",

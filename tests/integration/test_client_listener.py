@@ -23,6 +23,7 @@ from broker.server.metadata_signal import MetadataSignal
 from broker.server.request_meter import RequestMeter
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.commands import CreateTopicsResult, TopicResult
+from cluster.model.configs_described import BrokerSettings
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
@@ -126,6 +127,11 @@ class CountingProducerIds:
         return next(self.ids)
 
 
+class NoOverrides:
+    async def overrides(self, topics):
+        return {}
+
+
 @pytest.fixture
 async def bootstrap():
     metadata, signal, replicas = MetadataCache(), MetadataSignal(), MemoryReplicas()
@@ -142,6 +148,8 @@ async def bootstrap():
         controller,
         CountingProducerIds(),
         RequestMeter(Metrics()),
+        NoOverrides(),
+        BrokerSettings({}, {}),
     )
     listener = ClientListener(context, "PLAINTEXT")
     bound = socket.create_server(("127.0.0.1", 0))

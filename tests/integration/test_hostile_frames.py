@@ -109,6 +109,19 @@ def offset_for_leader_epoch(s, _rng):
     return s.request(topics=(s.OffsetForLeaderTopic(topic=TOPIC, partitions=(partition,)),))
 
 
+def describe_configs(s, rng):
+    kinds_and_names = [(2, TOPIC), (4, "1"), (4, ""), (8, "1")]
+    resources = tuple(
+        s.DescribeConfigsResource(
+            resource_type=kind,
+            resource_name=name,
+            configuration_keys=rng.choice((None, (), ("retention.ms", "broker.id"))),
+        )
+        for kind, name in rng.sample(kinds_and_names, rng.randint(1, 4))
+    )
+    return s.request(resources=resources, include_synonyms=rng.random() < 0.5)
+
+
 REQUESTS = {
     ApiKey.PRODUCE: produce,
     ApiKey.FETCH: fetch,
@@ -118,6 +131,7 @@ REQUESTS = {
     ApiKey.CREATE_TOPICS: create_topics,
     ApiKey.INIT_PRODUCER_ID: init_producer_id,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch,
+    ApiKey.DESCRIBE_CONFIGS: describe_configs,
 }
 
 

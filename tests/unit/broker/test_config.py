@@ -67,6 +67,11 @@ def test_the_metrics_address(text, address):
     assert config(**{"metrics.address": text}).metrics_address == address
 
 
+def test_what_was_given_is_kept_as_text():
+    given = {"log.cleanup.policy": "compact, delete", "colour": "red"}
+    assert config(**given, **{"broker.rack": " "}).given == {**LEAST, **given}
+
+
 def test_unknown_keys_are_named():
     assert parse({**LEAST, "colour": "red"})[1] == ("colour",)
 

@@ -59,3 +59,16 @@ async def test_bad_settings_in_zookeeper_do_not_count(settings):
     known = configs(Store({"a": settings}))
     await known.read(["a"])
     assert known.config_for("a").min_insync_replicas == 2
+
+
+async def test_overrides_are_read_anew_each_time():
+    store = Store({"a": {"retention.ms": "5"}})
+    known = configs(store)
+    assert await known.overrides(["a", "b"]) == {"a": {"retention.ms": "5"}}
+    store.settings["a"] = {}
+    assert await known.overrides(["a"]) == {"a": {}}
+
+
+async def test_overrides_are_not_waited_for():
+    with pytest.raises(ZooKeeperTimeout):
+        await configs(Store({}, failures=1)).overrides(["a"])

@@ -19,6 +19,9 @@ from broker.wire.apis import APIS
 from broker.wire.frames import Request
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.commands import CreateTopicsResult, TopicResult
+from cluster.model.configs import parse_given, with_defaults
+from cluster.model.configs_broker import BROKER_CONFIGS
+from cluster.model.configs_described import BrokerSettings
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
@@ -107,6 +110,13 @@ class FakeController:
         )
 
 
+def settings_of(given: dict[str, str]) -> BrokerSettings:
+    """The settings of a broker that was given these and where ZooKeeper is."""
+    given = {"zookeeper.connect": "z", **given}
+    values = with_defaults(BROKER_CONFIGS, parse_given(BROKER_CONFIGS, given)[0])
+    return BrokerSettings(values, given)
+
+
 class FakeProducerIds:
     def __init__(self) -> None:
         self.next = 4000
@@ -117,6 +127,21 @@ class FakeProducerIds:
             raise self.error
         self.next += 1
         return self.next - 1
+
+
+class FakeOverrides:
+    """Topics' own settings by topic; every reading is remembered."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, dict[str, str]] = {}
+        self.asked: list[list[str]] = []
+        self.error: Exception | None = None
+
+    async def overrides(self, topics: Any) -> Any:
+        self.asked.append(list(topics))
+        if self.error is not None:
+            raise self.error
+        return {topic: self.settings[topic] for topic in topics if topic in self.settings}
 
 
 class FakeBroker:
@@ -130,6 +155,8 @@ class FakeBroker:
         self.settings = ServerSettings()
         self.live: tuple[Broker, ...] = ()
         self.meter = RequestMeter(Metrics())
+        self.topic_overrides = FakeOverrides()
+        self.broker_settings = settings_of({})
 
     @property
     def context(self) -> ServerContext:
@@ -145,6 +172,8 @@ class FakeBroker:
             self.any_controller,
             self.producer_ids,
             self.meter,
+            self.topic_overrides,
+            self.broker_settings,
         )
 
     def brokers(self, *numbers: int, listeners: tuple[str, ...] = ("PLAINTEXT", "OUTSIDE")) -> None:

@@ -113,3 +113,13 @@ def test_a_name_may_be_declared_once():
 )
 def test_values_are_shown_as_kafka_shows_them(value, text):
     assert render(value) == text
+
+
+def test_clients_are_told_kafkas_type_where_ours_reads_more():
+    assert Config("a", Type.LIST, (), "A.", told_as=Type.STRING).kafka_type is Type.STRING
+    assert Config("a", Type.LIST, (), "A.").kafka_type is Type.LIST
+
+
+@pytest.mark.parametrize(("default", "text"), [(("a", "b"), "a,b"), ((), ""), (None, None), (REQUIRED, None)])
+def test_the_text_of_a_default(default, text):
+    assert Config("a", Type.LIST, default, "A.").default_text == text

@@ -1,0 +1,171 @@
+"""DescribeConfigs (32): the settings of topics and of this broker, and where their values come from.
+
+Settings of brokers that ``/config/brokers`` holds are not in force here, so they are not told either; nor are
+there loggers to describe. Sources: ``KafkaApis.handleDescribeConfigsRequest`` and ``ConfigHelper`` of release
+2.8; KIP-133, KIP-226, KIP-569.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from typing import Any
+
+import structlog
+
+from broker.server.context import Answer, ServerContext
+from broker.wire.frames import NO_THROTTLE, Request
+from cluster.model.configs import ConfigError, Type
+from cluster.model.configs_described import DescribedConfig, describe_broker, describe_topic
+from cluster.model.errors import ErrorCode
+from cluster.model.topic_names import fault
+from cluster.zk.errors import ZooKeeperError
+
+_log = structlog.get_logger(__name__)
+
+
+class _ResourceType(IntEnum):
+    TOPIC = 2
+    BROKER = 4
+
+
+_TYPE_NUMBERS = {
+    Type.BOOLEAN: 1,
+    Type.STRING: 2,
+    Type.INT: 3,
+    Type.SHORT: 4,
+    Type.LONG: 5,
+    Type.DOUBLE: 6,
+    Type.LIST: 7,
+}
+_UNKNOWN_TYPE = 0
+
+
+_Overrides = Mapping[str, Mapping[str, str] | None]
+"""What each known topic among the resources sets itself; None where ZooKeeper does not say."""
+
+
+class _RefusedError(Exception):
+    """A resource is not described, for this reason."""
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.error = error
+        self.message = message
+
+
+async def handle(context: ServerContext, request: Request) -> Answer:
+    """The settings of each resource, in the order of the request, or why they are not told.
+
+    A resource that is named twice is answered once, so that no small request has an enormous answer.
+    """
+    resources = {(each.resource_type, each.resource_name): each for each in request.body.resources}.values()
+    overrides = await _read_overrides(context, resources)
+    results = []
+    for resource in resources:
+        # A tool asks for a thousand topics at once; the other connections are served in between.
+        await asyncio.sleep(0)
+        error, message = ErrorCode.NONE, None
+        told: Iterable[DescribedConfig] = ()
+        try:
+            told = _asked_keys(resource, _describe(context, resource, overrides))
+        except _RefusedError as refused:
+            error, message = refused.error, refused.message
+        results.append(
+            request.answer(
+                "DescribeConfigsResult",
+                error_code=error,
+                error_message=message,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                configs=tuple(_config(request, each) for each in told),
+            )
+        )
+    return request.answer("DescribeConfigsResponse", throttle_time=NO_THROTTLE, results=tuple(results))
+
+
+async def _read_overrides(context: ServerContext, resources: Iterable[Any]) -> _Overrides:
+    known = {
+        resource.resource_name
+        for resource in resources
+        if resource.resource_type == _ResourceType.TOPIC
+        and context.metadata.partitions(resource.resource_name)
+    }
+    if not known:
+        return {}
+    try:
+        found = await context.topic_overrides.overrides(sorted(known))
+    except ZooKeeperError as error:
+        _log.warning(f"The settings of {len(known)} topics cannot be described: {error}")
+        return dict.fromkeys(known)
+    return {topic: found.get(topic, {}) for topic in known}
+
+
+def _describe(context: ServerContext, resource: Any, overrides: _Overrides) -> tuple[DescribedConfig, ...]:
+    match resource.resource_type:
+        case _ResourceType.TOPIC:
+            return _describe_topic(context, resource.resource_name, overrides)
+        case _ResourceType.BROKER:
+            return _describe_broker(context, resource.resource_name)
+        case other:
+            raise _RefusedError(
+                ErrorCode.INVALID_REQUEST,
+                f"Unsupported resource type {other} of resource '{resource.resource_name}'; expected 2, a "
+                f"topic, or 4, a broker",
+            )
+
+
+def _describe_topic(context: ServerContext, name: str, overrides: _Overrides) -> tuple[DescribedConfig, ...]:
+    wrong = fault(name)
+    if wrong is not None:
+        raise _RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, wrong)
+    if name not in overrides:
+        raise _RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' is not known here")
+    own = overrides[name]
+    if own is None:
+        raise _RefusedError(
+            ErrorCode.REQUEST_TIMED_OUT, f"ZooKeeper did not give the settings of topic '{name}'"
+        )
+    try:
+        return describe_topic(context.broker_settings, own)
+    except ConfigError as error:
+        raise _RefusedError(ErrorCode.INVALID_CONFIG, f"Topic '{name}': {error}") from error
+
+
+def _describe_broker(context: ServerContext, name: str) -> tuple[DescribedConfig, ...]:
+    """This broker's settings; the empty name asks for the cluster's dynamic ones, of which there are none."""
+    if not name:
+        return ()
+    if name != str(context.broker_id):
+        raise _RefusedError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {context.broker_id} or empty string, but received {name}",
+        )
+    return describe_broker(context.broker_settings)
+
+
+def _asked_keys(resource: Any, described: Iterable[DescribedConfig]) -> Iterable[DescribedConfig]:
+    """Those whose keys the request names; all where it names none (release 2.8 takes [] as null)."""
+    keys = resource.configuration_keys
+    return [each for each in described if not keys or each.name in keys]
+
+
+def _config(request: Request, described: DescribedConfig) -> Answer:
+    config, body = described.config, request.body
+    wants_documentation = config is not None and getattr(body, "include_documentation", False)
+    synonyms = [
+        request.answer("DescribeConfigsSynonym", name=each.name, value=each.value, source=each.source)
+        for each in (described.synonyms if body.include_synonyms else ())
+    ]
+    return request.answer(
+        "DescribeConfigsResourceResult",
+        name=described.name,
+        value=described.value,
+        read_only=described.read_only,
+        config_source=described.source,
+        is_sensitive=described.is_sensitive,
+        synonyms=tuple(synonyms),
+        config_type=_UNKNOWN_TYPE if config is None else _TYPE_NUMBERS[config.kafka_type],
+        documentation=config.doc if config is not None and wants_documentation else None,
+    )

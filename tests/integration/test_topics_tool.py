@@ -1,0 +1,154 @@
+"""scripts/kafka-topics.sh and admin clients on a cluster of real processes."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import confluent_kafka.admin
+import kafka
+import kafka.admin
+import pytest
+
+from barnabas.cluster import LocalCluster
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-topics.sh"
+TOPIC = "orders"
+CREATE = ("--create", "--topic", TOPIC, "--partitions", "3", "--replication-factor", "2")
+CONFIGS = ("--config", "min.insync.replicas=2", "--config", "retention.ms=7200000")
+
+
+class Tool:
+    """Runs the script as a person would."""
+
+    def __init__(self, bootstrap):
+        self._bootstrap = bootstrap
+
+    def run(self, *arguments):
+        """The exit code and what was printed."""
+        command = [SCRIPT, "--bootstrap-server", self._bootstrap, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.stderr == ""
+        return done.returncode, done.stdout
+
+
+def has_heard(broker):
+    """Whether the broker has taken over what UpdateMetadata says of all partitions of the topic."""
+    told = [line for line in broker.state_change_log.read_text().splitlines() if "Cached leader info" in line]
+    return all(any(f"for partition {TOPIC}-{number} " in line for line in told) for number in range(3))
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with LocalCluster(tmp_path_factory.mktemp("tool") / "cluster") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tool(cluster):
+    """The tool, after it has created the topic."""
+    tool = Tool(cluster.bootstrap)
+    assert tool.run(*CREATE, *CONFIGS) == (0, f"Created topic {TOPIC}.\n")
+    # The controller's broker answers as soon as it knows the leaders itself; the next client asks any broker.
+    deadline = time.monotonic() + 30
+    while not all(map(has_heard, cluster.brokers.values())):
+        assert time.monotonic() < deadline, f"not every broker heard of {TOPIC}"
+        time.sleep(0.05)
+    return tool
+
+
+@pytest.fixture
+def confluent_admin(cluster):
+    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+
+
+@pytest.fixture
+def python_admin(cluster):
+    admin = kafka.KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
+    yield admin
+    admin.close()
+
+
+def test_list_names_the_topic(tool):
+    assert tool.run("--list") == (0, f"{TOPIC}\n")
+
+
+def test_describe_has_kafkas_layout_and_the_overriding_settings(tool, confluent_admin):
+    code, printed = tool.run("--describe", "--topic", TOPIC)
+    assert code == 0, printed
+    described = printed.splitlines()
+    partitions = confluent_admin.list_topics(TOPIC, timeout=20).topics[TOPIC].partitions
+    assert described[0] == (
+        f"Topic: {TOPIC}\tPartitionCount: 3\tReplicationFactor: 2\t"
+        "Configs: min.insync.replicas=2,retention.ms=7200000"
+    )
+    for number, line in enumerate(described[1:]):
+        replicas = ",".join(map(str, partitions[number].replicas))
+        assert line == (
+            f"\tTopic: {TOPIC}\tPartition: {number}\tLeader: {partitions[number].replicas[0]}"
+            f"\tReplicas: {replicas}\tIsr: {replicas}"
+        )
+    assert len(described) == 4
+
+
+def test_create_again_is_an_error_unless_it_may_exist(tool):
+    complaint = f"Error while executing topic command : Topic '{TOPIC}' already exists.\n"
+    assert tool.run(*CREATE) == (1, complaint)
+    assert tool.run(*CREATE, "--if-not-exists") == (0, "")
+
+
+def test_create_with_an_unknown_setting_is_an_error(tool):
+    code, printed = tool.run("--create", "--topic", "painted", "--config", "colour=red")
+    assert code == 1
+    assert printed.startswith("Error while executing topic command : ")
+    assert "colour" in printed
+
+
+def test_describe_of_an_unknown_topic_is_an_error(tool):
+    complaint = "Error while executing topic command : Topic 'missing' does not exist as expected\n"
+    assert tool.run("--describe", "--topic", "missing") == (1, complaint)
+
+
+def test_kafka_python_tells_a_topics_own_settings_from_defaults(tool, python_admin):
+    resource = kafka.admin.ConfigResource("TOPIC", TOPIC)
+    told = python_admin.describe_configs([resource], include_synonyms=True, config_filter="all")["topic"][
+        TOPIC
+    ]
+    own, default = told["min.insync.replicas"], told["retention.bytes"]
+    assert (own["value"], own["config_source"], own["config_type"]) == ("2", "DYNAMIC_TOPIC_CONFIG", "INT")
+    assert [(each["value"], each["source"]) for each in own["synonyms"]] == [
+        ("2", "DYNAMIC_TOPIC_CONFIG"),
+        ("1", "DEFAULT_CONFIG"),
+    ]
+    assert (default["value"], default["config_source"], default["config_type"]) == (
+        "-1",
+        "DEFAULT_CONFIG",
+        "LONG",
+    )
+
+
+def test_kafka_python_reads_the_settings_of_each_broker(tool, python_admin, cluster):
+    resources = [kafka.admin.ConfigResource("BROKER", str(number)) for number in cluster.brokers]
+    told = python_admin.describe_configs(resources, config_filter="all")["broker"]
+    assert {name: configs["broker.id"]["value"] for name, configs in told.items()} == {
+        "1": "1",
+        "2": "2",
+        "3": "3",
+    }
+    advertised, connect = told["2"]["advertised.listeners"], told["2"]["zookeeper.connect"]
+    assert (advertised["config_source"], advertised["read_only"]) == ("DEFAULT_CONFIG", False)
+    assert (connect["config_source"], connect["read_only"]) == ("STATIC_BROKER_CONFIG", True)
+    assert connect["value"] == cluster.zookeeper_connect
+
+
+def test_confluent_kafka_reads_the_settings_of_a_broker_and_is_told_of_unknown_topics(tool, confluent_admin):
+    kinds = confluent_kafka.admin.ConfigResource.Type
+    broker = confluent_kafka.admin.ConfigResource(kinds.BROKER, "3")
+    missing = confluent_kafka.admin.ConfigResource(kinds.TOPIC, "missing")
+    settings = confluent_admin.describe_configs([broker])[broker].result(20)
+    assert settings["broker.id"].value == "3"
+    assert settings["num.partitions"].is_default
+    with pytest.raises(confluent_kafka.KafkaException) as refusal:
+        confluent_admin.describe_configs([missing])[missing].result(20)
+    assert refusal.value.args[0].name() == "UNKNOWN_TOPIC_OR_PART"

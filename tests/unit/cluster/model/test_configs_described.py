@@ -1,0 +1,118 @@
+import pytest
+
+from cluster.model.configs import ConfigError, parse_given, with_defaults
+from cluster.model.configs_broker import BROKER_CONFIGS
+from cluster.model.configs_described import (
+    DYNAMIC_BROKER_CONFIGS,
+    BrokerSettings,
+    ConfigSource,
+    ConfigSynonym,
+    describe_broker,
+    describe_topic,
+)
+from cluster.model.configs_topic import TOPIC_CONFIGS
+
+TOPIC, STATIC, DEFAULT = (
+    ConfigSource.DYNAMIC_TOPIC_CONFIG,
+    ConfigSource.STATIC_BROKER_CONFIG,
+    ConfigSource.DEFAULT_CONFIG,
+)
+
+
+def settings(**given):
+    texts = {"zookeeper.connect": "z"} | {name.replace("_", "."): text for name, text in given.items()}
+    return BrokerSettings(with_defaults(BROKER_CONFIGS, parse_given(BROKER_CONFIGS, texts)[0]), texts)
+
+
+def topic(overrides, **given):
+    return {each.name: each for each in describe_topic(settings(**given), overrides)}
+
+
+def broker(**given):
+    return {each.name: each for each in describe_broker(settings(**given))}
+
+
+def test_a_topic_has_every_setting_of_the_table_in_its_order():
+    assert list(topic({})) == list(TOPIC_CONFIGS)
+    assert all(each.source is DEFAULT and not each.read_only for each in topic({}).values())
+
+
+def test_retention_bytes_is_a_default_as_clients_expect_it():
+    told = topic({})["retention.bytes"]
+    assert (told.value, told.source, told.config.kafka_type.name) == ("-1", DEFAULT, "LONG")
+
+
+def test_what_lies_under_a_topics_own_setting_is_told_strongest_first():
+    told = topic({"min.insync.replicas": " 3"}, min_insync_replicas="2")["min.insync.replicas"]
+    assert (told.value, told.source) == ("3", TOPIC)
+    assert told.synonyms == (
+        ConfigSynonym("min.insync.replicas", "3", TOPIC),
+        ConfigSynonym("min.insync.replicas", "2", STATIC),
+        ConfigSynonym("min.insync.replicas", "1", DEFAULT),
+    )
+
+
+def test_a_static_setting_of_the_broker_is_no_default_of_its_topics():
+    told = topic({}, log_segment_bytes="100")["segment.bytes"]
+    assert (told.value, told.source) == ("100", STATIC)
+    assert [each.name for each in told.synonyms] == ["log.segment.bytes"] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "source", "names"),
+    [
+        ({}, "604800000", DEFAULT, []),
+        # As in Kafka: hours alone leave it a default, whatever its value.
+        ({"log_retention_hours": "1"}, "3600000", DEFAULT, []),
+        (
+            {"log_retention_ms": "7", "log_retention_hours": "1"},
+            "7",
+            STATIC,
+            ["log.retention.ms", "log.retention.hours", "log.retention.hours"],
+        ),
+    ],
+)
+def test_a_time_with_several_broker_settings(given, value, source, names):
+    told = topic({}, **given)["retention.ms"]
+    assert (told.value, told.source) == (value, source)
+    assert [each.name for each in told.synonyms] == names
+
+
+def test_a_topics_unknown_key_is_told_without_its_value():
+    told = topic({"colour": "red"})["colour"]
+    assert told.is_sensitive
+    assert (told.value, told.config, told.synonyms) == (None, None, (ConfigSynonym("colour", None, TOPIC),))
+
+
+def test_a_topics_bad_value_is_named():
+    with pytest.raises(ConfigError, match=r"min\.insync\.replicas has the value '0'"):
+        topic({"min.insync.replicas": "0"})
+
+
+def test_a_broker_has_every_setting_of_the_table_and_the_unknown_keys_hidden():
+    told = broker(secret_sauce="tabasco")
+    assert list(told) == [*BROKER_CONFIGS, "secret.sauce"]
+    unknown = told["secret.sauce"]
+    assert (unknown.value, unknown.source, unknown.is_sensitive) == (None, STATIC, True)
+    assert unknown.synonyms == (ConfigSynonym("secret.sauce", None, STATIC),)
+
+
+def test_advertised_listeners_that_are_not_set_are_as_clients_expect_them():
+    told = broker()["advertised.listeners"]
+    assert (told.value, told.source, told.read_only, told.synonyms) == (None, DEFAULT, False, ())
+    assert told.config.kafka_type.name == "STRING"
+
+
+def test_what_the_broker_was_given_lies_over_the_default():
+    told = broker(log_cleanup_policy="compact, delete")["log.cleanup.policy"]
+    assert (told.value, told.source) == ("compact,delete", STATIC)
+    assert [each.value for each in told.synonyms] == ["compact, delete", "delete"]
+
+
+def test_only_known_settings_are_dynamic_and_the_rest_is_read_only():
+    assert BROKER_CONFIGS.keys() > DYNAMIC_BROKER_CONFIGS
+    told = broker()
+    assert told["broker.id"].read_only
+    assert told["log.retention.hours"].read_only
+    assert told["log.message.format.version"].read_only
+    assert not told["log.retention.ms"].read_only
