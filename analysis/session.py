@@ -77,6 +77,7 @@ def spark_session(name: str = "barnabas analyze", *, brief: bool = False) -> Ite
     context = (
         SparkContext(conf=conf) if "PYSPARK_GATEWAY_PORT" in os.environ else _local_context(conf, brief=brief)
     )
+    context.setLogLevel("ERROR")
     session = SparkSession(context)
     try:
         with tempfile.TemporaryDirectory(prefix="barnabas-analyze-") as scratch:
