@@ -30,8 +30,11 @@ from barnabas.children import tied_to_parent
 MINIMUM_JAVA = 17
 """The oldest Java that pyspark 4 runs on; the server asks for the same, so that one Java serves both."""
 
-DEFAULT_TICK_MS = 500
-"""ZooKeeper's unit of time: the shortest session it grants is two ticks."""
+DEFAULT_TICK_MS = 200
+"""ZooKeeper's unit of time: a session that has run out is noticed at the next tick, and not before."""
+
+MINIMUM_SESSION_TIMEOUT_MS = 1_000
+"""The shortest session granted: kazoo's ping jitter makes shorter ones unsafe."""
 
 MAXIMUM_SESSION_TIMEOUT_MS = 60_000
 """The longest session granted: ZooKeeper's own limit of 20 ticks would cut Kafka's default of 18 s."""
@@ -245,6 +248,7 @@ def render_config(directory: Path, port: int, tick_ms: int) -> str:
     """The server's configuration file, for a standalone server whose data lies under ``directory``."""
     settings = {
         "tickTime": tick_ms,
+        "minSessionTimeout": MINIMUM_SESSION_TIMEOUT_MS,
         "maxSessionTimeout": MAXIMUM_SESSION_TIMEOUT_MS,
         "clientPort": port,
         "clientPortAddress": HOST,

@@ -70,6 +70,7 @@ def test_the_configuration_keeps_every_acknowledged_write(tmp_path: Path) -> Non
     assert config["forceSync"] == "yes"
     assert config["dataDir"] != config["dataLogDir"]
     assert config["clientPortAddress"] == "127.0.0.1"
+    assert (config["minSessionTimeout"], config["maxSessionTimeout"]) == ("1000", "60000")
 
 
 def test_port_0_is_any_free_port_and_stays(tmp_path: Path) -> None:
