@@ -32,6 +32,7 @@ from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, Offset, TopicPartition
 from cluster.rpc import replication_pb2 as pb
 from cluster.rpc.channels import open_channel
+from cluster.rpc.translate_replication import FetchResponse, PartitionData, fetch_response_from_bytes
 from cluster.runtime.failpoints import FOLLOWER_FETCH, FailpointError
 
 FETCH_METHOD = "/barnabas.replication.Replication/Fetch"
@@ -149,7 +150,7 @@ class LeaderFetcher:
             stream = channel.stream_stream(
                 FETCH_METHOD,
                 request_serializer=pb.FetchRequest.SerializeToString,
-                response_deserializer=pb.FetchResponse.FromString,
+                response_deserializer=fetch_response_from_bytes,
             )()
             writing = asyncio.ensure_future(self._write_requests(stream))
             reading = asyncio.ensure_future(self._read_answers(stream))
@@ -166,7 +167,7 @@ class LeaderFetcher:
             await channel.close()
 
     async def _write_requests(
-        self, stream: grpc.aio.StreamStreamCall[pb.FetchRequest, pb.FetchResponse]
+        self, stream: grpc.aio.StreamStreamCall[pb.FetchRequest, FetchResponse]
     ) -> None:
         while True:
             await self._due.wait()
@@ -180,13 +181,11 @@ class LeaderFetcher:
                 # What grpc says of a stream that ended a moment ago.
                 raise StreamLostError("the stream ended") from error
 
-    async def _read_answers(
-        self, stream: grpc.aio.StreamStreamCall[pb.FetchRequest, pb.FetchResponse]
-    ) -> None:
+    async def _read_answers(self, stream: grpc.aio.StreamStreamCall[pb.FetchRequest, FetchResponse]) -> None:
         while True:
             async with asyncio.timeout(self._settings.socket_timeout_ms / 1000):
                 response = await stream.read()
-            if not isinstance(response, pb.FetchResponse):
+            if not isinstance(response, FetchResponse):
                 raise StreamLostError("the leader ended the stream")
             if response.error_code:
                 raise StreamLostError(
@@ -228,7 +227,7 @@ class LeaderFetcher:
         self._named.clear()
         return request
 
-    def _take(self, data: pb.PartitionData) -> None:
+    def _take(self, data: PartitionData) -> None:
         """Act on what the leader says of one partition, unless it was asked in another epoch."""
         topic_partition = TopicPartition(data.topic, data.partition)
         epoch = self._epochs.get(topic_partition)
@@ -238,7 +237,7 @@ class LeaderFetcher:
         try:
             if data.error_code:
                 self._react(partition, data, ErrorCode.from_code(data.error_code))
-            elif data.HasField("diverging_epoch"):
+            elif data.diverging_epoch is not None:
                 self._truncate_diverging(partition, data.diverging_epoch)
             else:
                 self._append(partition, data)
@@ -246,11 +245,10 @@ class LeaderFetcher:
             self.remove(topic_partition)
             self._hosted.disk_failed(error)
 
-    def _append(self, partition: HostedPartition, data: pb.PartitionData) -> None:
+    def _append(self, partition: HostedPartition, data: PartitionData) -> None:
         log = partition.log
-        records = data.records  # each look at the field copies it
-        if records:
-            info = log.append_as_follower(records)
+        if data.records:
+            info = log.append_as_follower(data.records)
             if isinstance(info, Refusal):
                 _log.error(
                     "fetched batch refused", partition=str(partition.topic_partition), reason=str(info)
@@ -283,7 +281,7 @@ class LeaderFetcher:
         partition.replica.truncated(partition.log.log_start_offset, partition.log.log_end_offset)
         self._name(partition.topic_partition)
 
-    def _react(self, partition: HostedPartition, data: pb.PartitionData, error: ErrorCode) -> None:
+    def _react(self, partition: HostedPartition, data: PartitionData, error: ErrorCode) -> None:
         match reaction(error):
             case Reaction.FIND_RANGE:
                 self._find_range(partition, data)
@@ -292,7 +290,7 @@ class LeaderFetcher:
             case Reaction.BACK_OFF:
                 self._back_off(partition.topic_partition)
 
-    def _find_range(self, partition: HostedPartition, data: pb.PartitionData) -> None:
+    def _find_range(self, partition: HostedPartition, data: PartitionData) -> None:
         log = partition.log
         leader_start, leader_end = Offset(data.log_start_offset), Offset(data.log_end_offset)
         decision = on_offset_out_of_range(log.log_end_offset, leader_start, leader_end)

@@ -19,6 +19,7 @@ from cluster.model.epochs import LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, Offset, TopicPartition
 from cluster.rpc import replication_pb2 as pb
+from cluster.rpc.translate_replication import FetchResponse, PartitionData
 
 OnFollowerMayJoin = Callable[[HostedPartition, BrokerId], None]
 """Told that a follower has caught up with a partition led here and is not in its ISR."""
@@ -75,7 +76,7 @@ class FollowerSession:
         # Both are ordered sets: what has waited longest is sent first.
         self._ready: dict[TopicPartition, None] = {}
         self._news: dict[TopicPartition, None] = {}
-        self._refused: dict[TopicPartition, pb.PartitionData] = {}
+        self._refused: dict[TopicPartition, PartitionData] = {}
 
     # What the partitions tell the session.
 
@@ -125,10 +126,10 @@ class FollowerSession:
         leader_end = log.end_offset_for(fetched.last_fetched_epoch)
         match agreement(leader_end, fetched.last_fetched_epoch, fetched.offset):
             case Agreement.DIVERGES:
-                data = pb.PartitionData()
-                self._fill(data, topic_partition, fetched, partition)
-                data.diverging_epoch.epoch = leader_end.epoch
-                data.diverging_epoch.end_offset = leader_end.end_offset
+                data = self._about(topic_partition, fetched, partition)
+                data.diverging_epoch = pb.EpochEndOffset(
+                    epoch=leader_end.epoch, end_offset=leader_end.end_offset
+                )
                 self._detach(topic_partition)
                 self._refused[topic_partition] = data
                 return
@@ -158,8 +159,8 @@ class FollowerSession:
 
     def _refuse(self, topic_partition: TopicPartition, fetched: FetchedPartition, error: ErrorCode) -> None:
         self._detach(topic_partition)
-        data = pb.PartitionData(error_code=error)
-        self._fill(data, topic_partition, fetched, self._hosted.get(topic_partition))
+        data = self._about(topic_partition, fetched, self._hosted.get(topic_partition))
+        data.error_code = error
         self._refused[topic_partition] = data
 
     def _forget(self, topic_partition: TopicPartition) -> None:
@@ -195,9 +196,9 @@ class FollowerSession:
                     return True
         return False
 
-    def answer(self, max_bytes: int) -> pb.FetchResponse:
+    def answer(self, max_bytes: int) -> FetchResponse:
         """What there is to say now, with at most ``max_bytes`` of records, or with one batch."""
-        response = pb.FetchResponse()
+        response = FetchResponse()
         remaining = max_bytes
         for topic_partition in tuple(self._ready):
             # The disk that failed under an earlier one may have taken this one along.
@@ -212,14 +213,14 @@ class FollowerSession:
             partition = self._hosted.get(topic_partition)
             if partition is not None:
                 fetched = self._partitions[topic_partition]
-                self._fill(response.partitions.add(), topic_partition, fetched, partition)
+                response.partitions.append(self._about(topic_partition, fetched, partition))
         self._news.clear()
         refused, self._refused = self._refused, {}
         response.partitions.extend(refused.values())
         return response
 
     def _add_records(
-        self, response: pb.FetchResponse, topic_partition: TopicPartition, room: int, *, at_least_one: bool
+        self, response: FetchResponse, topic_partition: TopicPartition, room: int, *, at_least_one: bool
     ) -> int:
         """Add the records of a partition that is ready; it stays ready where not one batch fits.
 
@@ -246,26 +247,24 @@ class FollowerSession:
         fetched.sent = True
         self._ready.pop(topic_partition, None)
         self._news.pop(topic_partition, None)
-        # Filled where it stands: a finished message put into another would be copied, records and all.
-        data = response.partitions.add()
-        self._fill(data, topic_partition, fetched, partition)
+        data = self._about(topic_partition, fetched, partition)
         data.records = found.records
+        response.partitions.append(data)
         return len(found.records)
 
     @staticmethod
-    def _fill(
-        data: pb.PartitionData,
-        topic_partition: TopicPartition,
-        fetched: FetchedPartition,
-        partition: HostedPartition | None,
-    ) -> None:
-        """Say which partition ``data`` is about and where its log stands."""
-        data.topic, data.partition = topic_partition
-        data.leader_epoch = fetched.current_leader_epoch
+    def _about(
+        topic_partition: TopicPartition, fetched: FetchedPartition, partition: HostedPartition | None
+    ) -> PartitionData:
+        """Which partition it is, and where its log stands."""
+        data = PartitionData(
+            topic_partition.topic, topic_partition.partition, leader_epoch=fetched.current_leader_epoch
+        )
         if partition is not None:
             data.high_watermark = partition.replica.high_watermark
             data.log_start_offset = partition.log.log_start_offset
             data.log_end_offset = partition.log.log_end_offset
+        return data
 
     def close(self) -> None:
         """The stream has ended, or another took its place: the partitions tell this session nothing more."""

@@ -19,6 +19,7 @@ from broker.replicas.hosted import HostedPartitions
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
 from cluster.rpc import replication_pb2 as pb
+from cluster.rpc.translate_replication import FetchResponse
 
 _log = structlog.get_logger(__name__)
 
@@ -84,7 +85,7 @@ class FollowerSessions:
         self._on_may_join = on_may_join
         self._sessions: dict[BrokerId, FollowerSession] = {}
 
-    async def serve(self, requests: AsyncIterator[pb.FetchRequest]) -> AsyncIterator[pb.FetchResponse]:
+    async def serve(self, requests: AsyncIterator[pb.FetchRequest]) -> AsyncIterator[FetchResponse]:
         """Answer the requests of one stream in their order, until it ends or its follower opens another."""
         inbox = Inbox()
         gathering = asyncio.ensure_future(self._gather(requests, inbox))
@@ -93,7 +94,7 @@ class FollowerSessions:
             while (request := await inbox.get()) is not None:
                 if session is None:
                     if self._is_stale(request):
-                        yield pb.FetchResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+                        yield FetchResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
                         return
                     session = self._open(BrokerId(request.replica_id))
                 session.take(request)

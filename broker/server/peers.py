@@ -23,6 +23,7 @@ from cluster.model.requests import (
 )
 from cluster.rpc import control_pb2, replication_pb2, translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, server_options
+from cluster.rpc.translate_replication import FetchResponse, fetch_response_to_bytes
 
 _logger = structlog.get_logger(__name__)
 
@@ -85,7 +86,7 @@ class PeerServer:
         fetch = grpc.stream_stream_rpc_method_handler(
             self._fetch,
             request_deserializer=replication_pb2.FetchRequest.FromString,
-            response_serializer=replication_pb2.FetchResponse.SerializeToString,
+            response_serializer=fetch_response_to_bytes,
         )
         self._server.add_generic_rpc_handlers(
             (
@@ -121,7 +122,7 @@ class PeerServer:
 
     async def _fetch(
         self, requests: AsyncIterator[replication_pb2.FetchRequest], _context: Any
-    ) -> AsyncIterator[replication_pb2.FetchResponse]:
+    ) -> AsyncIterator[FetchResponse]:
         async for response in self._sessions.serve(requests):
             yield response
 

@@ -12,6 +12,7 @@ from cluster.model.brokers import Endpoint
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
 from cluster.rpc import replication_pb2 as pb
+from cluster.rpc.translate_replication import PartitionData
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 
@@ -38,7 +39,7 @@ def partition(room, fetcher):
 
 
 def data(**fields):
-    return pb.PartitionData(**({"topic": "t", "leader_epoch": 5, "high_watermark": 6} | fields))
+    return PartitionData(**({"topic": "t", "leader_epoch": 5, "high_watermark": 6} | fields))
 
 
 def named(fetcher):

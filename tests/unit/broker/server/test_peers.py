@@ -21,6 +21,7 @@ from cluster.model.requests import (
 )
 from cluster.rpc import control_pb2, replication_pb2, translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
+from cluster.rpc.translate_replication import FetchResponse
 
 TP = TopicPartition("t", 0)
 SESSION_MS = 6000
@@ -51,7 +52,7 @@ class FakeLeadership:
 class FakeSessions:
     async def serve(self, requests):
         async for request in requests:
-            yield replication_pb2.FetchResponse(error_code=request.replica_id)
+            yield FetchResponse(error_code=request.replica_id)
 
 
 class FakeController:
