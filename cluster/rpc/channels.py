@@ -17,6 +17,12 @@ Control requests are chunked far below it; a fetch answer may exceed ``replica.f
 one batch (``message.max.bytes``).
 """
 
+FRAME_BYTES = 4 * 1024 * 1024
+"""The largest HTTP/2 frame either side takes, in bytes (16 KB unless told)."""
+
+WINDOW_BYTES = 8 * 1024 * 1024
+"""How much of a stream either side may send before the other has read it, in bytes."""
+
 RECONNECT_BACKOFF_MS = (50, 100, 500)
 """First, least and greatest wait before a lost peer is dialled again, in milliseconds."""
 
@@ -80,6 +86,11 @@ def _sizes() -> Options:
     return [
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+        # A megabyte of records in one frame, not in sixty-four; a window as wide as an answer from the start,
+        # where gRPC would feel its way up to it with pings.
+        ("grpc.http2.max_frame_size", FRAME_BYTES),
+        ("grpc.http2.lookahead_bytes", WINDOW_BYTES),
+        ("grpc.http2.bdp_probe", 0),
     ]
 
 

@@ -5,7 +5,7 @@ import asyncio
 import grpc.aio
 import pytest
 
-from cluster.rpc.channels import MAX_MESSAGE_BYTES, channel_options, open_channel, server_options
+from cluster.rpc.channels import FRAME_BYTES, MAX_MESSAGE_BYTES, channel_options, open_channel, server_options
 
 SESSION_MS = 6000
 
@@ -27,6 +27,8 @@ def test_both_sides_state_the_same_sizes():
     for options in (dict(channel_options(SESSION_MS)), dict(server_options(SESSION_MS))):
         assert options["grpc.max_send_message_length"] == MAX_MESSAGE_BYTES
         assert options["grpc.max_receive_message_length"] == MAX_MESSAGE_BYTES
+        assert options["grpc.http2.max_frame_size"] == FRAME_BYTES <= 2**24 - 1
+        assert options["grpc.http2.lookahead_bytes"] >= FRAME_BYTES
 
 
 async def serve(host: str = "127.0.0.1") -> tuple[grpc.aio.Server, int]:
