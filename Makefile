@@ -11,7 +11,7 @@ test: setup lint
 	@.venv/bin/python -m pytest
 
 unit: setup
-	@.venv/bin/python -m pytest tests/unit tests/shape
+	@.venv/bin/python -m pytest -m "not spark" tests/unit tests/shape
 
 lint: setup
 	@scripts/lint
