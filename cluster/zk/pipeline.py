@@ -82,13 +82,13 @@ class Pipeline:
             _settle(waiting)
 
     async def wait_connected(self, timeout_s: float) -> bool:
-        """Wait for the connection; whether it stood within ``timeout_s``."""
+        """Wait for the connection; whether it stood within ``timeout_s`` and the session has not ended."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._connected.wait()
         except TimeoutError:
             return False
-        return True
+        return self._over is None
 
     async def one(self, request: Request) -> Any:
         """Send one request and return its answer, or raise its error."""
@@ -103,7 +103,7 @@ class Pipeline:
         outcomes: list[Any] = [_UNANSWERED] * len(requests)
         sent: set[int] = set()
         pending = list(range(len(requests)))
-        while pending and self._over is None and await self.wait_connected(deadline - self._loop.time()):
+        while pending and await self.wait_connected(deadline - self._loop.time()):
             batch = pending[:_WINDOW]
             answers = await self._exchange([requests[index] for index in batch], deadline)
             for index, answer in zip(batch, answers, strict=True):
