@@ -1,0 +1,79 @@
+"""The broker's command line: ``server.properties [--override key=value …]``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import structlog
+import uvloop
+
+from broker.config import BrokerConfig, SettingsFileError, parse, read_settings
+from broker.errors import StartError
+from broker.node import run
+from cluster.model.configs import ConfigError
+from cluster.runtime import failpoints, logs
+
+_log = structlog.get_logger("kafka.Kafka")
+
+
+def _arguments(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m broker", description="Run one broker of a cluster.")
+    parser.add_argument("settings", type=Path, metavar="server.properties", help="the broker's settings")
+    parser.add_argument(
+        "--override",
+        action="append",
+        default=[],
+        metavar="key=value",
+        help="a setting over that of the file; may be given several times",
+    )
+    return parser.parse_args(argv)
+
+
+def _configure(path: Path, overrides: Sequence[str]) -> tuple[BrokerConfig, tuple[str, ...]]:
+    """Read, check and apply what needs no event loop.
+
+    Raises:
+        SettingsFileError: As `read_settings`.
+        ConfigError: A setting is bad.
+        StartError: The directory of the logs cannot be used.
+    """
+    config, unknown = parse(read_settings(path, overrides))
+    faults = config.values["failpoints"]
+    if isinstance(faults, tuple):
+        try:
+            failpoints.arm_all(faults)
+        except failpoints.UnknownFailpointError as error:
+            raise ConfigError("failpoints", ",".join(faults), f"a list of name=action: {error}") from error
+    try:
+        logs.set_up(config.logs_dir, str(config.values["server.log.level"]))
+    except OSError as error:
+        raise StartError(
+            f"Cannot write logs to kafka.logs.dir {config.logs_dir}: {error.strerror}"
+        ) from error
+    return config, unknown
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run a broker until it is stopped.
+
+    Returns:
+        The exit status: 0 after a clean stop, 1 where it could not start or had to stop.
+    """
+    arguments = _arguments(argv)
+    try:
+        config, unknown = _configure(arguments.settings, arguments.override)
+    except (SettingsFileError, ConfigError, StartError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    for name in unknown:
+        _log.warning(f"The configuration '{name}' was supplied but is not a known config.")
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(run(config))
+    except StartError as error:
+        _log.critical(str(error))
+        return 1

@@ -1,0 +1,78 @@
+import pytest
+
+from broker import command
+from broker.errors import StartError
+
+
+@pytest.fixture
+def settings(tmp_path):
+    file = tmp_path / "server.properties"
+    file.write_text(f"zookeeper.connect=z\nkafka.logs.dir={tmp_path / 'logs'}\n")
+    return file
+
+
+@pytest.fixture(autouse=True)
+def _without_logs(monkeypatch):
+    monkeypatch.setattr(command.logs, "set_up", lambda *_: None)
+
+
+def runs(monkeypatch, outcome):
+    async def run(config):
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(command, "run", run)
+
+
+def test_the_exit_status_is_that_of_the_broker(monkeypatch, settings):
+    runs(monkeypatch, 0)
+    assert command.main([str(settings)]) == 0
+    runs(monkeypatch, 1)
+    assert command.main([str(settings)]) == 1
+
+
+def test_what_keeps_it_from_starting_is_logged_and_exit_status_one(monkeypatch, settings):
+    runs(monkeypatch, StartError("Cannot listen"))
+    said = []
+    monkeypatch.setattr(command._log, "critical", said.append, raising=False)
+    assert command.main([str(settings)]) == 1
+    assert said == ["Cannot listen"]
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("num.partitions=0", "num.partitions has the value '0'"),
+        ("broker.id", "must have the form key=value"),
+        ("failpoints=x=pause", "no failpoint is called 'x'"),
+    ],
+)
+def test_bad_settings_are_one_line_on_standard_error(settings, capsys, override, said):
+    assert command.main([str(settings), "--override", override]) == 1
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_an_unknown_setting_is_a_warning(monkeypatch, settings):
+    runs(monkeypatch, 0)
+    said = []
+    monkeypatch.setattr(command._log, "warning", said.append, raising=False)
+    command.main([str(settings), "--override", "colour=red"])
+    assert said == ["The configuration 'colour' was supplied but is not a known config."]
+
+
+def test_logs_that_cannot_be_written_are_named(monkeypatch, settings, capsys):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(command.logs, "set_up", refuse)
+    assert command.main([str(settings)]) == 1
+    assert "Cannot write logs to kafka.logs.dir" in capsys.readouterr().err
+
+
+def test_without_a_file_it_says_how_it_is_used(capsys):
+    with pytest.raises(SystemExit):
+        command.main([])
+    assert "server.properties" in capsys.readouterr().err
