@@ -181,8 +181,13 @@ class ProducerState:
 
 
 def encode_snapshot(state: ProducerState) -> bytes:
-    """The content of a ``.snapshot`` file: of each producer its newest batch only, as in Kafka."""
-    rows = [_encode_entry(entry) for entry in state]
+    """The content of a ``.snapshot`` file: a row for each cached batch, oldest first.
+
+    The form is Kafka's, which writes one row per producer, its newest batch. Kafka lets the last row of a
+    producer win, so it reads ours as its own; we read all, so that a retry of an older batch is still known
+    as a duplicate after a clean stop, a roll or a truncation.
+    """
+    rows = [_encode_row(entry, batch) for entry in state for batch in entry.batches or (None,)]
     body = Struct(">i").pack(len(rows)) + b"".join(rows)
     return Struct(">hI").pack(SNAPSHOT_VERSION, crc32c(body)) + body
 
@@ -205,24 +210,30 @@ def decode_snapshot(data: Buffer) -> ProducerState:
     if len(data) != expected:
         raise CorruptSnapshotError(f"{len(data)} bytes for {count} producers, expected {expected}")
     rows = memoryview(data)[_SNAPSHOT_HEAD.size :]
-    return ProducerState(_decode_entry(row) for row in _SNAPSHOT_ENTRY.iter_unpack(rows))
+    entries: dict[ProducerId, ProducerEntry] = {}
+    for row in _SNAPSHOT_ENTRY.iter_unpack(rows):
+        entry = _decode_row(row)
+        former = entries.get(entry.producer_id)
+        if former is not None and former.epoch == entry.epoch:
+            entry.batches = deque((*former.batches, *entry.batches), maxlen=CACHED_BATCHES)
+        entries[entry.producer_id] = entry
+    return ProducerState(entries.values())
 
 
-def _encode_entry(entry: ProducerEntry) -> bytes:
-    newest = entry.batches[-1] if entry.batches else None
+def _encode_row(entry: ProducerEntry, batch: CachedBatch | None) -> bytes:
     return _SNAPSHOT_ENTRY.pack(
         entry.producer_id,
         entry.epoch,
-        newest.last_sequence if newest else NO_SEQUENCE,
-        newest.last_offset if newest else -1,
-        newest.last_offset - newest.first_offset if newest else 0,
-        entry.last_timestamp,
+        batch.last_sequence if batch else NO_SEQUENCE,
+        batch.last_offset if batch else -1,
+        batch.last_offset - batch.first_offset if batch else 0,
+        entry.last_timestamp if batch is None or batch is entry.batches[-1] else batch.timestamp,
         entry.coordinator_epoch,
         entry.transaction_first_offset,
     )
 
 
-def _decode_entry(row: tuple[int, ...]) -> ProducerEntry:
+def _decode_row(row: tuple[int, ...]) -> ProducerEntry:
     producer_id, epoch, last_sequence, last_offset, delta, timestamp, coordinator_epoch, first_open = row
     entry = ProducerEntry(ProducerId(producer_id), epoch)
     entry.last_timestamp = timestamp
