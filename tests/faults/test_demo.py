@@ -13,7 +13,7 @@ DEMO = [str(Path(sys.executable).with_name("barnabas")), "demo"]
 
 @pytest.mark.faults
 @pytest.mark.spark
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 def test_the_demo_tells_its_story_and_loses_nothing(tmp_path):
     picture = tmp_path / "demo.svg"
     told = subprocess.run([*DEMO, "--picture", str(picture)], capture_output=True, text=True, check=False)

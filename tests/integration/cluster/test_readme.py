@@ -13,7 +13,7 @@ README = (ROOT / "README.md").read_text()
 
 def test_the_first_topic_of_the_readme(cluster):
     bootstrap = cluster.brokers[1].kafka
-    (create,) = re.findall(r"^\$ (scripts/kafka-topics\.sh .*)$", README, re.MULTILINE)
+    (create,) = re.findall(r"^\$ (scripts/kafka-topics\.sh .* --create .*)$", README, re.MULTILINE)
     command = create.replace("localhost:9092", bootstrap).split()
     subprocess.run(command, cwd=ROOT, check=True, timeout=60)
 
