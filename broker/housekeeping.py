@@ -15,6 +15,13 @@ NEVER_MS = 2**31
 PURGE_INTERVAL_MS = 10_000
 """How often deleted logs are looked for that may be unlinked."""
 
+LOG_DIRS_INTERVAL_MS = 500
+"""How often it is looked whether a log directory is left."""
+
+
+class NoLogDirectoryLeftError(Exception):
+    """Every log directory has failed; a broker that stayed would keep leaderships that it cannot serve."""
+
 
 async def repeat(interval_ms: int, work: Callable[[], None]) -> None:
     """Call ``work`` every ``interval_ms`` milliseconds, first after one interval."""
@@ -36,7 +43,19 @@ def keep_logs(supervisor: Supervisor, logs: LogDirs, config: BrokerConfig) -> No
         ),
         "log-flusher": (config.integer("log.flush.scheduler.interval.ms"), logs.flush_due_logs),
         "delete-logs": (PURGE_INTERVAL_MS, logs.purge_deleted),
+        "log-directories": (LOG_DIRS_INTERVAL_MS, lambda: demand_a_directory(logs, config)),
     }
     for name, (interval_ms, work) in intervals.items():
         if 0 < interval_ms < NEVER_MS:
             supervisor.spawn(name, repeat(interval_ms, work))
+
+
+def demand_a_directory(logs: LogDirs, config: BrokerConfig) -> None:
+    """See that one of ``log.dirs`` is still in use; Kafka ends the process too where none is.
+
+    Raises:
+        NoLogDirectoryLeftError: All have failed.
+    """
+    if logs.offline.keys() >= set(config.log_dirs):
+        causes = "; ".join(str(error) for error in logs.offline.values())
+        raise NoLogDirectoryLeftError(f"no directory of log.dirs is left: {causes}")

@@ -3,13 +3,15 @@ import asyncio
 import pytest
 
 from broker.config import parse
-from broker.housekeeping import keep_logs, repeat
+from broker.disk.errors import KafkaStorageError
+from broker.housekeeping import NoLogDirectoryLeftError, demand_a_directory, keep_logs, repeat
 from cluster.runtime.supervisor import Supervisor
 
 
 class Logs:
-    def __init__(self):
+    def __init__(self, *failed):
         self.done = []
+        self.offline = {path: KafkaStorageError(path, "the disk is full") for path in failed}
 
     def __getattr__(self, name):
         return lambda: self.done.append(name)
@@ -37,7 +39,12 @@ async def test_work_is_repeated():
 async def test_each_kind_of_work_has_its_task_unless_its_interval_is_never():
     supervisor = Supervisor(lambda name, error: pytest.fail(f"{name}: {error}"))
     keep_logs(supervisor, Logs(), config())
-    assert supervisor.names == ["delete-logs", "log-start-offset-checkpoint", "recovery-point-checkpoint"]
+    assert supervisor.names == [
+        "delete-logs",
+        "log-directories",
+        "log-start-offset-checkpoint",
+        "recovery-point-checkpoint",
+    ]
     await supervisor.close(5)
 
 
@@ -45,4 +52,24 @@ async def test_a_flush_interval_brings_the_flusher():
     supervisor = Supervisor(lambda name, error: pytest.fail(f"{name}: {error}"))
     keep_logs(supervisor, Logs(), config(log_flush_scheduler_interval_ms="1000"))
     assert "log-flusher" in supervisor.names
+    await supervisor.close(5)
+
+
+def test_a_broker_goes_on_while_one_directory_is_left(tmp_path):
+    first, second = tmp_path / "a", tmp_path / "b"
+    settings = config(log_dirs=f"{first},{second}")
+    demand_a_directory(Logs(), settings)
+    demand_a_directory(Logs(first), settings)
+    with pytest.raises(NoLogDirectoryLeftError, match="the disk is full"):
+        demand_a_directory(Logs(first, second), settings)
+
+
+async def test_the_owner_hears_when_no_directory_is_left(tmp_path):
+    heard = asyncio.get_running_loop().create_future()
+    supervisor = Supervisor(lambda name, error: heard.set_result((name, error)))
+    keep_logs(supervisor, Logs(tmp_path), config(log_dirs=str(tmp_path)))
+    async with asyncio.timeout(60):
+        name, error = await heard
+    assert name == "log-directories"
+    assert isinstance(error, NoLogDirectoryLeftError)
     await supervisor.close(5)
