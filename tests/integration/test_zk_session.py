@@ -255,12 +255,18 @@ async def test_connections_cut_again_and_again_lose_no_event(
     await session.close()
 
 
-async def test_an_expired_session_is_over_for_good(zookeeper: EmbeddedZooKeeper, zk_connect: str) -> None:
+async def test_an_expired_session_is_over_for_good(
+    zookeeper: EmbeddedZooKeeper, zk_connect: str, zk_proxy: Any
+) -> None:
     events = Events()
-    async with opened(zk_connect, events) as session, opened(zk_connect) as witness:
+    through_proxy = f"{zk_proxy.address}/{zk_connect.partition('/')[2]}"
+    async with opened(through_proxy, events) as session, opened(zk_connect) as witness:
         await session.create("/mine", ephemeral=True)
         await session.exists("/watched", watch=True)
+        # Otherwise it would take itself back from the thief.
+        zk_proxy.cut()
         await expire(session, zookeeper.address)
+        zk_proxy.mend()
         await events.until_seen(SessionEvent.EXPIRED)
         assert session.is_over
         with pytest.raises(SessionExpired):
