@@ -55,7 +55,7 @@ class Inquiry:
             case effects.ReadAssignments(topics):
                 return await self._read_assignments(topics)
             case effects.ReadPartitionStates(partitions):
-                return await read_readable(self._store.partitions.read, partitions)
+                return await read_readable(self._store.partitions.read_written, partitions)
             case effects.ReadTopicConfigs(topics):
                 return await self._read_topic_configs(topics)
             case effects.ReadIsrChanges():

@@ -23,6 +23,9 @@ LeaderEpoch = NewType("LeaderEpoch", int)
 PartitionVersion = NewType("PartitionVersion", int)
 """ZooKeeper's data version of a partition's state znode (zkVersion; later Kafka says partition epoch)."""
 
+Zxid = NewType("Zxid", int)
+"""The number of a ZooKeeper transaction: it orders all writes. A broker epoch is one, too."""
+
 NO_CONTROLLER_EPOCH = ControllerEpoch(0)
 """What a broker remembers before any controller has spoken to it, and what a resigned controller holds."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cluster.model.epochs import INITIAL_LEADER_EPOCH, ControllerEpoch, LeaderEpoch, PartitionVersion
+from cluster.model.epochs import INITIAL_LEADER_EPOCH, ControllerEpoch, LeaderEpoch, PartitionVersion, Zxid
 from cluster.model.ids import NO_LEADER, BrokerId
 
 
@@ -91,3 +91,16 @@ class PartitionState:
 
     leader_and_isr: LeaderAndIsr
     controller_epoch: ControllerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenState:
+    """A partition's state as read from ZooKeeper, and when it was written.
+
+    Attributes:
+        state: The state.
+        zxid: The transaction that wrote it last: the mzxid of its znode.
+    """
+
+    state: PartitionState
+    zxid: Zxid

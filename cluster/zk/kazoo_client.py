@@ -258,7 +258,7 @@ def _answer(result: Any) -> Answer:
 
 
 def _stat(stat: ZnodeStat) -> Stat:
-    return Stat(stat.version, stat.czxid, stat.ephemeralOwner)
+    return Stat(stat.version, stat.czxid, stat.mzxid, stat.ephemeralOwner)
 
 
 def _stat_or_none(stat: ZnodeStat | None) -> Stat | None:

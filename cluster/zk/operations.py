@@ -23,11 +23,13 @@ class Stat:
     Attributes:
         version: How often its data was set since its creation.
         czxid: The transaction that created it.
+        mzxid: The transaction that last set its data; at first the one that created it.
         ephemeral_owner: The session whose end removes it; 0 for a persistent node.
     """
 
     version: int
     czxid: int
+    mzxid: int
     ephemeral_owner: int = 0
 
 

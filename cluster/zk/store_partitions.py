@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cluster.model.epochs import ControllerEpoch, PartitionVersion
+from cluster.model.epochs import ControllerEpoch, PartitionVersion, Zxid
 from cluster.model.ids import TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
+from cluster.model.partition import LeaderAndIsr, PartitionState, WrittenState
 from cluster.zk.errors import BadVersion, NodeExists, RequestFailed
 from cluster.zk.fence import Fence, write_many
 from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Answer, Create, Operation, Set, Stat, request_bytes
@@ -28,11 +28,15 @@ class PartitionStore:
 
     async def read(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, PartitionState]:
         """The states of those of these partitions that have one."""
+        return {tp: written.state for tp, written in (await self.read_written(partitions)).items()}
+
+    async def read_written(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, WrittenState]:
+        """The states of those of these partitions that have one, each with the transaction that wrote it."""
         wanted = list(partitions)
         nodes = await self._session.get_many([paths.partition_state(tp) for tp in wanted])
         found = zip(wanted, nodes, strict=True)
         return {
-            tp: topics.decode_state(tp, node.data, node.stat.version)
+            tp: WrittenState(topics.decode_state(tp, node.data, node.stat.version), Zxid(node.stat.mzxid))
             for tp, node in found
             if node is not None
         }

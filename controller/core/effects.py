@@ -23,7 +23,7 @@ from cluster.model.epochs import (
     PartitionVersion,
 )
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, PartitionState
+from cluster.model.partition import Assignment, PartitionState, WrittenState
 from cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from cluster.model.statechange import StateChange
 from controller.core.reasons import Reason
@@ -150,7 +150,7 @@ class ReadAssignments(Ask[Mapping[str, Mapping[int, Assignment]]]):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPartitionStates(Ask[Mapping[TopicPartition, PartitionState]]):
+class ReadPartitionStates(Ask[Mapping[TopicPartition, WrittenState]]):
     """The leaderships as they stand; a partition without a readable one is not in the answer."""
 
     partitions: tuple[TopicPartition, ...]

@@ -169,14 +169,14 @@ def refresh(
     states = yield from ask(ReadPartitionStates(tuple(tps)))
     failed: dict[TopicPartition, str] = {}
     for tp in tps:
-        state = states.get(tp)
-        if state is None:
+        written = states.get(tp)
+        if written is None:
             source = context.partition_states.get(tp, PartitionMachineState.NON_EXISTENT)
             failed[tp] = causes.no_leadership(tp, source)
-        elif state.controller_epoch > context.epoch:
-            failed[tp] = causes.other_controller(context.epoch, state.controller_epoch)
+        elif written.state.controller_epoch > context.epoch:
+            failed[tp] = causes.other_controller(context.epoch, written.state.controller_epoch)
         else:
-            context.leaderships[tp] = state
+            context.leaderships[tp] = written.state
     return failed
 
 

@@ -112,6 +112,17 @@ class BrokersChanged(Reason):
 
 
 @dataclass(frozen=True, slots=True)
+class BouncedUnseen(Reason):
+    """A broker died and came back while no controller reigned, and is still in these ISRs."""
+
+    broker_id: BrokerId
+    partitions: tuple[TopicPartition, ...]
+
+    def __str__(self) -> str:
+        return f"broker {self.broker_id} bounced unseen, and leaves the ISR of {_list(self.partitions)}"
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerUpdated(Reason):
     """A live broker changed its registration."""
 

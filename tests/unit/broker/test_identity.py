@@ -12,7 +12,7 @@ from cluster.zk.operations import Stat
 class Session:
     async def set(self, path, _data):
         assert path == "/brokers/seqid"
-        return Stat(version=3, czxid=1)
+        return Stat(version=3, czxid=1, mzxid=4)
 
 
 STORE = SimpleNamespace(session=Session())

@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 
 from cluster.model.brokers import Broker, Endpoint
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, LeaderEpoch, PartitionVersion
+from cluster.model.epochs import (
+    BrokerEpoch,
+    ControllerEpoch,
+    EpochVersion,
+    LeaderEpoch,
+    PartitionVersion,
+    Zxid,
+)
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
 from controller.core import effects
 from controller.core.decide import decide
 from controller.core.effects import NO_CONTROLLER, Ask, Decision, Effect, Interruption, Reign
@@ -29,6 +36,7 @@ class World:
 
     Attributes:
         context: The controller's.
+        zxids: The transaction that last wrote each of ``states``.
         effects: Every effect so far that is no question.
         questions: Every question so far.
         interruptions: Answers that come instead of the next answer to a question of that kind.
@@ -42,6 +50,7 @@ class World:
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)
     topics: dict[str, dict[int, Assignment]] = field(default_factory=dict)
     states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
+    zxids: dict[TopicPartition, Zxid] = field(default_factory=dict)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
     owns_controller: bool = False
@@ -50,14 +59,13 @@ class World:
     interruptions: dict[type[Ask[Any]], Interruption] = field(default_factory=dict)
     meanwhile: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     scribe: Callable[[Effect, object], None] = lambda effect, answer: None
-    _czxid: int = 100
+    _zxid: int = 100
 
     def register(self, *numbers: int, rack: str | None = None) -> None:
         for number in numbers:
-            self._czxid += 1
             endpoints = (Endpoint("PLAINTEXT", f"b{number}", 9092), Endpoint("GRPC", f"b{number}", 19092))
             id_ = BrokerId(number)
-            self.brokers[id_] = Broker(id_, BrokerEpoch(self._czxid), endpoints, rack)
+            self.brokers[id_] = Broker(id_, BrokerEpoch(self._transaction()), endpoints, rack)
 
     def remove(self, *numbers: int) -> None:
         for number in numbers:
@@ -74,6 +82,7 @@ class World:
         self.states[tp] = PartitionState(
             LeaderAndIsr(BrokerId(leader), LeaderEpoch(epoch), ids(*isr), version), by
         )
+        self.zxids[tp] = self._transaction()
 
     def run(self, *inputs: Input) -> list[Effect]:
         """Have each input decided and performed; the effects that are no questions."""
@@ -99,6 +108,10 @@ class World:
                 self.effects.append(effect)
             self.scribe(effect, answer)
 
+    def _transaction(self) -> Zxid:
+        self._zxid += 1
+        return Zxid(self._zxid)
+
     def answer(self, question: Ask[Any]) -> object:
         reign = getattr(question, "reign", None)
         if reign is not None and reign != Reign(ControllerEpoch(self.epoch), EpochVersion(self.epoch)):
@@ -119,7 +132,7 @@ class World:
             case effects.ReadAssignments(topics):
                 return {topic: dict(self.topics[topic]) for topic in topics if topic in self.topics}
             case effects.ReadPartitionStates(tps):
-                return {tp: self.states[tp] for tp in tps if tp in self.states}
+                return {tp: WrittenState(self.states[tp], self.zxids[tp]) for tp in tps if tp in self.states}
             case effects.ReadTopicConfigs(topics):
                 return {topic: self.configs.get(topic, {}) for topic in topics}
             case effects.ReadIsrChanges():
@@ -155,6 +168,7 @@ class World:
         if tp in self.states:
             return "NodeExists"
         self.states[tp] = state
+        self.zxids[tp] = self._transaction()
         return None
 
     def _write_states(self, states: Mapping[TopicPartition, PartitionState]) -> effects.StatesWritten:
@@ -174,6 +188,7 @@ class World:
                 versions[tp] = PartitionVersion(state.leader_and_isr.version + 1)
                 written = state.leader_and_isr.written_as(versions[tp])
                 self.states[tp] = replace(state, leader_and_isr=written)
+                self.zxids[tp] = self._transaction()
         return effects.StatesWritten(versions, frozenset(conflicts), failures)
 
     # What the tests ask for
@@ -303,8 +318,8 @@ def _answer(answer: object) -> str:
 
 def _value(value: object) -> str:
     match value:
-        case PartitionState():
-            return _state(value)
+        case WrittenState(state, _):
+            return _state(state)
         case Broker():
             return f"(broker epoch {value.epoch})"
         case dict():

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from cluster.model.brokers import Broker
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion, Zxid
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
 from cluster.zk.errors import BadVersion, NodeExists, NoNode
 from cluster.zk.fence import Fence
 from cluster.zk.schema.body import ZnodeDecodeError
@@ -20,6 +20,7 @@ T0, T1, T2 = (TopicPartition("t", n) for n in range(3))
 REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
 LED = LeaderAndIsr.initial(BrokerId(1), (BrokerId(1),))
 STATE = PartitionState(LED, ControllerEpoch(3))
+WRITTEN = WrittenState(STATE, Zxid(40))
 
 
 class Table:
@@ -92,10 +93,10 @@ async def test_states_that_cannot_be_read_are_left_out():
     def read(some):
         if T1 in some:
             raise ZnodeDecodeError("/t/1", b"?", "JSON")
-        return dict.fromkeys(some, STATE)
+        return dict.fromkeys(some, WRITTEN)
 
-    asking, _ = inquiry(partitions=Table(read=read))
-    assert await asking.answer(effects.ReadPartitionStates((T0, T1, T2))) == {T0: STATE, T2: STATE}
+    asking, _ = inquiry(partitions=Table(read_written=read))
+    assert await asking.answer(effects.ReadPartitionStates((T0, T1, T2))) == {T0: WRITTEN, T2: WRITTEN}
 
 
 async def test_settings_that_are_not_there_are_none_and_unreadable_ones_unknown():

@@ -53,7 +53,7 @@ def empty_store(race):
         controller=race,
         brokers=SimpleNamespace(ids=none, read=none),
         topics=SimpleNamespace(names=none, read=none),
-        partitions=SimpleNamespace(read=none),
+        partitions=SimpleNamespace(read=none, read_written=none),
         isr_changes=SimpleNamespace(path="/isr_change_notification", pending=none),
     )
 

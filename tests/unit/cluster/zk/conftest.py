@@ -15,7 +15,7 @@ class Tree:
     """The znodes, shared by all sessions."""
 
     def __init__(self) -> None:
-        self.nodes: dict[str, Node] = {"/": Node(b"", Stat(0, 0))}
+        self.nodes: dict[str, Node] = {"/": Node(b"", Stat(0, 0, 0))}
         self.zxids = itertools.count(1)
         self.counters = itertools.count()
 
@@ -45,7 +45,7 @@ class Tree:
                 raise NodeExists(path, index)
             if (path.rpartition("/")[0] or "/") not in self.nodes:
                 raise NoNode(path, index)
-            self.nodes[path] = Node(operation.data, Stat(0, zxid, owner if operation.ephemeral else 0))
+            self.nodes[path] = Node(operation.data, Stat(0, zxid, zxid, owner if operation.ephemeral else 0))
             return path
         node = self.nodes.get(path)
         if node is None:
@@ -57,7 +57,7 @@ class Tree:
                 raise NotEmpty(path, index)
             del self.nodes[path]
         elif isinstance(operation, Set):
-            stat = Stat(node.stat.version + 1, node.stat.czxid, node.stat.ephemeral_owner)
+            stat = Stat(node.stat.version + 1, node.stat.czxid, zxid, node.stat.ephemeral_owner)
             self.nodes[path] = Node(operation.data, stat)
             return stat
         else:

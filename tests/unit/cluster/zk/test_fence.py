@@ -50,7 +50,7 @@ async def test_without_the_node_there_is_no_fence_to_pass(zk: Any) -> None:
 
 async def test_what_is_no_controllers_write_goes_unchecked(zk: Any) -> None:
     assert await write(zk, None, Create("/a")) == ["/a"]
-    assert await write(zk, None, Set("/a", b"")) == [Stat(1, 1)]
+    assert await write(zk, None, Set("/a", b"")) == [Stat(1, 1, 2)]
     outcomes = await write_many(zk, None, [[Create("/a")], [Create("/b")]])
     assert isinstance(outcomes[0], NodeExists)
     assert outcomes[1] == ["/b"]

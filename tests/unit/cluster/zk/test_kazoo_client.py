@@ -35,7 +35,7 @@ from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Change, Check, Create, 
 from cluster.zk.pipeline import LOST, Request
 
 STAT = ZnodeStat(11, 12, 13, 14, 3, 15, 16, 99, 17, 18, 19)
-OURS = Stat(version=3, czxid=11, ephemeral_owner=99)
+OURS = Stat(version=3, czxid=11, mzxid=12, ephemeral_owner=99)
 
 
 class Heard:

@@ -12,9 +12,9 @@ HEADER = struct.Struct("!iBi")
 STAT = struct.Struct("!qqqqiiiqiiq")
 
 
-def found(data: bytes | None, version: int, czxid: int, owner: int) -> bytes:
+def found(data: bytes | None, version: int, czxid: int, mzxid: int, owner: int) -> bytes:
     length = struct.pack("!i", -1) if data is None else struct.pack("!i", len(data)) + data
-    return HEADER.pack(4, 0, 0) + length + STAT.pack(czxid, 2, 3, 4, version, 6, 7, owner, 9, 10, 11)
+    return HEADER.pack(4, 0, 0) + length + STAT.pack(czxid, mzxid, 3, 4, version, 6, 7, owner, 9, 10, 11)
 
 
 def failed(code: int) -> bytes:
@@ -34,16 +34,16 @@ def test_a_request_is_a_list_of_reads() -> None:
 
 
 def test_an_answer_holds_each_node_or_that_it_is_missing() -> None:
-    answer = b"junk" + found(b"x", 1, 2, 3) + failed(-101) + found(None, 4, 5, 0) + END
+    answer = b"junk" + found(b"x", 1, 2, 6, 3) + failed(-101) + found(None, 4, 5, 7, 0) + END
     assert MultiRead(["/a", "/b", "/c"]).deserialize(answer, 4) == [
-        Node(b"x", Stat(1, 2, 3)),
+        Node(b"x", Stat(1, 2, 6, 3)),
         None,
-        Node(b"", Stat(4, 5, 0)),
+        Node(b"", Stat(4, 5, 7, 0)),
     ]
 
 
 def test_what_a_node_adds_to_an_answer() -> None:
-    assert len(found(b"", 0, 0, 0)) == STAT_BYTES
+    assert len(found(b"", 0, 0, 0, 0)) == STAT_BYTES
 
 
 def test_other_refusals_and_answers_are_errors() -> None:

@@ -111,7 +111,7 @@ async def test_without_a_server_it_says_where_and_how_long(monkeypatch: pytest.M
 
 async def test_paths_are_below_the_chroot(opened: Any) -> None:
     session, connection, _ = opened
-    node = Node(b"x", Stat(1, 2))
+    node = Node(b"x", Stat(1, 2, 3))
     connection.answers = {
         "/root/a": node,
         "multi_read": [node, None],
@@ -137,9 +137,9 @@ async def test_long_nodes_share_fewer_answers(opened: Any) -> None:
 async def test_one_of_many_transactions_may_fail(opened: Any) -> None:
     session, connection, _ = opened
     failure = NoNode("/root/b")
-    connection.answers = {"transaction": lambda q: failure if q[1].path == "/root/b" else [Stat(1, 2)]}
-    assert await session.multi_many([[Set("/a", b"")], [Set("/b", b"")]]) == [[Stat(1, 2)], failure]
-    assert await session.set("/a", b"") == Stat(1, 2)
+    connection.answers = {"transaction": lambda q: failure if q[1].path == "/root/b" else [Stat(1, 2, 3)]}
+    assert await session.multi_many([[Set("/a", b"")], [Set("/b", b"")]]) == [[Stat(1, 2, 3)], failure]
+    assert await session.set("/a", b"") == Stat(1, 2, 3)
     with pytest.raises(NoNode):
         await session.set("/b", b"")
 

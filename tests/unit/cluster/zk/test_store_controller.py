@@ -34,7 +34,9 @@ async def test_the_epoch_moved_between_reading_and_writing(zk: Any, rival: Any) 
     rival.end()
 
     def another_reign() -> None:
-        rival.tree.nodes["/controller_epoch"] = type(node)(b"2", type(node.stat)(2, node.stat.czxid))
+        rival.tree.nodes["/controller_epoch"] = type(node)(
+            b"2", type(node.stat)(2, node.stat.czxid, node.stat.mzxid)
+        )
 
     node = zk.tree.nodes["/controller_epoch"]
     zk.before_write = another_reign

@@ -6,7 +6,7 @@ import pytest
 
 from cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
+from cluster.model.partition import LeaderAndIsr, PartitionState, WrittenState
 from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
 from cluster.zk.fence import Fence
 from cluster.zk.store_partitions import PartitionStore
@@ -48,6 +48,18 @@ async def test_states_are_created_with_their_parents_in_few_transactions(
     }
 
 
+async def test_a_state_is_read_with_the_transaction_that_wrote_it_last(
+    store: PartitionStore, zk: Any
+) -> None:
+    await store.create({TP: STATE}, FENCE)
+    created = zk.tree.nodes["/brokers/topics/t/partitions/0/state"].stat.czxid
+    state = PartitionState(STATE, FENCE.controller_epoch)
+    assert await store.read_written([TP, TopicPartition("t", 9)]) == {TP: WrittenState(state, created)}
+    between = next(zk.tree.zxids)
+    await store.update({TP: STATE.new_epoch()}, FENCE)
+    assert (await store.read_written([TP]))[TP].zxid > between
+
+
 async def test_a_state_that_is_there_is_left_alone(store: PartitionStore) -> None:
     there = TopicPartition("t", 1)
     other = LeaderAndIsr.initial(TWO, (TWO,))
@@ -78,7 +90,7 @@ async def test_each_update_stands_for_itself(store: PartitionStore, zk: Any) -> 
     await zk.set("/brokers/topics/t/partitions/1/state", b"{}")
     wanted = {tp: state.new_leader(TWO, (TWO,)) for tp, state in states(3).items()}
     zk.tree.nodes["/brokers/topics/t/partitions/1/state"] = type(node := await zk.get("/controller_epoch"))(
-        b'{"version":1,"leader":1,"leader_epoch":0,"controller_epoch":4,"isr":[1]}', type(node.stat)(7, 1)
+        b'{"version":1,"leader":1,"leader_epoch":0,"controller_epoch":4,"isr":[1]}', type(node.stat)(7, 1, 1)
     )
     results = await store.update({**wanted, TopicPartition("u", 0): STATE}, FENCE)
     assert results[TP] == wanted[TP].written_as(PartitionVersion(1))

@@ -84,3 +84,85 @@ def test_a_channel_is_opened_to_each_broker(make_world):
     world = taken_over(make_world)
     world.run(Startup())
     assert [e.broker.id for e in world.sent(effects.OpenChannel)] == [1, 2, 3]
+
+
+def bounce(world, *numbers):
+    """Those die and register again before anybody hears of it."""
+    world.remove(*numbers)
+    world.register(*numbers)
+
+
+def test_a_leader_that_bounced_unseen_is_replaced_and_leaves_the_isr(make_world):
+    world = taken_over(make_world)
+    bounce(world, 1)
+    world.run(Startup())
+    known = world.leadership(T0)
+    assert (known.leader, known.leader_epoch, known.isr) == (2, 6, (2, 3))
+    told = {
+        p.state.leader_and_isr.leader
+        for sent in world.sent(effects.SendLeaderAndIsr)
+        for p in sent.request.partitions
+        if p.topic_partition == T0
+    }
+    assert told == {-1, 2}, "nobody is told to follow, or to be, the leader that may have lost its log"
+    assert "broker 1 bounced unseen, and leaves the ISR of t-0" in world.reasons()
+
+
+def test_a_leader_that_bounced_unseen_is_a_follower_after_the_failover(make_world):
+    world = taken_over(make_world)
+    bounce(world, 1)
+    world.run(Startup())
+    assert world.context.replica_states[PartitionReplica(T0, 1)] is ReplicaMachineState.ONLINE
+    assert world.context.partition_states[T0] is PartitionMachineState.ONLINE
+    last = [
+        p.state.leader_and_isr
+        for sent in world.sent(effects.SendLeaderAndIsr)
+        if sent.broker_id == 1
+        for p in sent.request.partitions
+        if p.topic_partition == T0
+    ][-1]
+    assert last == world.leadership(T0)
+
+
+def test_a_follower_that_bounced_unseen_leaves_the_isr_and_the_leader_stays(make_world):
+    world = taken_over(make_world)
+    bounce(world, 3)
+    world.run(Startup())
+    assert (world.leadership(T0).leader, world.leadership(T0).isr) == (1, (1, 2))
+    assert (world.leadership(T1).leader, world.leadership(T1).isr) == (2, (2,))
+    assert world.leadership(T0).leader_epoch == 5
+    assert any("t-0" in line and "after removing replica 3 from the ISR" in line for line in world.lines())
+
+
+def test_where_every_live_member_bounced_the_state_is_left_as_it_stands(make_world):
+    world = taken_over(make_world)
+    before = world.states[T1]
+    bounce(world, 2, 3)
+    world.run(Startup())
+    assert world.states[T1] == before
+    assert (world.leadership(T0).leader, world.leadership(T0).isr) == (1, (1,))
+
+
+def test_a_dead_member_that_has_not_bounced_does_not_count(make_world):
+    world = taken_over(make_world)
+    bounce(world, 2)
+    world.remove(3)
+    world.run(Startup())
+    assert (world.leadership(T1).leader, world.leadership(T1).isr) == (2, (2,))
+
+
+def test_a_broker_that_registered_before_the_state_was_written_has_not_bounced_unseen(make_world):
+    world = taken_over(make_world)
+    bounce(world, 1)
+    world.write_state(T0, 1, (1, 2, 3), 4)
+    before = dict(world.states)
+    world.run(Startup())
+    assert world.states == before
+
+
+def test_a_leader_that_writes_meanwhile_does_not_hide_a_bounce(make_world):
+    world = taken_over(make_world)
+    bounce(world, 1)
+    world.meanwhile[T0] = world.leadership(T0).with_isr((1, 2))
+    world.run(Startup())
+    assert (world.leadership(T0).leader, world.leadership(T0).isr) == (2, (2,))
