@@ -30,7 +30,7 @@ from cluster.zk.operations import WatchEvent
 from cluster.zk.store import ZooKeeperStore
 from controller.channels import BrokerChannels, ChannelSettings
 from controller.core.inputs import (
-    CreateTopicsRequested,
+    CommandReceived,
     Expire,
     LeaderAndIsrResponseReceived,
     ShutdownEventThread,
@@ -145,7 +145,7 @@ class ControllerNode:
             await self._task
             self._task = None
 
-    def _put(self, command: CreateTopicsRequested) -> None:
+    def _put(self, command: CommandReceived) -> None:
         self._loop.put(command)
 
     def _on_response(self, broker: Broker, response: ControlResponse, correlation_id: int) -> None:

@@ -6,11 +6,12 @@ import asyncio
 import itertools
 import random
 from collections.abc import Callable
+from typing import Any, cast
 
-from cluster.model.commands import Command, CommandResult, Refused
+from cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
 from cluster.model.errors import ErrorCode
 from controller.core.effects import Reply, Token
-from controller.core.inputs import CreateTopicsRequested, Draw
+from controller.core.inputs import CommandReceived, CreateTopicsRequested, Draw
 
 
 class Service:
@@ -22,28 +23,36 @@ class Service:
     """
 
     def __init__(
-        self, put: Callable[[CreateTopicsRequested], None], dice: Callable[[], float] = random.random
+        self, put: Callable[[CommandReceived], None], dice: Callable[[], float] = random.random
     ) -> None:
         self._put = put
         self._dice = dice
         self._tokens = itertools.count(1)
         self._callers: dict[Token, asyncio.Future[CommandResult]] = {}
 
-    async def submit(self, command: Command, timeout_ms: int) -> CommandResult:
+    async def submit(self, command: Command[R], timeout_ms: int) -> R | Refused:
         """Have the controller carry out ``command``; see ``ControllerPort``."""
         token = next(self._tokens)
         caller: asyncio.Future[CommandResult] = asyncio.get_running_loop().create_future()
         self._callers[token] = caller
-        draws = tuple(Draw(self._dice(), self._dice()) for _ in command.topics)
-        self._put(CreateTopicsRequested(token, command, draws))
+        self._put(self._entry(token, command))
         try:
             async with asyncio.timeout(timeout_ms / 1000):
-                return await caller
+                return cast("R | Refused", await caller)
         except TimeoutError:
             message = f"The controller did not carry the command out within {timeout_ms} ms."
             return Refused(ErrorCode.REQUEST_TIMED_OUT, message)
         finally:
             del self._callers[token]
+
+    def _entry(self, token: Token, command: Any) -> CommandReceived:
+        match command:
+            case CreateTopics(topics):
+                return CreateTopicsRequested(token, command, self._draws(len(topics)))
+        raise TypeError(f"{command!r} is no command that the controller knows")
+
+    def _draws(self, count: int) -> tuple[Draw, ...]:
+        return tuple(Draw(self._dice(), self._dice()) for _ in range(count))
 
     def reply(self, reply: Reply) -> None:
         """Hand a result to whoever still waits for it."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 import grpc
 import grpc.aio
 
 from broker.core.metadata_cache import MetadataCache
 from cluster.model.brokers import GRPC_LISTENER
-from cluster.model.commands import Command, CommandResult, ControllerPort, Refused
+from cluster.model.commands import Command, ControllerPort, R, Refused
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
-from cluster.rpc import control_pb2, translate
 from cluster.rpc.channels import open_channel
-
-CREATE_TOPICS_METHOD = "/barnabas.control.Controller/CreateTopics"
-"""The call's name, as ``proto/control.proto`` gives it."""
+from cluster.rpc.commands import METHODS
 
 TRANSPORT_MARGIN_MS = 500
 """How much longer than the controller the call waits, so that the controller's own answer comes first."""
@@ -40,7 +37,7 @@ class AnyController:
         self._metadata = metadata
         self._session_timeout_ms = session_timeout_ms
 
-    async def submit(self, command: Command, timeout_ms: int) -> CommandResult:
+    async def submit(self, command: Command[R], timeout_ms: int) -> R | Refused:
         """Have the active controller carry out ``command``; see `ControllerPort`."""
         controller = self._metadata.controller
         if controller == self._broker_id:
@@ -51,19 +48,17 @@ class AnyController:
         endpoint = broker.endpoint(GRPC_LISTENER)
         if endpoint is None:
             raise LookupError(f"broker {broker.id} is the controller and has no listener {GRPC_LISTENER}")
-        message = translate.create_topics_to_message(command, timeout_ms)
-        # Topics are not created so often that a channel would be worth keeping over the controller's lives.
+        method = METHODS[type(command)]
+        # Commands are not given so often that a channel would be worth keeping over the controller's lives.
         async with open_channel(endpoint.host, endpoint.port, self._session_timeout_ms) as channel:
-            create_topics: Any = channel.unary_unary(
-                CREATE_TOPICS_METHOD,
-                request_serializer=control_pb2.CreateTopicsRequest.SerializeToString,
-                response_deserializer=control_pb2.CreateTopicsResponse.FromString,
-            )
+            call = channel.unary_unary(method.path)
             try:
-                answer = await create_topics(message, timeout=(timeout_ms + TRANSPORT_MARGIN_MS) / 1000)
+                answer = await call(
+                    method.encode(command, timeout_ms), timeout=(timeout_ms + TRANSPORT_MARGIN_MS) / 1000
+                )
             except grpc.aio.AioRpcError as error:
                 late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
                 refusal = ErrorCode.REQUEST_TIMED_OUT if late else ErrorCode.NOT_CONTROLLER
                 said = f"{error.code().name} {error.details()}"
                 return Refused(refusal, f"the controller, broker {broker.id}, did not answer: {said}")
-        return translate.create_topics_result_from_message(answer)
+        return cast("R | Refused", method.decode_result(answer))

@@ -23,6 +23,7 @@ from cluster.model.requests import (
 )
 from cluster.rpc import control_pb2, replication_pb2, translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, server_options
+from cluster.rpc.commands import METHODS, SERVICE
 from cluster.rpc.translate_replication import FetchResponse, fetch_response_to_bytes
 
 _logger = structlog.get_logger(__name__)
@@ -76,13 +77,12 @@ class PeerServer:
                 lambda answer: translate.stop_replica_response_to_message(answer).SerializeToString(),
             ),
         }
-        create_topics = grpc.unary_unary_rpc_method_handler(
-            self._submit,
-            request_deserializer=_command_from_bytes,
-            response_serializer=lambda result: translate.create_topics_result_to_message(
-                result
-            ).SerializeToString(),
-        )
+        commands = {
+            method.name: grpc.unary_unary_rpc_method_handler(
+                self._submit, request_deserializer=method.decode, response_serializer=method.encode_result
+            )
+            for method in METHODS.values()
+        }
         fetch = grpc.stream_stream_rpc_method_handler(
             self._fetch,
             request_deserializer=replication_pb2.FetchRequest.FromString,
@@ -91,9 +91,7 @@ class PeerServer:
         self._server.add_generic_rpc_handlers(
             (
                 grpc.method_handlers_generic_handler("barnabas.control.BrokerControl", control),
-                grpc.method_handlers_generic_handler(
-                    "barnabas.control.Controller", {"CreateTopics": create_topics}
-                ),
+                grpc.method_handlers_generic_handler(SERVICE, commands),
                 grpc.method_handlers_generic_handler("barnabas.replication.Replication", {"Fetch": fetch}),
             )
         )
@@ -116,20 +114,16 @@ class PeerServer:
         """Take no more calls, give those under way ``grace_s`` seconds, then cut them off."""
         await self._server.stop(grace_s)
 
-    async def _submit(self, request: tuple[Command, int], _context: Any) -> CommandResult:
+    async def _submit(self, request: tuple[Command[Any], int], _context: Any) -> CommandResult:
         command, timeout_ms = request
-        return await self._controller.submit(command, timeout_ms)
+        result: CommandResult = await self._controller.submit(command, timeout_ms)
+        return result
 
     async def _fetch(
         self, requests: AsyncIterator[replication_pb2.FetchRequest], _context: Any
     ) -> AsyncIterator[FetchResponse]:
         async for response in self._sessions.serve(requests):
             yield response
-
-
-def _command_from_bytes(data: bytes) -> tuple[Command, int]:
-    message = control_pb2.CreateTopicsRequest.FromString(data)
-    return translate.create_topics_from_message(message), message.timeout_ms
 
 
 def _control(

@@ -7,10 +7,31 @@ Handlers never write ZooKeeper: they hand one of these to the controller's mailb
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """What became of a command."""
+
+
+R = TypeVar("R", bound=CommandResult)
+
+
+@dataclass(frozen=True, slots=True)
+class Command(Generic[R]):
+    """Something asked of the controller; ``R`` is what its caller is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(CommandResult):
+    """Not taken: ``NOT_CONTROLLER`` where this broker is not, or no longer, the controller."""
+
+    error: ErrorCode
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +54,6 @@ class NewTopic:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateTopics:
-    """Create these topics; with ``validate_only`` check them and write nothing."""
-
-    topics: tuple[NewTopic, ...]
-    validate_only: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class TopicResult:
     """What became of one topic of a command.
 
@@ -59,28 +72,24 @@ class TopicResult:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateTopicsResult:
+class CreateTopicsResult(CommandResult):
     """The results in the order of the request."""
 
     topics: tuple[TopicResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """Not taken: ``NOT_CONTROLLER`` where this broker is not, or no longer, the controller."""
+class CreateTopics(Command[CreateTopicsResult]):
+    """Create these topics; with ``validate_only`` check them and write nothing."""
 
-    error: ErrorCode
-    message: str
-
-
-Command = CreateTopics
-CommandResult = CreateTopicsResult | Refused
+    topics: tuple[NewTopic, ...]
+    validate_only: bool = False
 
 
 class ControllerPort(Protocol):
     """The door to the controller: the same for a handler on its own broker and for one on another."""
 
-    async def submit(self, command: Command, timeout_ms: int) -> CommandResult:
+    async def submit(self, command: Command[R], timeout_ms: int) -> R | Refused:
         """Have the controller carry out ``command``.
 
         Returns when it has been written to ZooKeeper, or ``Refused`` with ``NOT_CONTROLLER`` or

@@ -9,15 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from cluster.model.brokers import Broker, Endpoint
-from cluster.model.commands import (
-    Command,
-    CommandResult,
-    CreateTopics,
-    CreateTopicsResult,
-    NewTopic,
-    Refused,
-    TopicResult,
-)
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
@@ -264,78 +255,3 @@ def _partition_errors_from_messages(
     messages: Iterable[pb.PartitionError],
 ) -> dict[TopicPartition, ErrorCode]:
     return {TopicPartition(m.topic, m.partition): ErrorCode.from_code(m.error_code) for m in messages}
-
-
-# What brokers ask of the controller
-
-
-def create_topics_to_message(command: CreateTopics, timeout_ms: int) -> pb.CreateTopicsRequest:
-    """The command, with the time its caller is willing to wait in milliseconds."""
-    return pb.CreateTopicsRequest(
-        topics=[
-            pb.NewTopic(
-                name=topic.name,
-                partitions=topic.partitions,
-                replication_factor=topic.replication_factor,
-                assignments={n: pb.Replicas(broker_ids=ids) for n, ids in topic.assignments.items()},
-                configs=topic.configs,
-            )
-            for topic in command.topics
-        ],
-        validate_only=command.validate_only,
-        timeout_ms=timeout_ms,
-    )
-
-
-def create_topics_from_message(message: pb.CreateTopicsRequest) -> Command:
-    """The command that ``create_topics_to_message`` wrote; its time stands in ``message.timeout_ms``."""
-    return CreateTopics(
-        topics=tuple(
-            NewTopic(
-                name=topic.name,
-                partitions=topic.partitions,
-                replication_factor=topic.replication_factor,
-                assignments={n: _ids(topic.assignments[n].broker_ids) for n in sorted(topic.assignments)},
-                configs=dict(topic.configs),
-            )
-            for topic in message.topics
-        ),
-        validate_only=message.validate_only,
-    )
-
-
-def create_topics_result_to_message(result: CommandResult) -> pb.CreateTopicsResponse:
-    """The results, or the refusal of the whole command."""
-    if isinstance(result, Refused):
-        return pb.CreateTopicsResponse(error_code=result.error, error_message=result.message)
-    return pb.CreateTopicsResponse(
-        error_code=ErrorCode.NONE,
-        topics=[
-            pb.TopicResult(
-                name=topic.name,
-                error_code=topic.error,
-                error_message=topic.message,
-                partitions=topic.partitions,
-                replication_factor=topic.replication_factor,
-            )
-            for topic in result.topics
-        ],
-    )
-
-
-def create_topics_result_from_message(message: pb.CreateTopicsResponse) -> CommandResult:
-    """The result that ``create_topics_result_to_message`` wrote."""
-    if message.error_code != ErrorCode.NONE:
-        return Refused(ErrorCode.from_code(message.error_code), message.error_message)
-    return CreateTopicsResult(
-        tuple(
-            TopicResult(
-                name=topic.name,
-                error=ErrorCode.from_code(topic.error_code),
-                message=topic.error_message if topic.HasField("error_message") else None,
-                partitions=topic.partitions,
-                replication_factor=topic.replication_factor,
-            )
-            for topic in message.topics
-        )
-    )

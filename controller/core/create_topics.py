@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cluster.model.commands import CreateTopicsResult, NewTopic, Refused, TopicResult
+from cluster.model.commands import CreateTopicsResult, NewTopic, TopicResult
 from cluster.model.errors import ErrorCode
 from controller.core.effects import CreateTopic, Decision, Explain, ReadTopics, Reply, ask
 from controller.core.inputs import CreateTopicsRequested, Draw
@@ -19,9 +19,6 @@ from controller.core.topics import Refusal, duplicates, plan_topic
 
 def create_topics(context: ControllerContext, request: CreateTopicsRequested) -> Decision[None]:
     """Check and write each topic for itself, and answer when all are through."""
-    if not context.is_active:
-        yield refuse_not_controller(request)
-        return
     existing = set((yield from ask(ReadTopics())))
     twice = duplicates(topic.name for topic in request.command.topics)
     results: list[TopicResult] = []
@@ -37,12 +34,6 @@ def create_topics(context: ControllerContext, request: CreateTopicsRequested) ->
             existing.add(topic.name)
         results.append(result)
     yield Reply(request.token, CreateTopicsResult(tuple(results)))
-
-
-def refuse_not_controller(request: CreateTopicsRequested) -> Reply:
-    """The answer of a broker that is not, or no longer, the controller."""
-    meaning = "This is not the correct controller for this cluster."
-    return Reply(request.token, Refused(ErrorCode.NOT_CONTROLLER, meaning))
 
 
 def _create(

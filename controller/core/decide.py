@@ -7,13 +7,16 @@ once).
 
 from __future__ import annotations
 
+from cluster.model.commands import Refused
+from cluster.model.errors import ErrorCode
 from controller.core import broker_changes, isr_changes, reign, responses, topic_changes
-from controller.core.create_topics import create_topics, refuse_not_controller
+from controller.core.create_topics import create_topics
 from controller.core.effects import Decision, Explain, InterruptedDecisionError, Interruption, Reply
 from controller.core.inputs import (
     EVENTS,
     BrokerChange,
     BrokerModifications,
+    CommandReceived,
     ControllerChange,
     ControllerState,
     CreateTopicsRequested,
@@ -34,11 +37,13 @@ from controller.core.state import ControllerContext
 def decide(context: ControllerContext, happened: Input) -> Decision[None]:
     """What to do about ``happened``; ``context`` changes on the way."""
     name = type(happened).__name__
+    refusal = refuse(happened)
     if not (EVENTS[type(happened)].everybody or context.is_active):
         yield Explain(NotActive(name))
+        if refusal is not None:
+            yield refusal
         return
     work: Decision[None] | None = _handle(context, happened)
-    refusal = refuse(happened)
     while work is not None:
         try:
             yield from work
@@ -53,7 +58,10 @@ def decide(context: ControllerContext, happened: Input) -> Decision[None]:
 
 def refuse(preempted: Input) -> Reply | None:
     """What to tell the caller of an input that will not be handled; None where nobody waits for it."""
-    return refuse_not_controller(preempted) if isinstance(preempted, CreateTopicsRequested) else None
+    if not isinstance(preempted, CommandReceived):
+        return None
+    meaning = "This is not the correct controller for this cluster."
+    return Reply(preempted.token, Refused(ErrorCode.NOT_CONTROLLER, meaning))
 
 
 def recover(context: ControllerContext, failed: Input, because: str) -> Decision[None]:

@@ -93,16 +93,25 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateTopicsRequested(Input):
+class CommandReceived(Input):
+    """Somebody asks something of the controller and waits for a reply.
+
+    Attributes:
+        token: Who waits.
+    """
+
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopicsRequested(CommandReceived):
     """A broker asks for topics.
 
     Attributes:
-        token: Who waits for the reply.
         command: What is asked.
         draws: One for each topic of the command.
     """
 
-    token: Token
     command: CreateTopics
     draws: tuple[Draw, ...]
 
@@ -146,7 +155,7 @@ EVENTS: Mapping[type[Input], Event] = {
     BrokerModifications: Event(ControllerState.BROKER_CHANGE),
     TopicChange: Event(ControllerState.TOPIC_CHANGE),
     PartitionModifications: Event(ControllerState.TOPIC_CHANGE),
-    CreateTopicsRequested: Event(ControllerState.TOPIC_CHANGE, everybody=True),
+    CreateTopicsRequested: Event(ControllerState.TOPIC_CHANGE),
     IsrChangeNotification: Event(ControllerState.ISR_CHANGE),
     LeaderAndIsrResponseReceived: Event(ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED),
     UpdateMetadataResponseReceived: Event(ControllerState.UPDATE_METADATA_RESPONSE_RECEIVED),

@@ -3,14 +3,14 @@ import grpc.aio
 import pytest
 
 from broker.core.metadata_cache import MetadataCache
-from broker.server.any_controller import CREATE_TOPICS_METHOD, AnyController
+from broker.server.any_controller import AnyController
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused, TopicResult
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
 from cluster.model.requests import UpdateMetadataRequest
-from cluster.rpc import control_pb2, translate
+from cluster.rpc.commands import METHODS, SERVICE
 
 COMMAND = CreateTopics((NewTopic("t", 1, 1),))
 RESULT = CreateTopicsResult((TopicResult("t", ErrorCode.NONE, partitions=1, replication_factor=1),))
@@ -39,17 +39,13 @@ async def other():
     asked = []
 
     async def create_topics(request, _context):
-        asked.append((translate.create_topics_from_message(request), request.timeout_ms))
-        return translate.create_topics_result_to_message(RESULT)
+        asked.append(request)
+        return RESULT
 
     server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
-    service, method = CREATE_TOPICS_METHOD.strip("/").split("/")
-    handler = grpc.unary_unary_rpc_method_handler(
-        create_topics,
-        control_pb2.CreateTopicsRequest.FromString,
-        control_pb2.CreateTopicsResponse.SerializeToString,
-    )
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {method: handler}),))
+    method = METHODS[CreateTopics]
+    handler = grpc.unary_unary_rpc_method_handler(create_topics, method.decode, method.encode_result)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {method.name: handler}),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     yield asked, port

@@ -21,6 +21,7 @@ from cluster.model.requests import (
 )
 from cluster.rpc import control_pb2, replication_pb2, translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
+from cluster.rpc.commands import METHODS
 from cluster.rpc.translate_replication import FetchResponse
 
 TP = TopicPartition("t", 0)
@@ -133,14 +134,10 @@ async def test_an_error_nobody_foresaw_is_an_answer(peers):
 
 
 async def test_a_command_reaches_the_controller(peers):
-    command = CreateTopics((NewTopic("t", 3, 1),))
-    answer = await peers.call(
-        "/barnabas.control.Controller/CreateTopics",
-        translate.create_topics_to_message(command, 1234),
-        control_pb2.CreateTopicsResponse,
-    )
+    command, method = CreateTopics((NewTopic("t", 3, 1),)), METHODS[CreateTopics]
+    answer = await peers.channel.unary_unary(method.path)(method.encode(command, 1234))
     assert peers.controller.seen == (command, 1234)
-    assert translate.create_topics_result_from_message(answer).topics[0].partitions == 3
+    assert method.decode_result(answer).topics[0].partitions == 3
 
 
 async def test_a_fetch_stream(peers):

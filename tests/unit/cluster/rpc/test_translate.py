@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.model.brokers import Broker, Endpoint
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused, TopicResult
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
@@ -134,38 +133,3 @@ def test_responses(error, partitions):
 def test_an_error_of_a_later_release_is_not_lost():
     response = translate.update_metadata_response_from_message(pb.UpdateMetadataResponse(error_code=9999))
     assert response.error is ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-topics = st.builds(
-    NewTopic,
-    names,
-    ints,
-    ints,
-    st.dictionaries(st.integers(0, 5), id_tuples, max_size=3),
-    st.dictionaries(names, names, max_size=2),
-)
-
-
-@given(st.lists(topics, max_size=3).map(tuple), st.booleans())
-@modest
-def test_create_topics(wanted, validate_only):
-    command = CreateTopics(wanted, validate_only)
-    message = over_the_wire(translate.create_topics_to_message(command, 1234))
-    assert message.timeout_ms == 1234
-    assert translate.create_topics_from_message(message) == command
-
-
-@given(
-    st.lists(st.builds(TopicResult, names, errors, st.none() | st.text(), ints, ints), max_size=3).map(tuple)
-)
-@modest
-def test_results(results):
-    result = CreateTopicsResult(results)
-    message = over_the_wire(translate.create_topics_result_to_message(result))
-    assert translate.create_topics_result_from_message(message) == result
-
-
-def test_a_refusal():
-    refused = Refused(ErrorCode.NOT_CONTROLLER, "not here")
-    message = over_the_wire(translate.create_topics_result_to_message(refused))
-    assert translate.create_topics_result_from_message(message) == refused

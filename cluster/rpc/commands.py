@@ -1,0 +1,91 @@
+"""The calls of the service ``Controller``: one for each command, in a table from which both ends are made.
+
+Every request has the field ``timeout_ms``, every response the fields ``error_code`` and ``error_message`` for
+the refusal of the whole command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from cluster.model.commands import Command, CommandResult, CreateTopics, Refused
+from cluster.model.errors import ErrorCode
+from cluster.rpc import control_pb2 as pb
+from cluster.rpc import translate_topics as topics
+
+SERVICE = "barnabas.control.Controller"
+"""Its name, as ``proto/control.proto`` gives it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How one command travels.
+
+    Attributes:
+        name: The method of the service.
+        request: The type of its request messages.
+        response: The type of its response messages.
+        to_message: From a command to a request, all but its time.
+        from_message: From a request to the command.
+        result_to_message: From a result to a response.
+        result_from_message: From a response that is no refusal to the result.
+    """
+
+    name: str
+    request: Callable[..., Any]
+    response: Callable[..., Any]
+    to_message: Callable[[Any], Any]
+    from_message: Callable[[Any], Command[Any]]
+    result_to_message: Callable[[Any], Any]
+    result_from_message: Callable[[Any], CommandResult]
+
+    @property
+    def path(self) -> str:
+        """The call's name in gRPC."""
+        return f"/{SERVICE}/{self.name}"
+
+    def encode(self, command: Command[Any], timeout_ms: int) -> bytes:
+        """The request, with the time its caller is willing to wait in milliseconds."""
+        message = self.to_message(command)
+        message.timeout_ms = timeout_ms
+        return bytes(message.SerializeToString())
+
+    def decode(self, data: bytes) -> tuple[Command[Any], int]:
+        """The command and its time, as ``encode`` wrote them."""
+        message = self.request()
+        message.ParseFromString(data)
+        return self.from_message(message), message.timeout_ms
+
+    def encode_result(self, result: CommandResult) -> bytes:
+        """The response: the result, or the refusal of the whole command."""
+        if isinstance(result, Refused):
+            refusal = self.response(error_code=result.error, error_message=result.message)
+            return bytes(refusal.SerializeToString())
+        return bytes(self.result_to_message(result).SerializeToString())
+
+    def decode_result(self, data: bytes) -> CommandResult:
+        """What ``encode_result`` wrote."""
+        message = self.response()
+        message.ParseFromString(data)
+        if message.error_code != ErrorCode.NONE:
+            return Refused(ErrorCode.from_code(message.error_code), message.error_message)
+        return self.result_from_message(message)
+
+
+METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
+    {
+        CreateTopics: Method(
+            "CreateTopics",
+            pb.CreateTopicsRequest,
+            pb.CreateTopicsResponse,
+            topics.create_topics_to_message,
+            topics.create_topics_from_message,
+            topics.create_topics_result_to_message,
+            topics.create_topics_result_from_message,
+        ),
+    }
+)
+"""The method of each command."""

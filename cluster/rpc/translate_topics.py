@@ -1,0 +1,77 @@
+"""Commands about topics, and their results, as messages."""
+
+from __future__ import annotations
+
+from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId
+from cluster.rpc import control_pb2 as pb
+
+
+def create_topics_to_message(command: CreateTopics) -> pb.CreateTopicsRequest:
+    """The command; the time that its caller is willing to wait is not part of it."""
+    return pb.CreateTopicsRequest(
+        topics=[
+            pb.NewTopic(
+                name=topic.name,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignments={n: pb.Replicas(broker_ids=ids) for n, ids in topic.assignments.items()},
+                configs=topic.configs,
+            )
+            for topic in command.topics
+        ],
+        validate_only=command.validate_only,
+    )
+
+
+def create_topics_from_message(message: pb.CreateTopicsRequest) -> CreateTopics:
+    """The command that ``create_topics_to_message`` wrote."""
+    return CreateTopics(
+        topics=tuple(
+            NewTopic(
+                name=topic.name,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignments={
+                    n: tuple(map(BrokerId, topic.assignments[n].broker_ids))
+                    for n in sorted(topic.assignments)
+                },
+                configs=dict(topic.configs),
+            )
+            for topic in message.topics
+        ),
+        validate_only=message.validate_only,
+    )
+
+
+def create_topics_result_to_message(result: CreateTopicsResult) -> pb.CreateTopicsResponse:
+    """The results in their order."""
+    return pb.CreateTopicsResponse(
+        topics=[
+            pb.TopicResult(
+                name=topic.name,
+                error_code=topic.error,
+                error_message=topic.message,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+            )
+            for topic in result.topics
+        ],
+    )
+
+
+def create_topics_result_from_message(message: pb.CreateTopicsResponse) -> CreateTopicsResult:
+    """The result that ``create_topics_result_to_message`` wrote."""
+    return CreateTopicsResult(
+        tuple(
+            TopicResult(
+                name=topic.name,
+                error=ErrorCode.from_code(topic.error_code),
+                message=topic.error_message if topic.HasField("error_message") else None,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+            )
+            for topic in message.topics
+        )
+    )

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import pytest
+
+from cluster.model.commands import Refused
+from cluster.model.errors import ErrorCode
+from cluster.rpc import control_pb2
+from cluster.rpc.commands import METHODS, SERVICE
+
+
+def test_the_table_is_the_service_of_the_proto_file():
+    service = control_pb2.DESCRIPTOR.services_by_name["Controller"]
+    assert service.full_name == SERVICE
+    described = {m.name: (m.input_type.name, m.output_type.name) for m in service.methods}
+    listed = {m.name: (type(m.request()).__name__, type(m.response()).__name__) for m in METHODS.values()}
+    assert listed == described
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
+def test_a_refusal_of_the_whole_command(method):
+    refused = Refused(ErrorCode.NOT_CONTROLLER, "not here")
+    assert method.decode_result(method.encode_result(refused)) == refused
