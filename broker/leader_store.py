@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import structlog
+
 from cluster.model.epochs import PartitionVersion
 from cluster.model.ids import TopicPartition
 from cluster.model.partition import PartitionState
+from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.store import ZooKeeperStore
+
+_log = structlog.get_logger(__name__)
 
 
 class LeaderStore:
@@ -26,8 +31,12 @@ class LeaderStore:
         return written.version
 
     async def read_partition_state(self, topic_partition: TopicPartition) -> PartitionState | None:
-        """The state as it stands now, or None where there is none."""
-        return (await self._store.partitions.read([topic_partition])).get(topic_partition)
+        """The state as it stands now, or None where there is none that can be read."""
+        try:
+            return (await self._store.partitions.read([topic_partition])).get(topic_partition)
+        except ZnodeDecodeError as error:
+            _log.error("the partition's state cannot be read", error=str(error))
+            return None
 
     async def announce_isr_changes(self, topic_partitions: Sequence[TopicPartition]) -> None:
         """Leave an ``isr_change_notification`` for the controller."""

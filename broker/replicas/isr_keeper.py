@@ -25,7 +25,7 @@ from cluster.runtime.supervisor import Supervisor
 from cluster.zk.errors import BadVersion, NoNode, ZooKeeperError
 
 RETRY_MS = 500
-"""The pause before a write is tried again while ZooKeeper does not answer."""
+"""The pause before a write is tried again while ZooKeeper does not answer, or shows no state to go by."""
 
 _log = structlog.get_logger(__name__)
 
@@ -46,7 +46,7 @@ class IsrStore(Protocol):
         ...
 
     async def read_partition_state(self, topic_partition: TopicPartition) -> PartitionState | None:
-        """The state as it stands now, or None where there is none."""
+        """The state as it stands now, or None where there is none that can be read."""
         ...
 
     async def announce_isr_changes(self, topic_partitions: Sequence[TopicPartition]) -> None:
@@ -116,15 +116,17 @@ class IsrKeeper:
             try:
                 if await self._write_once(partition, proposal):
                     return
+                reason = "another version stands there, but no state that can be read"
             except NoNode:
                 # The topic is being deleted; StopReplica will say so.
                 _log.warning("ISR not written: the partition has no state", partition=str(name))
                 return
             except ZooKeeperError as error:
-                if not told:
-                    _log.warning("ISR not written yet; trying again", partition=str(name), error=str(error))
-                    told = True
-                await asyncio.sleep(RETRY_MS / 1000)
+                reason = str(error)
+            if not told:
+                _log.warning("ISR not written yet; trying again", partition=str(name), error=reason)
+                told = True
+            await asyncio.sleep(RETRY_MS / 1000)
 
     async def _write_once(self, partition: HostedPartition, proposal: IsrProposal) -> bool:
         """One conditional write; True where its outcome is known."""

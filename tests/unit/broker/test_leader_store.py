@@ -3,6 +3,7 @@ from types import SimpleNamespace
 from broker.leader_store import LeaderStore
 from cluster.model.ids import TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
+from cluster.zk.schema.body import ZnodeDecodeError
 
 TP = TopicPartition("t", 0)
 STATE = PartitionState(LeaderAndIsr(1, 3, (1, 2), 5), 9)
@@ -36,6 +37,14 @@ async def test_a_state_is_written_under_its_version_and_the_reign_that_it_came_f
 async def test_a_state_is_read():
     assert await store().read_partition_state(TP) == STATE
     assert await store().read_partition_state(TopicPartition("t", 1)) is None
+
+
+async def test_a_state_that_cannot_be_read_is_none():
+    class Unreadable:
+        async def read(self, _partitions):
+            raise ZnodeDecodeError("/brokers/topics/t/partitions/0/state", b"{", "JSON")
+
+    assert await LeaderStore(SimpleNamespace(partitions=Unreadable())).read_partition_state(TP) is None
 
 
 async def test_changes_are_announced():

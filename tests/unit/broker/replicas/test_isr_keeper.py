@@ -169,6 +169,23 @@ async def test_a_state_that_vanishes_between_write_and_read(room, *, keeper, scr
     assert len(script.written) == 2
 
 
+async def test_where_no_state_can_be_read_it_pauses_and_gives_up_when_an_order_comes(
+    room, *, keeper, script, supervisor, lagging, monkeypatch
+):
+    pauses = []
+
+    async def pause(seconds):
+        pauses.append((seconds, len(script.written)))
+        if len(pauses) == 3:
+            room.lead(epoch=1)
+
+    script.outcomes = [BadVersion("/t")] * 100
+    monkeypatch.setattr(isr_keeper.asyncio, "sleep", pause)
+    await keeper._write(lagging, lagging.replica.propose_shrink(1, monotonic_ms()))
+    assert pauses == [(0.001, 1), (0.001, 2), (0.001, 3)]
+    assert lagging.replica.isr == (1, 2, 3)
+
+
 async def test_the_next_follower_gets_its_turn_after_a_change(room, keeper, script, supervisor):
     partition = room.lead(isr=(1,))
     script.outcomes = [1, 2]
