@@ -36,10 +36,12 @@ class Broker:
         self.log = []
         self.starts = []
         self.checkpoint = 0
+        self.lives = 0
         self.start()
 
     def start(self):
         self.alive = True
+        self.lives += 1
         self.replica = Replica(self.id, TP, LAG, min(self.checkpoint, len(self.log)))
 
     @property
@@ -224,9 +226,10 @@ class OnePartition(RuleBasedStateMachine):
 
     @invariant()
     def the_high_watermark_never_falls_at_a_leader(self):
+        """But for one that crashed, and knows no more than its checkpoint."""
         for broker in self.brokers.values():
             if broker.alive and broker.replica.role is Role.LEADER:
-                reign = broker.id, broker.replica.leader_epoch
+                reign = broker.id, broker.lives, broker.replica.leader_epoch
                 assert broker.replica.high_watermark >= self.high_watermarks.get(reign, 0)
                 self.high_watermarks[reign] = broker.replica.high_watermark
 
