@@ -16,6 +16,9 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 DEADLINE_S = 30.0
 """How long the cluster may take to answer, in seconds (Kafka: ``default.api.timeout.ms`` is 60 s)."""
 
+REACH_S = 10.0
+"""How long the first answer of any broker may take, in seconds."""
+
 COLLISION_WARNING = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could "
     "collide. To avoid issues it is best to use either, but not both."
@@ -93,10 +96,25 @@ def describe_lines(topic: Any, configs: dict[str, str]) -> list[str]:
     return lines
 
 
+def connect(servers: str) -> AdminClient:
+    """A client of the cluster at ``servers``, which one of its brokers has answered.
+
+    Raises:
+        TopicCommandError: None of them answered within ``REACH_S``; the message names them.
+    """
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    try:
+        admin.list_topics(timeout=REACH_S)
+    except KafkaException as failure:
+        raise TopicCommandError(
+            f"No broker answered at --bootstrap-server {servers} within {REACH_S:g} s: "
+            f"{failure.args[0].str()}; expected the host:port of a running broker"
+        ) from failure
+    return admin
+
+
 def create(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     """Create ``flags.topic``; the lines to print."""
-    if not flags.topic:
-        raise TopicCommandError('Missing required argument "[topic]"')
     topic = NewTopic(
         flags.topic,
         num_partitions=flags.partitions,
@@ -154,8 +172,10 @@ def describe(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
     flags = parser().parse_args(arguments)
-    admin = AdminClient({"bootstrap.servers": flags.bootstrap_server, "log_level": 0})
     try:
+        if flags.create and not flags.topic:
+            raise TopicCommandError('Missing required argument "[topic]"')
+        admin = connect(flags.bootstrap_server)
         if flags.create:
             lines = create(admin, flags)
         elif flags.describe:
