@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from cluster.model.statechange import LOGGER, Leadership, Message, Speaker, read_message
+from cluster.model.statechange import LOGGER, Kind, Leadership, Message, Speaker, read_message
 
 RECORD_SEPARATOR = "\n["
 """Where the scan cuts. It takes these letters away: all records but a file's first lack their bracket."""
@@ -54,9 +54,10 @@ def read_entry(text: str) -> Row:
         "trace": _trace(found["trace"]),
         "understood": message.kind is not None,
         "kind": None if message.kind is None else message.kind.value,
+        "releases": message.releases,
         "broker": message.speaker_id,
     }
-    return row | _speaker(message) | _values(message.values)
+    return row | _speaker(message) | _values(message.kind, message.values) | _api(message.kind)
 
 
 def _entries(text: str) -> Iterator[str]:
@@ -85,59 +86,78 @@ def _speaker(message: Message) -> Row:
             return {}
 
 
-_COLUMNS = frozenset(
-    {
-        "controller", "controller_epoch", "replica", "from", "to", "leader", "leader_epoch", "isr",
-        "correlation_id", "count", "duration_ms", "error",
-    }
-)  # fmt: skip
-"""The values that have a column of their own; the others are kept as text in ``details``."""
+_APIS = ("LEADER_AND_ISR", "UPDATE_METADATA", "STOP_REPLICA")
 
 
-def _values(values: Mapping[str, Any]) -> Row:
+def _api(kind: Kind | None) -> Row:
+    """The request that a kind is about, where its name says so."""
+    found = next((api for api in _APIS if kind is not None and kind.name.startswith(api)), None)
+    return {} if found is None else {"api": found}
+
+
+_COLUMN_OF = {
+    "partition_epoch": "version",
+    "server": None,
+    "response": None,
+    "node": None,
+    "medium": None,
+    "exception": None,
+    "requested_topic_id": None,
+    "aborted_controller": None,
+    "live": None,
+    "under_min_isr": None,
+}
+"""The values whose column has another name, or that have none."""
+
+
+def _values(kind: Kind | None, values: Mapping[str, Any]) -> Row:
     row: Row = {}
-    details: dict[str, str] = {}
     for name, value in values.items():
-        if name == "tp":
-            row["topic"], row["partition"] = value
-        elif name == "leadership":
-            row |= _leadership(value, details)
-        elif name == "partition_epoch":
-            row["version"] = value
-        elif name in _COLUMNS:
-            row[name] = value
-        elif value is not None:
-            details[name] = _text(value)
-    if details:
-        row["details"] = list(details.items())
+        match name:
+            case "tp":
+                row["topic"], row["partition"] = value
+            case "tps":
+                row["partitions"] = [str(each) for each in value]
+            case "broker" if kind is Kind.REPLICAS_OFFLINE:
+                row["replica"] = value
+            case "broker" | "node":
+                row["targets"] = (value,)
+            case "brokers":
+                row["targets"] = value
+            case "leadership":
+                row |= _leadership(value)
+            case "assignment":
+                row |= {"replicas": value.replicas, "adding": value.adding, "removing": value.removing}
+            case "response":
+                row["error_code"] = _error_code(value)
+            case "error_code":
+                row["error"] = value
+            case _:
+                column = _COLUMN_OF.get(name, name)
+                if column is not None and value is not None:
+                    row[column] = value
     return row
 
 
-def _leadership(value: Leadership, details: dict[str, str]) -> Row:
+def _leadership(value: Leadership) -> Row:
     row: Row = {
-        name: known
-        for name, known in (
-            ("leader", value.leader),
-            ("leader_epoch", value.leader_epoch),
-            ("isr", value.isr),
-            ("version", value.version),
-        )
-        if known is not None
+        "leader": value.leader,
+        "leader_epoch": value.leader_epoch,
+        "isr": value.isr,
+        "version": value.version,
+        "state_controller_epoch": value.controller_epoch,
+        "replicas": value.replicas,
+        "delete": value.delete,
     }
     # From 2.4 on the received request names its partition nowhere but in here.
     if value.topic_partition is not None:
         row["topic"], row["partition"] = value.topic_partition
-    if value.controller_epoch is not None:
-        # The reign that wrote the state: not always the one that sends it.
-        details["state_controller_epoch"] = str(value.controller_epoch)
-    if value.replicas is not None:
-        details["replicas"] = _text(value.replicas)
-    return row
+    return {name: known for name, known in row.items() if known is not None}
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, tuple):
-        return str(value) if hasattr(value, "_fields") else ",".join(str(part) for part in value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+_ERROR_CODE = re.compile(r"error_?code[=:](-?\d+)", re.IGNORECASE)
+
+
+def _error_code(response: str) -> int | None:
+    codes = [int(code) for code in _ERROR_CODE.findall(response)]
+    return next((code for code in codes if code), 0) if codes else None

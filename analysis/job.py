@@ -22,9 +22,9 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from analysis import report, timeline
+from analysis.scan import events
 from analysis.session import SparkStartError, spark_session
 from analysis.sources import NothingToReadError, Sources, find
-from analysis.tables import events
 
 _PRINTED_LINES = 200
 """More than this of the timeline is left to ``timeline.txt``."""

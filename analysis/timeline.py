@@ -1,6 +1,6 @@
 """Who was controller when, and who led each partition: named questions, DataFrame in and DataFrame out.
 
-Every question takes the table of ``analysis.tables.events``. Brokers' clocks differ, so within a partition
+Every question takes the table of ``analysis.scan.events``. Brokers' clocks differ, so within a partition
 the leader epoch orders, and between reigns the controller epoch; the clock only where there is no epoch (up
 to 1.0).
 """

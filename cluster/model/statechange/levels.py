@@ -33,3 +33,11 @@ def release(text: str) -> Release:
 def is_between(moment: Release, since: Release, until: Release | None) -> bool:
     """Whether ``since <= moment <= until``; a bound ``2.5`` takes in all of 2.5.x, None means to this day."""
     return since <= moment and (until is None or moment[: len(until)] <= until)
+
+
+def spell_releases(since: Release, until: Release | None) -> str:
+    """A range of releases in words: ``"2.6+"``, ``"0.8 to 1.0"``, or ``"0.8.0"`` for one alone."""
+    first, last = (".".join(map(str, bound or ())) for bound in (since, until))
+    if until is None:
+        return f"{first}+"
+    return first if since == until else f"{first} to {last}"

@@ -6,12 +6,14 @@ matched against a handful of patterns and not against all of them.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from cluster.model.statechange.kinds import Kind
+from cluster.model.statechange.levels import Release, spell_releases
 from cluster.model.statechange.table import TABLE
 from cluster.model.statechange.template import Speaker, Template
 
@@ -19,6 +21,8 @@ _PREFIX = re.compile(
     r"\[(?P<role>Controller|Broker) id=(?P<id>-?\d+)(?: epoch=(?P<epoch>-?\d+))?\] "
     r"|(?P<old_role>Controller|Broker) (?P<old_id>-?\d+)(?: epoch (?P<old_epoch>-?\d+))? "
 )
+
+_LAST_WITH_SMALL_LETTERS: Release = (0, 11)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ class Message:
         speaker_id: The broker's or controller's id, None where nobody is named.
         speaker_epoch: The controller's epoch in the prefix, None where none is there.
         values: The values of the fields.
+        releases: Those that have this form of the line, such as ``"2.6+"``; None where no row knows the text.
     """
 
     kind: Kind | None
@@ -38,6 +43,7 @@ class Message:
     speaker_id: int | None
     speaker_epoch: int | None
     values: Mapping[str, Any]
+    releases: str | None = None
 
 
 def read_message(text: str) -> Message:
@@ -70,8 +76,16 @@ def _read_body(body: str, speaker: Speaker, speaker_id: int | None, epoch: int |
         if values is not None:
             named = values.pop("speaker_id", speaker_id)
             side = Speaker.BROKER if speaker is Speaker.NOBODY and named is not None else speaker
-            return Message(template.kind, side, named, epoch, values)
+            releases = _releases(template.since, template.until, is_old=raised != body)
+            return Message(template.kind, side, named, epoch, values, releases)
     return Message(None, speaker, speaker_id, epoch, {})
+
+
+@functools.cache
+def _releases(since: Release, until: Release | None, *, is_old: bool) -> str:
+    if is_old and (until is None or until > _LAST_WITH_SMALL_LETTERS):
+        until = _LAST_WITH_SMALL_LETTERS
+    return spell_releases(since, until)
 
 
 def _side(speaker: Speaker) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from analysis.scan import events
 from analysis.session import spark_session
 from analysis.sources import find
-from analysis.tables import events
 from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
 from cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState

@@ -40,6 +40,7 @@ def test_a_line_gives_its_columns() -> None:
         "trace": None,
         "understood": True,
         "kind": "partition-online",
+        "releases": "1.1+",
         "role": "controller",
         "broker": 1,
         "controller": 1,
@@ -67,7 +68,7 @@ def test_a_broker_s_line_names_the_controller_that_asked() -> None:
     )
     assert (row["role"], row["broker"], row["controller"], row["controller_epoch"]) == ("broker", 0, 9, 7)
     assert (row["topic"], row["partition"], row["correlation_id"]) == ("test2", 5, 1)
-    assert row["details"] == [("state_controller_epoch", "5"), ("replicas", "0")]
+    assert (row["state_controller_epoch"], row["replicas"]) == (5, (0,))
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])

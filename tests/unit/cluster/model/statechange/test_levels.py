@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.statechange.levels import Level, is_between, release
+from cluster.model.statechange.levels import Level, is_between, release, spell_releases
 
 
 def test_levels_are_ordered_as_log4j_orders_them() -> None:
@@ -31,3 +31,13 @@ def test_a_bound_takes_in_its_patch_releases(
 def test_a_release_is_numbers() -> None:
     with pytest.raises(ValueError, match="trunk"):
         release("trunk")
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "text"),
+    [((2, 6), None, "2.6+"), ((0, 8), (1, 0), "0.8 to 1.0"), ((0, 8, 0), (0, 8, 0), "0.8.0")],
+)
+def test_a_range_of_releases_is_told_in_words(
+    since: tuple[int, ...], until: tuple[int, ...] | None, text: str
+) -> None:
+    assert spell_releases(since, until) == text

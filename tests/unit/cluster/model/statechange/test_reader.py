@@ -54,3 +54,18 @@ def test_a_controller_s_line_may_come_without_epoch() -> None:
         None,
     )
     assert message.values["tps"] == (TopicPartition("a", 0), TopicPartition("b", 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "releases"),
+    [
+        (("Broker 1 deleted partition [t,0] from metadata cache in response to UpdateMetadata request sent "
+         "by controller 0 epoch 29 with correlation id 9"), "0.8.2 to 0.11"),
+        ("[Controller id=1 epoch=3] Sending StopReplica request for 2 replicas to broker 3", "2.6+"),
+        ("[Controller id=1 epoch=3] Changed partition t-0 from NewPartition to OnlinePartition with leader 2",
+         "0.8 to 1.0"),
+        ("[Controller id=1 epoch=3] Danced", None),
+    ],
+)  # fmt: skip
+def test_a_line_tells_its_releases(text: str, releases: str | None) -> None:
+    assert read_message(text).releases == releases
