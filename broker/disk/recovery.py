@@ -2,7 +2,8 @@
 
 Source: ``core/log/Log.scala`` (``loadSegments``, ``recoverLog``, ``recoverSegment``) of Kafka 2.8. After an
     unclean stop every batch from the recovery point's segment on is read and its checksum computed; the log
-    ends before the first that is not right. What lies below was flushed, and is not read again.
+    ends before the first that is not right. What lies below was flushed, and is not read again. Beyond
+    Kafka, a leader epoch checkpoint that the batches do not bear out is made anew from them.
 """
 
 from __future__ import annotations
@@ -88,6 +89,49 @@ def follow(header: BatchHeader, epochs: LeaderEpochCache) -> bool:
     return epochs.assign(LeaderEpoch(epoch), Offset(header.base_offset))
 
 
+def bear_out(
+    segments: LogSegments, epochs: LeaderEpochCache, start_offset: Offset, end_offset: Offset
+) -> bool:
+    """Whether the log's first and last batch agree with where its epochs are said to begin.
+
+    A replica with an epoch that no batch of its log is of would ask every leader for its end, and never agree
+    with any; one that lacks epochs would truncate too little.
+
+    Args:
+        segments: The log.
+        epochs: What the checkpoint says.
+        start_offset: The first offset that may be read.
+        end_offset: The offset after the last batch.
+    """
+    last = _batch_at(segments, end_offset - 1) if start_offset < end_offset else None
+    if last is None or not epochs.entries:
+        return (last is None or last.partition_leader_epoch < 0) and not epochs.entries
+    begins = epochs.entries[0].start_offset
+    if begins > start_offset:
+        first = _batch_at(segments, start_offset)
+        if first is None or begins > first.base_offset:
+            return False
+    return epochs.latest_epoch == last.partition_leader_epoch
+
+
+def _batch_at(segments: LogSegments, offset: int) -> BatchHeader | None:
+    """The first batch whose last offset is ``offset`` or above, or None where there is none."""
+    for segment in segments.from_offset(offset):
+        for header in segment.headers_from(offset):
+            return header
+    return None
+
+
+def rebuild_epochs(segments: LogSegments, start_offset: Offset) -> LeaderEpochCache:
+    """The epochs of the log from ``start_offset`` on, from the headers of its batches."""
+    epochs = LeaderEpochCache()
+    for segment in segments.from_offset(start_offset):
+        for header in segment.headers_from(start_offset):
+            follow(header, epochs)
+    epochs.truncate_from_start(start_offset)
+    return epochs
+
+
 def rebuild_producers(
     segments: LogSegments, snapshots: ProducerSnapshots, log_start_offset: Offset, end_offset: Offset
 ) -> ProducerState:
@@ -109,10 +153,8 @@ class _Loading:
         self._directory = directory
         self._config = config
         self._state = state
-        self._clean = state.clean
         self._now_ms = now_ms
         self._snapshots = ProducerSnapshots(directory)
-        self._recover_from = state.recovery_point
         self._scanned = self._dropped = 0
 
     def load(self) -> LoadedLog:
@@ -120,7 +162,7 @@ class _Loading:
         epochs = self._load_epochs()
         stored_epochs = epochs.entries
         segments = LogSegments(self._open(path) for path in files_with(self._directory, LOG_SUFFIX))
-        end_offset = self._load_clean(segments) if self._clean else None
+        end_offset = self._load_clean(segments) if self._state.clean else None
         if end_offset is None:
             end_offset = self._recover(segments, epochs)
         start_offset = self._state.log_start_offset
@@ -133,6 +175,8 @@ class _Loading:
         segments.active.activate()
         epochs.truncate_from_start(start_offset)
         epochs.truncate_from_end(end_offset)
+        if not bear_out(segments, epochs, start_offset, end_offset):
+            epochs = rebuild_epochs(segments, start_offset)
         if epochs.entries != stored_epochs:
             write_epochs(self._directory / LEADER_EPOCH_CHECKPOINT, epochs.entries, durable=False)
         self._snapshots.remove_above(end_offset)
@@ -163,9 +207,7 @@ class _Loading:
         try:
             return LeaderEpochCache(read_epochs(self._directory / LEADER_EPOCH_CHECKPOINT))
         except CorruptCheckpointError:
-            # What the file said is in the batches too: read them all.
-            self._clean, self._recover_from = False, Offset(0)
-            return LeaderEpochCache()
+            return LeaderEpochCache()  # what the file said is in the batches too
 
     def _open(self, path: Path) -> LogSegment:
         return LogSegment(self._directory, offset_of(path), self._config, self._now_ms)
@@ -183,7 +225,7 @@ class _Loading:
 
     def _recover(self, segments: LogSegments, epochs: LeaderEpochCache) -> Offset:
         """Read the segments from the recovery point on; returns the log's end."""
-        doubtful = segments.from_offset(self._recover_from)
+        doubtful = segments.from_offset(self._state.recovery_point)
         for segment in segments:
             if segment not in doubtful and not segment.load_indexes():
                 self._rebuild(segment)

@@ -65,7 +65,8 @@ def test_a_clean_stop_is_reopened_without_reading_batches(logs, batch, monkeypat
     real = os.pread
     monkeypatch.setattr(os, "pread", lambda fd, size, at: read.append(size) or real(fd, size, at))
     again = logs.open(SMALL, clean=True, recovery_point=end)
-    assert sum(read) <= SMALL.segment_bytes
+    # The end of the active segment alone: once for the log's end, once for the epoch of its last batch.
+    assert sum(read) <= 2 * SMALL.segment_bytes
     assert (again.log_end_offset, again.recovery_point) == (end, end)
     again.close()
     assert segment_bytes(again) == before
@@ -254,6 +255,48 @@ def test_epochs_beyond_the_end_are_dropped(logs, batch):
     log.assign_epoch_start(LeaderEpoch(8))
     log.close()
     assert logs.open(clean=True, recovery_point=6).latest_epoch == 0
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize(
+    "claimed",
+    [
+        "0\n5\n0 0\n1 6\n2 12\n3 18\n70 20\n",
+        "0\n1\n70 0\n",
+        "0\n3\n0 0\n1 6\n2 12\n",
+        "0\n1\n3 18\n",
+        "0\n0\n",
+        None,
+    ],
+    ids=["one from the future", "only that", "without the last", "without the first", "empty", "missing"],
+)
+def test_epochs_that_the_batches_do_not_bear_out_are_read_from_them(logs, batch, claimed, clean):
+    log = write(logs.open(SMALL), batch, 12)
+    checkpoint = log.directory / "leader-epoch-checkpoint"
+    log.close()
+    if claimed is None:
+        checkpoint.unlink()
+    else:
+        checkpoint.write_text(claimed)
+    assert logs.open(SMALL, clean=clean, recovery_point=24).latest_epoch == 3
+    assert checkpoint.read_text() == "0\n4\n0 0\n1 6\n2 12\n3 18\n"
+
+
+def test_epochs_are_borne_out_by_the_last_batch_before_an_empty_segment(logs, batch):
+    log = write(logs.open(SMALL), batch, 12)
+    log.close()
+    logs.path(".log", 24).touch()
+    again = logs.open(SMALL, clean=True, recovery_point=24)
+    assert (again.log_end_offset, again.latest_epoch) == (24, 3)
+    again.close()
+    (log.directory / "leader-epoch-checkpoint").write_text("0\n1\n70 3\n")
+    assert logs.open(SMALL, clean=True, recovery_point=24).latest_epoch == 3
+
+
+def test_a_log_without_records_to_read_has_no_epochs(logs, batch):
+    write(logs.open(), batch, 3).close()
+    again = logs.open(clean=True, recovery_point=6, log_start_offset=6)
+    assert (again.log_start_offset, again.log_end_offset, again.latest_epoch) == (6, 6, None)
 
 
 def test_the_report_of_a_recovery(logs, batch):
