@@ -42,6 +42,7 @@ from cluster.model.configs_described import BrokerSettings
 from cluster.model.epochs import BrokerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.requests import LeaderAndIsrRequest
+from cluster.model.statechange.levels import Level
 from cluster.runtime.metrics import BrokerState
 from cluster.zk.errors import ZooKeeperError
 from cluster.zk.schema.settings import ProducerIdBlock
@@ -223,6 +224,7 @@ class Node:
                 config.session_timeout_ms,
                 config.integer("controller.socket.timeout.ms"),
                 config.inter_broker_listener,
+                config.values["state.change.log.level"] == Level.TRACE.name,
             ),
             process.supervisor,
             process.state_change_log,

@@ -56,6 +56,7 @@ class ControllerSettings:
         zookeeper_session_timeout_ms: ``zookeeper.session.timeout.ms``.
         controller_socket_timeout_ms: ``controller.socket.timeout.ms``.
         inter_broker_listener_name: ``inter.broker.listener.name``.
+        state_change_log_traces: Whether ``state.change.log.level`` is TRACE.
     """
 
     broker_id: BrokerId
@@ -65,6 +66,7 @@ class ControllerSettings:
     zookeeper_session_timeout_ms: int = 18_000
     controller_socket_timeout_ms: int = 30_000
     inter_broker_listener_name: str = "GRPC"
+    state_change_log_traces: bool = True
 
 
 class ControllerNode:
@@ -95,6 +97,7 @@ class ControllerNode:
                 settings.num_partitions,
                 settings.default_replication_factor,
                 settings.unclean_leader_election_enable,
+                settings.state_change_log_traces,
             )
         )
         self._service = Service(self._put)

@@ -42,6 +42,7 @@ class RequestBatch:
     _stop_replica: dict[BrokerId, dict[TopicPartition, StopReplicaPartition]] = field(default_factory=dict)
     _metadata_brokers: dict[BrokerId, None] = field(default_factory=dict)
     _metadata_partitions: dict[TopicPartition, None] = field(default_factory=dict)
+    _metadata_to_all: bool = False
 
     def add_leader_and_isr(
         self, brokers: Iterable[BrokerId], tp: TopicPartition, state: PartitionState, *, is_new: bool = False
@@ -56,7 +57,8 @@ class RequestBatch:
             earlier = partitions.get(tp)
             sticky = is_new or (earlier is not None and earlier.is_new)
             partitions[tp] = LeaderAndIsrPartition(tp, state, assignment, sticky)
-        self.add_update_metadata(self.context.brokers, (tp,))
+        self._metadata_to_all = True
+        self._metadata_partitions[tp] = None
 
     def add_stop_replica(self, broker: BrokerId, tp: TopicPartition, *, delete: bool) -> None:
         """Tell ``broker`` to stop its replica of ``tp``; ``delete`` stays once it is set."""
@@ -86,6 +88,7 @@ class RequestBatch:
         for broker, stops in self._stop_replica.items():
             if broker in self.context.brokers:
                 yield from self._send_stop_replica(broker, tuple(stops.values()))
+        self._metadata_to_all = False
         for collected in (
             self._leader_and_isr,
             self._stop_replica,
@@ -102,7 +105,8 @@ class RequestBatch:
         to_lead = 0
         for partition in partitions:
             to_lead += partition.state.leader_and_isr.leader == broker
-            yield LogStateChange(context.lines.sending_leader_and_isr(partition, broker))
+            if context.facts.traces:
+                yield LogStateChange(context.lines.sending_leader_and_isr(partition, broker))
         yield LogStateChange(
             context.lines.sending_leader_and_isr_batch(broker, to_lead, len(partitions) - to_lead)
         )
@@ -124,6 +128,8 @@ class RequestBatch:
             for tp in self._metadata_partitions
             if tp in context.leaderships
         )
+        if self._metadata_to_all:
+            self._metadata_brokers.update(dict.fromkeys(context.brokers))
         live = [broker for broker in self._metadata_brokers if broker in context.brokers]
         recipients = {broker: context.brokers[broker].epoch for broker in live}
         yield LogStateChange(context.lines.sending_update_metadata_batch(recipients, len(partitions)))
@@ -150,8 +156,9 @@ class RequestBatch:
         self, broker: BrokerId, partitions: tuple[StopReplicaPartition, ...]
     ) -> Decision[None]:
         context = self.context
-        for partition in partitions:
-            yield LogStateChange(context.lines.sending_stop_replica(partition, broker))
+        if context.facts.traces:
+            for partition in partitions:
+                yield LogStateChange(context.lines.sending_stop_replica(partition, broker))
         yield LogStateChange(context.lines.sending_stop_replica_batch(len(partitions), broker))
         yield SendStopReplica(
             broker,

@@ -126,7 +126,8 @@ def _stop(
 def _go(context: ControllerContext, one: PartitionReplica, target: ReplicaMachineState) -> Decision[None]:
     source = context.replica_states.get(one, _NON_EXISTENT)
     context.replica_states[one] = target
-    yield LogStateChange(context.lines.replica_changed(one.replica, one.partition, source, target))
+    if context.facts.traces:
+        yield LogStateChange(context.lines.replica_changed(one.replica, one.partition, source, target))
 
 
 def _refuse(

@@ -19,6 +19,9 @@ from controller.core.effects import NO_CONTROLLER, NO_REIGN, Reign
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 
 
+_NO_ASSIGNMENT = Assignment(())
+
+
 class PartitionReplica(NamedTuple):
     """One replica of one partition; prints as Kafka prints it."""
 
@@ -39,12 +42,15 @@ class Facts:
         num_partitions: ``num.partitions``.
         default_replication_factor: ``default.replication.factor``.
         unclean_leader_election: ``unclean.leader.election.enable``, which a topic may override.
+        traces: Whether lines of level TRACE are wanted: there is one for each replica of each request, which
+            is most of the work of a large failover.
     """
 
     broker_id: BrokerId
     num_partitions: int = 1
     default_replication_factor: int = 1
     unclean_leader_election: bool = False
+    traces: bool = True
 
 
 @dataclass(slots=True)
@@ -138,7 +144,8 @@ class ControllerContext:
 
     def assignment(self, partition: TopicPartition) -> Assignment:
         """The replicas of ``partition``; none where it is not known."""
-        return self.assignments.get(partition.topic, {}).get(partition.partition, Assignment(()))
+        numbers = self.assignments.get(partition.topic)
+        return _NO_ASSIGNMENT if numbers is None else numbers.get(partition.partition, _NO_ASSIGNMENT)
 
     def assign(self, partition: TopicPartition, assignment: Assignment) -> None:
         """Remember the replicas of ``partition``."""

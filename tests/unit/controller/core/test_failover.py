@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from cluster.model.ids import TopicPartition
+from cluster.model.statechange.levels import Level
 from controller.core import effects
 from controller.core.inputs import Startup
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
@@ -166,3 +167,19 @@ def test_a_leader_that_writes_meanwhile_does_not_hide_a_bounce(make_world):
     world.meanwhile[T0] = world.leadership(T0).with_isr((1, 2))
     world.run(Startup())
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (2, (2,))
+
+
+def test_where_traces_are_not_wanted_none_is_made(make_world):
+    def told(traces):
+        world = make_world(active=False, traces=traces)
+        world.write_topic("t", (1, 2, 3), (2, 3, 1))
+        world.write_state(T0, 1, (1, 2, 3), 4)
+        world.run(Startup())
+        lines = [effect.line.level for effect in world.sent(effects.LogStateChange)]
+        rest = [effect for effect in world.effects if not isinstance(effect, effects.LogStateChange)]
+        return lines, rest
+
+    (all_lines, everything), (lines, rest) = told(True), told(False)
+    assert Level.TRACE in all_lines
+    assert lines == [level for level in all_lines if level is not Level.TRACE]
+    assert rest == everything
