@@ -138,16 +138,18 @@ class Replica:
     def become_leader(self, request: LeaderAndIsrPartition, log_end_offset: Offset, now_ms: int) -> bool:
         """Lead from now on; True where this broker did not lead before.
 
-        Followers are unknown until they fetch in this epoch, except where only the epoch changed: then what
-        they had of this same leader they still have.
+        Followers are unknown until they fetch in this epoch, except where this broker led in the epoch just
+        before: then what they had of this same leader they still have. In an epoch in between that it never
+        heard of another may have led, and had them truncate it (Kafka keeps what it knows there, too).
         """
         led_before = self.role is Role.LEADER
+        leads_on = led_before and request.state.leader_and_isr.leader_epoch <= self.leader_epoch + 1
         self._adopt(request)
         self.role = Role.LEADER
         self.isr = request.state.leader_and_isr.isr
         self._maximal = frozenset(self.isr)
         self.epoch_start_offset = log_end_offset
-        known = self._remotes if led_before else {}
+        known = self._remotes if leads_on else {}
         self._remotes = {
             broker_id: known.get(broker_id) or isr.RemoteReplica()
             for broker_id in self.assignment.replicas

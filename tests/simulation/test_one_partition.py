@@ -247,5 +247,22 @@ class OnePartition(RuleBasedStateMachine):
                 assert broker.id in broker.replica.isr
 
 
+def test_a_leader_that_missed_a_reign_in_between_commits_nothing_by_what_it_remembers():
+    """3 has more of leader 1 than 2 has, and loses it to 2, of whose reign 1 never hears: too rare to draw."""
+    partition = OnePartition()
+    partition.everyone_hears_of_the_first_leader()
+    partition.produce()
+    partition.fetch(3, 1)
+    partition.fetch(3, 1)
+    partition.elect(1)
+    partition.hear(2)
+    partition.hear(3)
+    partition.fetch(3, 1)
+    partition.crash_or_restart(2, checkpointed=False)
+    partition.elect(0)
+    partition.hear(1)
+    partition.acknowledged_records_are_on_every_in_sync_replica()
+
+
 TestOnePartition = OnePartition.TestCase
 TestOnePartition.settings = settings(max_examples=80, stateful_step_count=50, deadline=None)

@@ -100,6 +100,16 @@ def test_leading_on_in_a_new_epoch_keeps_what_followers_have(leader):
     assert leader.remote(3).hearing is None
 
 
+def test_a_leader_that_missed_an_epoch_knows_nothing_of_its_followers(leader):
+    """Broker 2 led in epoch 1, unheard here, and had broker 3 truncate what it had of this leader."""
+    leader.appended(10, 0)
+    fetch(leader, 2, 8, 10)
+    fetch(leader, 3, 10, 10)
+    assert not leader.become_leader(order(epoch=2, isr=(1, 3), version=2), 10, 5)
+    assert leader.remote(3).log_end_offset == -1
+    assert leader.high_watermark == 8
+
+
 def test_a_returning_leader_knows_nothing_of_its_followers(leader):
     leader.appended(10, 0)
     fetch(leader, 2, 10, 10)
