@@ -248,7 +248,7 @@ class OnePartition(RuleBasedStateMachine):
 
 
 def test_a_leader_that_missed_a_reign_in_between_commits_nothing_by_what_it_remembers():
-    """3 has more of leader 1 than 2 has, and loses it to 2, of whose reign 1 never hears: too rare to draw."""
+    """3 has more of leader 1 than 2 has, and loses it to 2, of whose reign 1 never hears; rarely drawn."""
     partition = OnePartition()
     partition.everyone_hears_of_the_first_leader()
     partition.produce()
