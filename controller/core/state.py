@@ -18,7 +18,6 @@ from cluster.model.statechange import ControllerLines
 from controller.core.effects import NO_CONTROLLER, NO_REIGN, Reign
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 
-
 _NO_ASSIGNMENT = Assignment(())
 
 

@@ -170,7 +170,7 @@ def test_a_leader_that_writes_meanwhile_does_not_hide_a_bounce(make_world):
 
 
 def test_where_traces_are_not_wanted_none_is_made(make_world):
-    def told(traces):
+    def told(*, traces):
         world = make_world(active=False, traces=traces)
         world.write_topic("t", (1, 2, 3), (2, 3, 1))
         world.write_state(T0, 1, (1, 2, 3), 4)
@@ -179,7 +179,7 @@ def test_where_traces_are_not_wanted_none_is_made(make_world):
         rest = [effect for effect in world.effects if not isinstance(effect, effects.LogStateChange)]
         return lines, rest
 
-    (all_lines, everything), (lines, rest) = told(True), told(False)
+    (all_lines, everything), (lines, rest) = told(traces=True), told(traces=False)
     assert Level.TRACE in all_lines
     assert lines == [level for level in all_lines if level is not Level.TRACE]
     assert rest == everything
