@@ -15,22 +15,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the command line asks for.
 
     Returns:
-        0 where the bench ran, whether or not its target was met; 2 where there is no such bench.
+        0 where the bench ran, whether or not its target was met; 2 where there is no such bench or size.
     """
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("name", nargs="?", help="the bench to run")
     parser.add_argument("--list", action="store_true", help="name all benches and end")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     parser.add_argument("--runs", type=int, help="how many runs, instead of the bench's own number")
-    asked = parser.parse_args(arguments)
     benches = load()
+    sizes = dict.fromkeys(name for bench in benches.values() for name in bench.sizes)
+    for name in sizes:
+        owners = [bench.name for bench in benches.values() if name in bench.sizes]
+        parser.add_argument(f"--{name}", type=int, metavar="N", help=f"how many, in {', '.join(owners)}")
+    asked = parser.parse_args(arguments)
     if asked.list:
         print("\n".join(_entry(bench) for bench in benches.values()))
         return 0
     if asked.name not in benches:
         print(f"no bench {asked.name!r}; there are: {', '.join(benches)}", file=sys.stderr)
         return 2
-    result = run(benches[asked.name], asked.runs)
+    given = {name: size for name in sizes if (size := getattr(asked, name)) is not None}
+    try:
+        bench = benches[asked.name].sized(given)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    result = run(bench, asked.runs)
     print(json.dumps(result.as_json()) if asked.json else result.as_text())
     return 0
 
@@ -44,7 +54,7 @@ def run(bench: Bench, runs: int | None = None) -> Result:
     """Measure ``bench`` as often as it says, or ``runs`` times; progress goes to stderr."""
     done = []
     for number in range(1, (runs or bench.runs) + 1):
-        done.append(bench.measure())
+        done.append(bench.measure(**bench.sizes))
         print(
             f"{bench.name}: run {number}: {done[-1].figure:.4g} {bench.unit}",
             file=sys.stderr,

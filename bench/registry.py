@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import bench.cases
@@ -65,16 +65,41 @@ class Bench:
         question: One sentence.
         unit: Of the figure and the target.
         target: What is to be reached.
-        measure: Makes one run, from nothing to nothing.
+        measure: Makes one run, from nothing to nothing; called with ``sizes`` by name.
         runs: How many make a figure; it is their median.
+        sizes: What the command line may set, such as ``--partitions 10000``: name to default.
+        scales_with: The size in proportion to which the target grows; None where it stays.
     """
 
     name: str
     question: str
     unit: str
     target: Target
-    measure: Callable[[], Run]
+    measure: Callable[..., Run]
     runs: int = 3
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    scales_with: str | None = None
+
+    def sized(self, sizes: Mapping[str, int]) -> Bench:
+        """This bench with other sizes, and the target that belongs to them.
+
+        Raises:
+            ValueError: It has no such size, or one is not above 0.
+        """
+        for name, size in sizes.items():
+            if name not in self.sizes:
+                raise ValueError(f"bench {self.name!r} has no --{name}; it has: {_flags(self.sizes)}")
+            if size <= 0:
+                raise ValueError(f"--{name} is {size}, expected a number above 0")
+        target = self.target
+        scale = self.scales_with
+        if scale is not None and scale in sizes:
+            target = replace(target, figure=target.figure * sizes[scale] / self.sizes[scale])
+        return replace(self, sizes={**self.sizes, **sizes}, target=target)
+
+
+def _flags(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"--{name}" for name in sizes) or "none"
 
 
 def load() -> dict[str, Bench]:

@@ -81,6 +81,7 @@ class Result:
             "unit": self.bench.unit,
             "target": self.bench.target.figure,
             "direction": self.bench.target.direction.name.lower(),
+            "sizes": dict(self.bench.sizes),
             "met": self.met,
             "runs": [asdict(run) for run in self.runs],
             "machine": asdict(self.machine),
@@ -93,6 +94,7 @@ class Result:
         lines = [
             f"{bench.name}: {self.figure:.4g} {bench.unit}",
             f"  {bench.question}",
+            *(f"  {name}: {size}" for name, size in bench.sizes.items()),
             f"  target {bench.target.direction.value} {bench.target.figure:g} {bench.unit}: {verdict}",
             f"  spread {min(figures):.4g} … {max(figures):.4g} over {len(figures)} runs",
             *(f"  {name}: {figure:.4g}" for name, figure in details(self.runs).items()),
