@@ -37,6 +37,19 @@ class Assignment:
         """Whether a reassignment of this partition is under way."""
         return bool(self.adding or self.removing)
 
+    def reassign_to(self, target: tuple[BrokerId, ...]) -> Assignment:
+        """The assignment while a reassignment to ``target`` runs (KIP-455).
+
+        It replaces a running one: what that one was adding and ``target`` does not name is left out, and
+        ``origin`` stays what it was. A cancellation is a reassignment to ``origin``.
+        """
+        origin = self.origin
+        return Assignment(
+            replicas=(*target, *(r for r in origin if r not in target)),
+            adding=tuple(r for r in target if r not in origin),
+            removing=tuple(r for r in origin if r not in target),
+        )
+
 
 INITIAL_VERSION = PartitionVersion(0)
 """The version of a state znode as it is created."""

@@ -65,3 +65,40 @@ def test_a_reassignment_has_an_origin_and_a_target() -> None:
     settled = Assignment((one, two))
     assert settled.origin == settled.target == (one, two)
     assert not settled.is_being_reassigned
+
+
+def _reassigned_slowly(before: Assignment, target: tuple[BrokerId, ...]) -> Assignment:
+    """KIP-455 with sets: what was there before any reassignment, against what is wanted."""
+    origin = set(before.replicas) - set(before.adding)
+    whole = list(target)
+    for replica in before.replicas:
+        if replica in origin and replica not in whole:
+            whole.append(replica)
+    return Assignment(
+        tuple(whole),
+        tuple(r for r in whole if r not in origin),
+        tuple(r for r in whole if r not in set(target)),
+    )
+
+
+@given(isrs, st.lists(isrs, min_size=1, max_size=4))
+def test_a_reassignment_replaces_the_one_before_and_keeps_the_origin(
+    start: tuple[BrokerId, ...], targets: list[tuple[BrokerId, ...]]
+) -> None:
+    assignment = Assignment(start)
+    for target in targets:
+        expected = _reassigned_slowly(assignment, target)
+        assignment = assignment.reassign_to(target)
+        assert assignment == expected
+        assert assignment.target == target
+        assert set(assignment.origin) == set(start)
+    cancelled = assignment.reassign_to(assignment.origin)
+    assert not cancelled.is_being_reassigned
+    assert set(cancelled.replicas) == set(start)
+
+
+def test_kafkas_own_example_of_a_reassignment() -> None:
+    ids = [BrokerId(n) for n in range(7)]
+    moved = Assignment((ids[1], ids[2], ids[3])).reassign_to((ids[4], ids[5], ids[6]))
+    new, old = tuple(ids[4:]), tuple(ids[1:4])
+    assert moved == Assignment(new + old, new, old)
