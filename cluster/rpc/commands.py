@@ -12,8 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from cluster.model.commands import Command, CommandResult, CreateTopics, Refused
+from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.errors import ErrorCode
 from cluster.rpc import control_pb2 as pb
+from cluster.rpc import translate_shutdown as shutdown
 from cluster.rpc import translate_topics as topics
 
 SERVICE = "barnabas.control.Controller"
@@ -85,6 +87,15 @@ METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
             topics.create_topics_from_message,
             topics.create_topics_result_to_message,
             topics.create_topics_result_from_message,
+        ),
+        ControlledShutdown: Method(
+            "ControlledShutdown",
+            pb.ControlledShutdownRequest,
+            pb.ControlledShutdownResponse,
+            shutdown.controlled_shutdown_to_message,
+            shutdown.controlled_shutdown_from_message,
+            shutdown.controlled_shutdown_result_to_message,
+            shutdown.controlled_shutdown_result_from_message,
         ),
     }
 )

@@ -1,0 +1,40 @@
+"""Controlled shutdown: what a broker that is about to stop asks of the controller, and what it is told.
+
+Source: ``ControlledShutdownRequest`` (api key 7) of release 2.8; kafka-controller.md, 5.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cluster.model.commands import Command, CommandResult
+from cluster.model.epochs import BrokerEpoch
+from cluster.model.ids import BrokerId, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class ControlledShutdownResult(CommandResult):
+    """The leaders have moved, as far as they could.
+
+    Attributes:
+        remaining: The partitions with more than one replica that the broker still leads, because nobody else
+            is in sync; none of them: it may stop.
+    """
+
+    remaining: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlledShutdown(Command[ControlledShutdownResult]):
+    """Move every leadership off this broker and take it out of every ISR, for it is about to stop.
+
+    Refused with ``STALE_BROKER_EPOCH`` where the controller knows a later life of the broker, and with
+    ``BROKER_NOT_AVAILABLE`` where it knows none.
+
+    Attributes:
+        broker_id: Who is about to stop.
+        broker_epoch: The epoch of its registration.
+    """
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch

@@ -1,0 +1,33 @@
+"""Controlled shutdown, as messages."""
+
+from __future__ import annotations
+
+from cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from cluster.model.epochs import BrokerEpoch
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.rpc import control_pb2 as pb
+
+
+def controlled_shutdown_to_message(command: ControlledShutdown) -> pb.ControlledShutdownRequest:
+    """The command; the time that its caller is willing to wait is not part of it."""
+    return pb.ControlledShutdownRequest(broker_id=command.broker_id, broker_epoch=command.broker_epoch)
+
+
+def controlled_shutdown_from_message(message: pb.ControlledShutdownRequest) -> ControlledShutdown:
+    """The command that ``controlled_shutdown_to_message`` wrote."""
+    return ControlledShutdown(BrokerId(message.broker_id), BrokerEpoch(message.broker_epoch))
+
+
+def controlled_shutdown_result_to_message(result: ControlledShutdownResult) -> pb.ControlledShutdownResponse:
+    """The partitions that remain, in their order."""
+    remaining = [pb.RemainingPartition(topic=topic, partition=number) for topic, number in result.remaining]
+    return pb.ControlledShutdownResponse(remaining_partitions=remaining)
+
+
+def controlled_shutdown_result_from_message(
+    message: pb.ControlledShutdownResponse,
+) -> ControlledShutdownResult:
+    """The result that ``controlled_shutdown_result_to_message`` wrote."""
+    return ControlledShutdownResult(
+        tuple(TopicPartition(each.topic, each.partition) for each in message.remaining_partitions)
+    )
