@@ -43,7 +43,7 @@ class Body:
         self.path = path
         self.content = content
         try:
-            fields = json.loads(content)
+            fields = json.loads(content.decode())
         except ValueError:
             fields = None
         if not isinstance(fields, dict):
@@ -67,6 +67,8 @@ class Body:
     def integer(self, key: str) -> int:
         """A number, or a string of digits (Kafka writes timestamps and producer ids so)."""
         value = self._fields.get(key)
+        if type(value) is int:  # far the most, and there are tens of thousands in a failover
+            return value
         if isinstance(value, str):
             try:
                 return int(value)
@@ -109,7 +111,7 @@ class Body:
 
 def is_integer(value: Any) -> bool:
     """Whether this JSON value is a whole number (``true`` is none)."""
-    return isinstance(value, int) and not isinstance(value, bool)
+    return type(value) is int
 
 
 def is_text(value: Any) -> bool:
@@ -119,7 +121,7 @@ def is_text(value: Any) -> bool:
 
 def are_integers(value: Any) -> bool:
     """Whether this JSON value is a list of whole numbers."""
-    return isinstance(value, list) and all(map(is_integer, value))
+    return isinstance(value, list) and all(type(item) is int for item in value)
 
 
 def are_texts(value: Any) -> bool:

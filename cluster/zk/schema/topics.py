@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
 from cluster.model.ids import BrokerId, TopicPartition
@@ -85,4 +86,4 @@ def decode_state(tp: TopicPartition, content: bytes, version: int) -> PartitionS
 
 
 def _broker_ids(numbers: tuple[int, ...]) -> tuple[BrokerId, ...]:
-    return tuple(BrokerId(number) for number in numbers)
+    return cast("tuple[BrokerId, ...]", numbers)
