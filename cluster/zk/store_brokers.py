@@ -10,7 +10,7 @@ from cluster.model.brokers import Broker, Endpoint
 from cluster.model.epochs import BrokerEpoch
 from cluster.model.ids import BrokerId
 from cluster.zk.errors import BadVersion, NodeExists, NoNode
-from cluster.zk.operations import Create, Node, Set, Stat
+from cluster.zk.operations import Create, Delete, Node, Set, Stat
 from cluster.zk.schema import brokers, paths
 from cluster.zk.session import ZooKeeperSession
 
@@ -68,8 +68,9 @@ class BrokerStore:
         """Register a broker for as long as this session lives, and return the epoch of this life.
 
         A registration with the same id and endpoints is this broker's own former life, if it holds its ports
-        (no one else can serve there): it is deleted and made anew, so that the broker has a new epoch. Any
-        other one is given one session to vanish.
+        (no one else can serve there): it is deleted and made anew, so that the broker has a new epoch, and
+        with it goes the controllership, if that life held it. All of that is one transaction: whoever becomes
+        controller then finds the new registration. Any other one is given one session to vanish.
 
         Args:
             broker: Its ``broker.id``.
@@ -86,37 +87,58 @@ class BrokerStore:
         await self._refuse_shared_addresses(broker, endpoints)
         path = paths.broker(broker)
         body = brokers.encode_broker(endpoints, rack, now_ms, jmx_port)
+        in_the_way: tuple[Delete, ...] = ()
         while True:
             try:
-                answers = await self._session.multi(Create(path, ephemeral=True), Set(path, body, 0))
+                answers = await self._session.multi(
+                    *in_the_way, Create(path, ephemeral=True), Set(path, body, 0)
+                )
             except NodeExists:
-                standing = await self._make_way(broker, endpoints, holds_endpoints=holds_endpoints)
-                if standing is not None:
-                    return standing
-                continue
-            stat = answers[1]
-            if isinstance(stat, Stat):
-                return BrokerEpoch(stat.czxid)
+                found = await self._look_at(broker, endpoints, holds_endpoints=holds_endpoints)
+                if not isinstance(found, tuple):
+                    return found
+                in_the_way = found
+            except (NoNode, BadVersion):
+                if not in_the_way:
+                    raise
+                in_the_way = ()  # it went by itself, just then
+            else:
+                stat = answers[-1]
+                if isinstance(stat, Stat):
+                    return BrokerEpoch(stat.czxid)
 
-    async def _make_way(
+    async def _look_at(
         self, broker: BrokerId, endpoints: tuple[Endpoint, ...], *, holds_endpoints: bool
-    ) -> BrokerEpoch | None:
-        """Deal with a registration in the way: its epoch if this session owns it, None once it is gone."""
+    ) -> BrokerEpoch | tuple[Delete, ...]:
+        """Deal with a registration in the way.
+
+        Returns:
+            Its epoch if this session owns it; else what deletes it, which is nothing once it is gone.
+        """
         path = paths.broker(broker)
         try:
             node = await self._session.get(path)
-            if node.stat.ephemeral_owner == self._session.id:
-                return BrokerEpoch(node.stat.czxid)  # ours: the answer to its creation was lost
-            found = _broker(broker, node)
-            if holds_endpoints and set(found.endpoints) == set(endpoints):
-                await self._session.delete(path, node.stat.version)
-                return None
-        except (NoNode, BadVersion):
-            return None
+        except NoNode:
+            return ()
+        if node.stat.ephemeral_owner == self._session.id:
+            return BrokerEpoch(node.stat.czxid)  # ours: the answer to its creation was lost
+        found = _broker(broker, node)
+        if holds_endpoints and set(found.endpoints) == set(endpoints):
+            return await self._deletes(path, node.stat)
         if not await self._gone_within_a_session(path):
             addresses = ", ".join(str(endpoint) for endpoint in found.endpoints)
             raise BrokerIdTaken(path, detail=f"it listens on {addresses}; expected a broker.id of our own")
-        return None
+        return ()
+
+    async def _deletes(self, path: str, former: Stat) -> tuple[Delete, ...]:
+        """What deletes the registration of a former life, and the controllership of the same session.
+
+        Should that session end before, both nodes go at once: neither is deleted in somebody else's hands.
+        """
+        controller = await self._session.exists(paths.CONTROLLER)
+        if controller is None or controller.ephemeral_owner != former.ephemeral_owner:
+            return (Delete(path, former.version),)
+        return Delete(path, former.version), Delete(paths.CONTROLLER, controller.version)
 
     async def _gone_within_a_session(self, path: str) -> bool:
         """Whether the node vanishes by itself; half a session more is for the server's own slackness."""

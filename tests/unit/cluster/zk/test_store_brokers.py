@@ -6,6 +6,7 @@ import pytest
 
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.ids import BrokerId
+from cluster.zk.errors import NoNode
 from cluster.zk.store_brokers import BrokerIdTaken, BrokerStore, EndpointTaken
 
 ONE, TWO = BrokerId(1), BrokerId(2)
@@ -47,16 +48,44 @@ async def test_ones_own_former_life_makes_way_at_once(zk: Any, rival: Any) -> No
     assert zk.tree.nodes[PATH].stat.ephemeral_owner == zk.id
 
 
-async def test_a_former_life_that_goes_just_then(zk: Any, rival: Any) -> None:
+async def test_a_former_life_that_was_controller_is_so_no_longer(zk: Any, rival: Any) -> None:
     await register(rival)
-    store, delete = BrokerStore(zk), zk.delete
+    await rival.create("/controller", ephemeral=True)
+    after = await register(zk)
+    assert "/controller" not in zk.tree.nodes
+    # One transaction: whoever wins the race finds the new life, and none without a registration.
+    assert next(zk.tree.zxids) == after + 1
 
-    async def gone_first(path: str, version: int) -> None:
+
+async def test_another_brokers_controllership_is_left_alone(zk: Any, rival: Any, tree: Any) -> None:
+    await register(rival)
+    await tree.session(3).create("/controller", ephemeral=True)
+    await register(zk)
+    assert tree.nodes["/controller"].stat.ephemeral_owner == 3
+    assert tree.nodes[PATH].stat.ephemeral_owner == zk.id
+
+
+async def test_a_former_life_that_goes_just_then(zk: Any, rival: Any, tree: Any) -> None:
+    await register(rival)
+    await rival.create("/controller", ephemeral=True)
+    read = zk.exists
+
+    async def gone_after(path: str) -> Any:
+        stat = await read(path)
         rival.end()
-        await delete(path, version)
+        await tree.session(3).create("/controller", ephemeral=True)
+        return stat
 
-    zk.delete = gone_first
-    assert await store.register(ONE, HERE, None, now_ms=0, holds_endpoints=True) > 0
+    zk.exists = gone_after
+    assert await register(zk) == tree.nodes[PATH].stat.czxid
+    assert tree.nodes["/controller"].stat.ephemeral_owner == 3
+
+
+async def test_without_a_parent_there_is_no_registration(zk: Any, tree: Any) -> None:
+    store = BrokerStore(zk)
+    zk.before_write = lambda: tree.nodes.pop("/brokers/ids")
+    with pytest.raises(NoNode):
+        await store.register(ONE, HERE, None, now_ms=0, holds_endpoints=True)
 
 
 @pytest.mark.parametrize(("endpoints", "holds"), [(ELSEWHERE, True), (HERE, False)])
