@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from analysis.derived.catalog import DERIVED
+from analysis.grammar import read_record
 from analysis.scan import events
 from analysis.session import spark_session
 from analysis.sources import find
+from analysis.tables import EVENTS
 from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
 from cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.model.requests import UpdateMetadataPartition
 from cluster.model.statechange import BrokerLines, ControllerLines, RequestLines, StateChange
 
 TP = TopicPartition("a-b", 0)
@@ -97,3 +101,153 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def table(spark: SparkSession, logs: Path) -> DataFrame:
     return events(spark, find([logs])).cache()
+
+
+Read = Callable[..., DataFrame]
+
+
+@pytest.fixture(scope="session")
+def read(spark: SparkSession) -> Read:
+    """The table of events of hand-made logs: ``read("text of a log", "of another", …)``."""
+
+    def events_of(*logs: str) -> DataFrame:
+        rows = [
+            row | {"source": f"file:///log-{number}", "block": 0, "line": line}
+            for number, log in enumerate(logs)
+            for line, row in enumerate(read_record(log.encode()), 1)
+        ]
+        return spark.createDataFrame([tuple(map(row.get, EVENTS.names)) for row in rows], EVENTS)
+
+    return events_of
+
+
+ORDERS = [TopicPartition("orders", number) for number in range(4)]
+THREE = BrokerId(3)
+REPLICAS = [(ONE, TWO, THREE), (TWO, THREE, ONE), (THREE, ONE, TWO), (ONE, THREE, TWO)]
+
+
+def when(moment: str, line: StateChange) -> str:
+    return line.entry(f"2026-11-21 {moment}")
+
+
+def leads(broker: BrokerId, tp: TopicPartition, state: LeaderAndIsr) -> StateChange:
+    return BrokerLines(broker).leader_starts(
+        tp,
+        state.leader_epoch,
+        Offset(70),
+        high_watermark=Offset(70),
+        isr=state.isr,
+        assignment=Assignment(REPLICAS[tp.partition]),
+        previous_leader_epoch=LeaderEpoch(state.leader_epoch - 1),
+    )
+
+
+def follows(broker: BrokerId, tp: TopicPartition, state: LeaderAndIsr) -> StateChange:
+    return BrokerLines(broker).follower_starts(
+        tp, state.leader_epoch, Offset(70), high_watermark=Offset(70), previous_leader_epoch=LeaderEpoch(0)
+    )
+
+
+BORN = [LeaderAndIsr.initial(replicas[0], replicas) for replicas in REPLICAS]
+ALONE = BORN[3].with_isr((ONE,)).written_as(PartitionVersion(2))
+MOVED = BORN[0].new_leader(TWO, (TWO, THREE)).written_as(PartitionVersion(1))
+SHRUNK = BORN[1].new_leader(TWO, (TWO, THREE)).written_as(PartitionVersion(1))
+NOBODY = ALONE.new_leader(NO_LEADER, (ONE,)).written_as(PartitionVersion(3))
+BACK = NOBODY.new_leader(ONE, (ONE,)).written_as(PartitionVersion(4))
+
+
+def stall_of_orders_3() -> tuple[str, str, str]:
+    """The logs of three brokers, in which writes to orders-3 stall at 03:12.
+
+    Broker 1 is controller in epoch 7 and leads orders-0 and orders-3; at 03:09 orders-3 has nobody else in
+    sync. Broker 1 dies at 03:12:02. Broker 2 becomes controller at 03:12:08: it gives orders-0 a new leader,
+    takes broker 1 out of the ISR of the others and finds nobody for orders-3, until broker 1 is back at
+    03:14:40. The clock of broker 3 is 40 ms behind.
+    """
+    return stalled_1(), stalled_2(), stalled_3()
+
+
+def stalled_1() -> str:
+    controller = ControllerLines(ONE, ControllerEpoch(7))
+    before, after = (
+        RequestLines(ONE, ONE, ControllerEpoch(7), 9),
+        RequestLines(ONE, TWO, ControllerEpoch(8), 1),
+    )
+    created = [
+        when("03:00:00,000", controller.partition_new(tp, "NonExistentPartition", replicas))
+        for tp, replicas in zip(ORDERS, REPLICAS, strict=True)
+    ]
+    online = [
+        when("03:00:00,010", controller.partition_online(tp, "NewPartition", state))
+        for tp, state in zip(ORDERS, BORN, strict=True)
+    ]
+    sent = [
+        when("03:00:00,020", controller.sending_leader_and_isr_batch(broker, 1, 3))
+        for broker in (ONE, TWO, THREE)
+    ]
+    return "".join(
+        (
+            *created,
+            *online,
+            *sent,
+            when("03:00:00,030", leads(ONE, ORDERS[0], BORN[0])),
+            when("03:00:00,031", leads(ONE, ORDERS[3], BORN[3])),
+            when("03:12:02,000", before.updated_metadata(1, 0)),
+            when("03:14:40,500", after.handling_leader_and_isr(4)),
+            when("03:14:40,530", leads(ONE, ORDERS[3], BACK)),
+            when("03:14:40,560", after.finished_leader_and_isr(60, 4)),
+        )
+    )
+
+
+def stalled_2() -> str:
+    controller = ControllerLines(TWO, ControllerEpoch(8))
+    before, after = (
+        RequestLines(TWO, ONE, ControllerEpoch(7), 5),
+        RequestLines(TWO, TWO, ControllerEpoch(8), 1),
+    )
+    alone = PartitionState(ALONE, ControllerEpoch(7))
+    seen = UpdateMetadataPartition(ORDERS[3], alone, REPLICAS[3], ())
+    lost = "kafka.common.StateChangeFailedException: Failed to elect leader for partition orders-3"
+    failed = controller.partition_failed(ORDERS[3], "OfflinePartition", "OnlinePartition", lost)
+    epoch = ControllerEpoch(8)
+    return "".join(
+        (
+            when("03:00:00,032", leads(TWO, ORDERS[1], BORN[1])),
+            when("03:09:00,000", before.cached_metadata(seen)),
+            when("03:12:08,000", controller.sending_update_metadata_batch((TWO, THREE), 4)),
+            when("03:12:08,010", controller.partition_online(ORDERS[0], "OfflinePartition", MOVED)),
+            when("03:12:08,011", failed),
+            when("03:12:08,012", controller.sending_leader_and_isr_batch(TWO, 1, 0)),
+            when("03:12:08,013", controller.sending_leader_and_isr_batch(THREE, 0, 1)),
+            when("03:12:08,020", controller.removed_from_isr(ORDERS[1], PartitionState(SHRUNK, epoch), ONE)),
+            when("03:12:08,021", controller.removed_from_isr(ORDERS[3], PartitionState(NOBODY, epoch), ONE)),
+            when("03:12:08,030", after.handling_leader_and_isr(1)),
+            when("03:12:08,050", leads(TWO, ORDERS[0], MOVED)),
+            when("03:12:08,060", after.finished_leader_and_isr(30, 1)),
+            when("03:14:40,400", controller.partition_online(ORDERS[3], "OfflinePartition", BACK)),
+            when("03:14:40,410", controller.sending_leader_and_isr_batch(ONE, 1, 3)),
+        )
+    )
+
+
+def stalled_3() -> str:
+    after = RequestLines(THREE, TWO, ControllerEpoch(8), 1)
+    return "".join(
+        (
+            when("02:59:59,990", leads(THREE, ORDERS[2], BORN[2])),
+            when("03:12:08,005", after.handling_leader_and_isr(1)),
+            when("03:12:08,009", follows(THREE, ORDERS[0], MOVED)),
+            when("03:12:08,015", after.finished_leader_and_isr(10, 1)),
+            "[2026-11-21 03:12:09,000] INFO [Broker id=3] Danced around orders-2 (state.change.logger)\n",
+        )
+    )
+
+
+@pytest.fixture(scope="session")
+def story(read: Read) -> Mapping[str, DataFrame]:
+    """The stall of orders-3: events and all tables derived from them, each computed once."""
+    tables = {"events": read(*stall_of_orders_3()).cache()}
+    for table in DERIVED:
+        tables[table.name] = table.of(tables).cache()
+    return tables

@@ -1,0 +1,47 @@
+"""Which tables there are, and what each is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from analysis.derived.controllers import controllers
+from analysis.derived.isr import isr
+from analysis.derived.leaders import leaders
+from analysis.derived.lives import lives
+from analysis.derived.requests import requests
+from analysis.derived.states import states
+from analysis.derived.unavailability import unavailability
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, and how it comes to be.
+
+    Attributes:
+        name: Of its folder of Parquet files.
+        needs: The tables that ``compute`` takes, in its order.
+        compute: From those tables this one.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    compute: Callable[..., DataFrame]
+
+    def of(self, tables: Mapping[str, DataFrame]) -> DataFrame:
+        """The table, computed from those in ``tables``."""
+        return self.compute(*(tables[name] for name in self.needs))
+
+
+DERIVED: tuple[Table, ...] = (
+    Table("controllers", ("events",), controllers),
+    Table("lives", ("events",), lives),
+    Table("states", ("events",), states),
+    Table("leaders", ("states", "lives"), leaders),
+    Table("isr", ("states", "lives"), isr),
+    Table("requests", ("events", "controllers"), requests),
+    Table("unavailability", ("events", "states", "leaders", "controllers", "lives"), unavailability),
+)
+"""In an order in which each finds what it needs."""

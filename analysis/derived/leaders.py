@@ -1,0 +1,97 @@
+"""Who led each partition, from when to when, and why it ended: the table ``leaders``."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from analysis.derived.lives import LIFE, NO_LEADER
+
+NEW = "new partition"
+FIRST_SEEN = "led before the logs begin"
+NONE = "leader went offline"
+LOST = "leader was lost"
+SAME = "new epoch, same leader"
+PREFERRED = "moved to the preferred leader"
+MOVED = "moved"
+DELETED = "topic deleted"
+
+
+def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
+    """The reign of each leader in each leader epoch; leader -1 for the time without one.
+
+    Columns: ``topic``, ``partition``, ``life``, ``leader``, ``leader_epoch``, ``controller_epoch`` and
+    ``controller`` (of who decided it), ``since`` (decided, or first heard of), ``led_at`` (when the leader
+    said that it leads; null where its log is not at hand or says less), ``until`` (null while it lasts),
+    ``why`` it began and ``ended`` (why it did; null while it lasts): one of the words of this module;
+    ``isr`` (at its begin), ``last_isr`` (at its end), ``version`` and ``last_version`` (zkVersion then),
+    ``previous_leader`` (the last that there was), ``previous_isr``, ``previous_version``, ``replicas``
+    (assigned), ``raw``.
+    """
+    order = Window.partitionBy(*LIFE).orderBy("leader_epoch", "version", "since")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    some_leader = sf.when(sf.col("leader") != NO_LEADER, sf.col("leader"))
+    born = lives.select(*LIFE, "deleted", sf.col("replicas").alias("born_replicas"))
+    reigns = _reigns(states).join(born, list(LIFE), "left").withColumns(
+        {
+            "replicas": sf.coalesce("replicas", "born_replicas"),
+            "previous_leader": sf.last(some_leader, ignorenulls=True).over(before),
+            "previous_isr": sf.lag("last_isr").over(order),
+            "previous_version": sf.lag("last_version").over(order),
+            "before": sf.lag("leader").over(order),
+        }
+    )  # fmt: skip
+    return (
+        reigns.withColumn("why", _why())
+        .withColumns({"until": sf.lead("since").over(order), "next": sf.lead("why").over(order)})
+        .withColumns(
+            {
+                "ended": sf.coalesce("next", sf.when(sf.col("deleted").isNotNull(), DELETED)),
+                "until": sf.coalesce("until", "deleted"),
+            }
+        )
+        .select(
+            *LIFE, "leader", "leader_epoch", "controller_epoch", "controller", "since", "led_at", "until",
+            "why", "ended", "isr", "last_isr", "version", "last_version", "previous_leader", "previous_isr",
+            "previous_version", "replicas", "raw",
+        )
+    )  # fmt: skip
+
+
+def _reigns(states: DataFrame) -> DataFrame:
+    by_version = sf.struct("version", "heard")
+    moment = sf.when(sf.col("leader_epoch").isNull(), sf.col("heard"))
+    since = sf.coalesce("decided", "heard")
+    return (
+        states.withColumn("moment", moment)
+        .groupBy(*LIFE, "leader_epoch", "leader", "moment")
+        .agg(
+            sf.min_by(since, by_version).alias("since"),
+            sf.min("led_at").alias("led_at"),
+            sf.min_by("isr", by_version).alias("isr"),
+            sf.max_by("isr", by_version).alias("last_isr"),
+            sf.min("version").alias("version"),
+            sf.max("version").alias("last_version"),
+            sf.min_by("controller_epoch", by_version).alias("controller_epoch"),
+            sf.min_by("controller", by_version).alias("controller"),
+            sf.min("from").alias("from"),
+            sf.max("replicas").alias("replicas"),
+            sf.min_by("raw", by_version).alias("raw"),
+        )
+        .drop("moment")
+    )
+
+
+def _why() -> Column:
+    leader, before = sf.col("leader"), sf.col("before")
+    first = sf.col("previous_leader").isNull()
+    lost = (sf.col("from") == "OfflinePartition") | (before == NO_LEADER)
+    return (
+        sf.when(leader == NO_LEADER, NONE)
+        .when(sf.col("from") == "NewPartition", NEW)
+        .when(lost, LOST)
+        .when(first, sf.when(sf.col("leader_epoch") == 0, NEW).otherwise(FIRST_SEEN))
+        .when(leader == sf.col("previous_leader"), SAME)
+        .when(leader == sf.element_at("replicas", 1), PREFERRED)
+        .otherwise(MOVED)
+    )

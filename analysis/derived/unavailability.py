@@ -1,0 +1,181 @@
+"""When a partition had no leader, until when, and why: the table ``unavailability``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
+from cluster.model.statechange import Kind
+
+LEADER_OFFLINE = "its leader went offline"
+BOTH_OFFLINE = "its leader, the controller, went offline"
+NOBODY_IN_SYNC = "no replica in sync was alive"
+NEVER_LED = "no replica was alive when it was created"
+TOLD_ONLY = "brokers were told that it has no leader"
+
+_TAKEOVER = timedelta(seconds=10)
+"""A controller that was killed is missed by its successor's first look at the cluster: within this time."""
+
+_OFFLINE = ("OfflinePartition", "Offline")
+_NEW = ("NewPartition", "New")
+_ONLINE = ("OnlinePartition", "Online")
+_MARK = (*LIFE, "controller_epoch", "time", "leader_epoch", "leader", "down", "was_down", "failed", "reason")
+
+
+def unavailability(
+    events: DataFrame, states: DataFrame, leaders: DataFrame, controllers: DataFrame, lives: DataFrame
+) -> DataFrame:
+    """The times without a leader, of each partition.
+
+    An outage is noticed later than it begins: the controller learns of a dead leader when its ZooKeeper
+    session expires. ``leader_heard`` is the last line in the dead leader's own log: so far it lived.
+
+    Columns: ``topic``, ``partition``, ``life``, ``since`` (noticed: the first line that says so, or the
+    election itself where no line did), ``until`` (the next leader was elected or the topic deleted; null
+    while it lasts), ``led_at`` (the next leader said that it leads), ``leader_before``, ``leader_after``,
+    ``leader_epoch`` (of ``leader_after``), ``leader_heard``, ``controller_epoch`` (of who noticed),
+    ``failed`` (elections that failed), ``failure`` (what the last of them said), ``cause`` (one of this
+    module's).
+    """
+    order = Window.partitionBy(*LIFE).orderBy("controller_epoch", "time", "leader_epoch")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    after = order.rowsBetween(1, Window.unboundedFollowing)
+    up = sf.col("leader") > NO_LEADER
+    was_up = ~sf.coalesce(sf.lag("down").over(order), sf.lit(col=False))
+    begins = (sf.col("down") | sf.col("was_down")) & was_up
+    marks = _marks(events, states).withColumns(
+        {
+            "begins": begins,
+            "leader_before": sf.last(sf.when(up, sf.col("leader")), ignorenulls=True).over(before),
+            "next_up": sf.first(
+                sf.when(~sf.col("down"), sf.struct("time", "leader", "leader_epoch")), ignorenulls=True
+            ).over(after),
+        }
+    )
+    run = sf.sum(sf.col("begins").cast("int")).over(order)
+    return _told(_runs(marks.withColumn("run", run)), events, leaders, controllers, lives)
+
+
+def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
+    """Each line that says whether a partition has a leader, and each leadership that only brokers tell of."""
+    own = sf.col("role") == "controller"
+    failed = (
+        is_kind(Kind.PARTITION_CHANGE_FAILED)
+        & sf.col("to").isin(*_ONLINE)
+        & sf.col("from").isin(*_OFFLINE, *_NEW)
+    ) | is_kind(Kind.NEW_PARTITION_NOT_ALIVE)
+    lost = is_kind(Kind.ISR_REMOVAL) & (sf.col("leader") == NO_LEADER)
+    down = (is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_OFFLINE)) | lost | failed
+    up = is_kind(Kind.PARTITION_ONLINE) & (sf.col("leader") > NO_LEADER)
+    said = with_life(events.where(own & (down | up) & sf.col("topic").isNotNull()), events).select(
+        *LIFE, "controller_epoch", "time", "leader_epoch", "leader",
+        down.alias("down"),
+        (up & sf.col("from").isin(*_OFFLINE)).alias("was_down"),
+        failed.alias("failed"),
+        sf.when(failed, sf.coalesce(sf.substring_index("trace", "\n", 1), "error")).alias("reason"),
+    )  # fmt: skip
+    decided = Window.partitionBy(*LIFE, "leader_epoch")
+    told = (
+        states.withColumn("is_decided", sf.max(sf.col("decided").isNotNull()).over(decided))
+        .where("not is_decided")
+        .groupBy(*LIFE, "leader_epoch", "leader")
+        .agg(sf.min("heard").alias("time"), sf.min("controller_epoch").alias("controller_epoch"))
+        .withColumns(
+            {
+                "down": sf.col("leader") == NO_LEADER,
+                "was_down": sf.lit(col=False),
+                "failed": sf.lit(col=False),
+                "reason": sf.lit(None).cast("string"),
+            }
+        )
+    )
+    return said.unionByName(told.select(*_MARK)).dropDuplicates(
+        [*LIFE, "time", "leader_epoch", "down", "failed"]
+    )
+
+
+def _runs(marks: DataFrame) -> DataFrame:
+    """One row for each run of marks without a leader; of an election out of nowhere, that election."""
+    return (
+        marks.where("down or begins")
+        .groupBy(*LIFE, "run")
+        .agg(
+            sf.min("time").alias("since"),
+            sf.min("controller_epoch").alias("controller_epoch"),
+            sf.min_by("leader_before", "time").alias("leader_before"),
+            sf.max_by(sf.when(sf.col("down"), sf.col("next_up")).otherwise(_itself()), "time").alias(
+                "next_up"
+            ),
+            sf.count_if("failed").alias("failed"),
+            sf.max_by("reason", sf.when(sf.col("failed"), sf.col("time"))).alias("failure"),
+        )
+        .where("run > 0")
+    )
+
+
+def _itself() -> Column:
+    return sf.struct("time", "leader", "leader_epoch")
+
+
+def _told(
+    runs: DataFrame, events: DataFrame, leaders: DataFrame, controllers: DataFrame, lives: DataFrame
+) -> DataFrame:
+    led = leaders.select(*LIFE, "leader_epoch", sf.col("leader").alias("leader_after"), "led_at")
+    successor = [*LIFE, "leader_epoch", "leader_after"]
+    reigns = controllers.select(
+        "controller_epoch", "previous_controller", sf.col("since").alias("reign_since")
+    )
+    outages = runs.select(
+        "*",
+        sf.col("next_up.time").alias("elected"),
+        sf.col("next_up.leader").alias("leader_after"),
+        sf.col("next_up.leader_epoch").alias("leader_epoch"),
+    )
+    return (
+        _with_last_words(outages, events)
+        .join(led.dropDuplicates(successor), successor, "left")
+        .join(lives.select(*LIFE, "deleted"), list(LIFE), "left")
+        .join(reigns.dropDuplicates(["controller_epoch"]), "controller_epoch", "left")
+        .select(
+            *LIFE, "since", sf.coalesce("elected", "deleted").alias("until"), "led_at", "leader_before",
+            "leader_after", "leader_epoch", "leader_heard", "controller_epoch", "failed", "failure",
+            _cause().alias("cause"),
+        )
+    )  # fmt: skip
+
+
+def _cause() -> Column:
+    at_begin = sf.col("since") <= sf.col("reign_since") + sf.lit(_TAKEOVER)
+    newborn = sf.col("leader_before").isNull() & (sf.col("failed") > 0)
+    return (
+        sf.when(newborn, NEVER_LED)
+        .when(sf.col("failed") > 0, NOBODY_IN_SYNC)
+        .when((sf.col("leader_before") == sf.col("previous_controller")) & at_begin, BOTH_OFFLINE)
+        .when(sf.col("controller_epoch").isNull(), TOLD_ONLY)
+        .otherwise(LEADER_OFFLINE)
+    )
+
+
+def _with_last_words(outages: DataFrame, events: DataFrame) -> DataFrame:
+    """``leader_heard``: of the last line that the broker logged itself before the outage was noticed."""
+    spoke = (
+        events.where("broker is not null and time is not null")
+        .groupBy("broker", sf.date_trunc("second", "time").alias("second"))
+        .agg(sf.max("time").alias("spoke"))
+        .select("broker", sf.col("spoke").alias("moment"), "spoke", sf.lit(None).cast("int").alias("run"))
+    )
+    asked = outages.where("leader_before is not null").select(
+        sf.col("leader_before").alias("broker"), sf.col("since").alias("moment"), *LIFE, "run"
+    )
+    earlier = Window.partitionBy("broker").orderBy("moment", sf.col("run").isNotNull())
+    heard = sf.last("spoke", ignorenulls=True).over(earlier.rowsBetween(Window.unboundedPreceding, -1))
+    answered = (
+        asked.unionByName(spoke, allowMissingColumns=True)
+        .withColumn("leader_heard", heard)
+        .where("run is not null")
+        .select(*LIFE, "run", "leader_heard")
+    )
+    return outages.join(answered, [*LIFE, "run"], "left")

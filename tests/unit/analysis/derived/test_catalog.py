@@ -1,0 +1,16 @@
+"""The list of derived tables."""
+
+from __future__ import annotations
+
+from analysis.derived.catalog import DERIVED
+
+
+def test_each_table_finds_what_it_needs() -> None:
+    known = {"events"}
+    for table in DERIVED:
+        assert known.issuperset(table.needs), table.name
+        known.add(table.name)
+
+
+def test_the_tables_asked_for_are_there() -> None:
+    assert {"leaders", "controllers", "isr", "requests", "unavailability"} <= {t.name for t in DERIVED}

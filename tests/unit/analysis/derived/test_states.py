@@ -1,0 +1,58 @@
+"""Every line that tells one state of a partition becomes one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from pyspark.sql import DataFrame
+
+from analysis.derived.states import states
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+def test_a_state_is_one_row_whoever_told_it(story: Mapping[str, DataFrame]) -> None:
+    rows = story["states"].where("partition = 3").orderBy("version").collect()
+    assert [(row["leader_epoch"], row["version"], row["leader"], row["isr"]) for row in rows] == [
+        (0, 0, 1, [1, 3, 2]),
+        (0, 2, 1, [1]),
+        (1, 3, -1, [1]),
+        (2, 4, 1, [1]),
+    ]
+    born, alone, _, back = rows
+    assert (born["decided"].second, born["led_at"].microsecond, born["from"]) == (0, 31_000, "NewPartition")
+    assert (alone["decided"], alone["heard"].minute, alone["controller_epoch"]) == (None, 9, 7)
+    assert (back["controller"], back["controller_epoch"], back["replicas"]) == (2, 8, None)
+    assert "from OfflinePartition to OnlinePartition" in back["raw"]
+
+
+def test_a_line_in_two_files_changes_nothing(story: Mapping[str, DataFrame]) -> None:
+    twice = states(story["events"].union(story["events"]))
+    assert sorted(map(str, twice.collect())) == sorted(map(str, story["states"].collect()))
+
+
+def test_up_to_1_0_decisions_without_epoch_stand_where_nothing_else_does(
+    read: Callable[..., DataFrame],
+) -> None:
+    def entry(second: int, text: str) -> str:
+        return f"[2017-01-01 00:00:{second:02},000] TRACE {text} (state.change.logger)\n"
+
+    changed = "Controller 0 epoch 1 changed partition [old,0] from"
+    bare = entry(1, f"{changed} NewPartition to OnlinePartition with leader 2")
+    again = entry(
+        9,
+        f"{changed} OfflinePartition to OnlinePartition with leader 3",
+    )
+    other = bare.replace("[old,0]", "[told,0]")
+    told = entry(
+        1,
+        "Controller 0 epoch 1 sending become-leader LeaderAndIsr request "
+        "(Leader:2,ISR:2,3,LeaderEpoch:0,ControllerEpoch:1) to broker 2 for partition [told,0]",
+    )
+    rows = states(read(bare + again + other + told)).orderBy("topic", "heard").collect()
+    assert [(row["topic"], row["leader"], row["leader_epoch"], row["isr"]) for row in rows] == [
+        ("old", 2, None, None),
+        ("old", 3, None, None),
+        ("told", 2, 0, [2, 3]),
+    ]

@@ -1,0 +1,49 @@
+"""Partitions without a leader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from pyspark.sql import DataFrame
+
+from analysis.derived.catalog import DERIVED
+from analysis.derived.unavailability import BOTH_OFFLINE, NEVER_LED, NOBODY_IN_SYNC
+from cluster.model.epochs import ControllerEpoch
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.statechange import ControllerLines
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+def test_an_outage_has_a_begin_an_end_and_a_cause(story: Mapping[str, DataFrame]) -> None:
+    (row,) = story["unavailability"].where("partition = 3").collect()
+    assert (row["since"].second, row["until"].minute, row["led_at"].microsecond) == (8, 14, 530_000)
+    assert (row["leader_before"], row["leader_after"], row["leader_epoch"]) == (1, 1, 2)
+    assert (row["failed"], row["cause"]) == (1, NOBODY_IN_SYNC)
+    assert "Failed to elect leader for partition orders-3" in row["failure"]
+    assert (row["leader_heard"].minute, row["leader_heard"].second) == (12, 2)
+
+
+def test_an_election_out_of_nowhere_tells_since_when_at_the_earliest(story: Mapping[str, DataFrame]) -> None:
+    (row,) = story["unavailability"].where("partition = 0").collect()
+    assert row["since"] == row["until"]
+    assert (row["leader_heard"].second, row["cause"], row["leader_after"]) == (2, BOTH_OFFLINE, 2)
+
+
+def test_the_others_had_a_leader_all_the_time(story: Mapping[str, DataFrame]) -> None:
+    assert story["unavailability"].count() == 2
+
+
+def test_a_new_partition_may_never_be_led(read: Callable[..., DataFrame]) -> None:
+    tp, controller = TopicPartition("new", 0), ControllerLines(BrokerId(1), ControllerEpoch(1))
+    lines = (
+        controller.partition_new(tp, "NonExistentPartition", (BrokerId(2),)),
+        controller.partition_failed(tp, "NewPartition", "OnlinePartition", "kafka.common.X: nobody is alive"),
+    )
+    tables = {"events": read("".join(line.entry("2026-11-21 10:00:00,000") for line in lines))}
+    for table in DERIVED:
+        tables[table.name] = table.of(tables)
+    (row,) = tables["unavailability"].collect()
+    assert (row["until"], row["leader_before"], row["cause"]) == (None, None, NEVER_LED)
+    assert row["failure"] == "kafka.common.X: nobody is alive"
