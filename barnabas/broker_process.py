@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -53,6 +54,11 @@ class BrokerProcess:
         return self.directory / "server.properties"
 
     @property
+    def command(self) -> str:
+        """What a person types, in whichever directory, to start it by hand."""
+        return shlex.join([sys.executable, "-m", "broker", str(self.properties)])
+
+    @property
     def state_change_log(self) -> Path:
         """Its state-change.log."""
         return self.directory / "logs" / "state-change.log"
@@ -92,7 +98,7 @@ class BrokerProcess:
             **overrides,
         }
         self.state_change_log.parent.mkdir(parents=True, exist_ok=True)
-        comment = "Written by `barnabas up` at every start. By hand: python -m broker server.properties"
+        comment = f"Written by `barnabas up` at every start. By hand: {self.command}"
         self.properties.write_text(render_properties(settings, comment), encoding="utf-8")
 
     def start(self) -> None:

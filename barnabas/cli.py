@@ -9,6 +9,7 @@ import typer
 
 from barnabas import up as foreground
 from barnabas import zookeeper as embedded
+from barnabas.ports import OFFSETS
 
 app = typer.Typer(
     name="barnabas",
@@ -28,7 +29,11 @@ def up(
     directory: _Directory = Path("barnabas-data"),
     port: Annotated[
         int,
-        typer.Option(min=0, max=65535, help="The first broker's port for clients; 0 takes any free ones."),
+        typer.Option(
+            min=0,
+            max=65535,
+            help=f"The first broker's port for clients; others follow, {OFFSETS}. 0 takes any free ones.",
+        ),
     ] = 9092,
 ) -> None:
     """Keep a local cluster in the foreground: ZooKeeper and brokers, each a process."""

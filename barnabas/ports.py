@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 HOST = "127.0.0.1"
@@ -14,6 +15,9 @@ broker is dead nobody else gets its port by chance."""
 
 _GRPC, _METRICS, _ZOOKEEPER = 1000, 2000, 3000
 """How far these ports lie above those for clients."""
+
+OFFSETS = f"gRPC is {_GRPC} above, metrics {_METRICS}, ZooKeeper {_ZOOKEEPER}"
+"""For people: which ports `derived` takes beside those for clients."""
 
 
 class PortError(ValueError):
@@ -50,10 +54,11 @@ def derived(port: int, brokers: int) -> ClusterPorts:
         zookeeper=port + _ZOOKEEPER,
         brokers=tuple(BrokerPorts(port + i, port + i + _GRPC, port + i + _METRICS) for i in range(brokers)),
     )
-    for number in _all(ports):
+    for number, role in _listeners(ports):
         if not _is_free(number):
             raise PortError(
-                f"the port {HOST}:{number} is taken; choose others with --port, or any with --port 0"
+                f"--port {port}: {HOST}:{number}, where {role} would listen, is taken ({OFFSETS}); "
+                f"choose another --port, or any free ones with --port 0"
             )
     return ports
 
@@ -76,11 +81,13 @@ def any_free(brokers: int) -> ClusterPorts:
     )
 
 
-def _all(ports: ClusterPorts) -> list[int]:
-    return [
-        ports.zookeeper,
-        *(n for broker in ports.brokers for n in (broker.kafka, broker.grpc, broker.metrics)),
-    ]
+def _listeners(ports: ClusterPorts) -> Iterator[tuple[int, str]]:
+    """Each port and who listens there."""
+    for number, broker in enumerate(ports.brokers, start=1):
+        yield broker.kafka, f"broker {number}"
+        yield broker.grpc, f"broker {number}'s gRPC"
+        yield broker.metrics, f"broker {number}'s metrics page"
+    yield ports.zookeeper, "ZooKeeper"
 
 
 def _is_free(port: int) -> bool:

@@ -57,7 +57,8 @@ def _keep(cluster: LocalCluster, asked: threading.Event) -> int:
             if broker.pid is None and broker.id not in dead:
                 dead.add(broker.id)
                 _say(f"broker {broker.id} ended: {_how(broker.exit_status)}; it is left dead")
-                _say(f"  start it again with: python -m broker {broker.properties}")
+                _say(f"  start it again with: {broker.command}")
+                _say("  and stop it by hand afterwards: Ctrl-C here does not reach what you start by hand")
     return 0
 
 

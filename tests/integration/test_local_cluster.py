@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -63,14 +64,16 @@ def test_cluster_json_says_who_runs_where(up):
         assert settings["state.change.log.level"] == "TRACE"
 
 
-def test_a_broker_that_dies_is_reported_and_left_dead_and_can_be_started_by_hand(up):
+def test_a_broker_that_dies_is_reported_and_left_dead_and_can_be_started_by_hand(up, tmp_path):
     process, directory = up
     broker = cluster_file(directory)["brokers"][1]
     psutil.Process(broker["pid"]).kill()
-    said = lines_until(process, "start it again")
+    said = lines_until(process, "stop it by hand")
+    (command,) = [line.partition("with: ")[2] for line in said if "start it again" in line]
     assert any("broker 2 ended: killed by SIGKILL; it is left dead" in line for line in said)
     by_hand = subprocess.Popen(
-        [sys.executable, "-m", "broker", str(Path(broker["dir"], "server.properties"))],
+        shlex.split(command),
+        cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

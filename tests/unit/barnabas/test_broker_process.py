@@ -1,4 +1,6 @@
+import shlex
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,16 @@ def test_its_settings_are_written_for_a_start_by_hand(tmp_path):
     assert settings["state.change.log.level"] == "TRACE"
     assert settings["pid.file"] == str(tmp_path / "broker.pid")
     assert settings["min.insync.replicas"] == "2"
+
+
+def test_the_command_that_starts_it_by_hand_is_whole(tmp_path):
+    one = broker(tmp_path / "my cluster")
+    assert shlex.split(one.command) == [
+        sys.executable,
+        "-m",
+        "broker",
+        str(tmp_path / "my cluster" / "server.properties"),
+    ]
 
 
 def test_its_entry_in_cluster_json(tmp_path):

@@ -34,6 +34,11 @@ def test_up_takes_brokers_dir_and_port(ran):
     assert ran == [(Path("d"), 5, 0)]
 
 
+def test_up_tells_which_ports_it_takes():
+    told = " ".join(CliRunner().invoke(cli.app, ["up", "--help"]).stdout.replace("│", " ").split())
+    assert "gRPC is 1000 above, metrics 2000, ZooKeeper 3000" in told
+
+
 def test_up_refuses_no_brokers(ran):
     assert CliRunner().invoke(cli.app, ["up", "--brokers", "0"]).exit_code == 2
     assert ran == []

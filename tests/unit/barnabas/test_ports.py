@@ -2,31 +2,47 @@ import socket
 
 import pytest
 
+from barnabas import ports
 from barnabas.ports import BrokerPorts, PortError, any_free, derived
 
 
 def test_ports_are_counted_from_the_first():
     base = any_free(1).brokers[0].kafka
     try:
-        ports = derived(base, 2)
+        found = derived(base, 2)
     except PortError:
         pytest.skip("somebody uses a port above the one found")
-    assert ports.zookeeper == base + 3000
-    assert ports.brokers == (
+    assert found.zookeeper == base + 3000
+    assert found.brokers == (
         BrokerPorts(base, base + 1000, base + 2000),
         BrokerPorts(base + 1, base + 1001, base + 2001),
     )
 
 
-def test_a_taken_port_is_named():
+@pytest.mark.parametrize(
+    ("offset", "role"),
+    [
+        (0, "broker 1"),
+        (1, "broker 2"),
+        (1001, "broker 2's gRPC"),
+        (2000, "broker 1's metrics page"),
+        (3000, "ZooKeeper"),
+    ],
+)
+def test_a_taken_port_is_named_by_the_one_given_and_by_who_would_use_it(monkeypatch, offset, role):
+    monkeypatch.setattr(ports, "_is_free", lambda number: number != 9092 + offset)
+    with pytest.raises(PortError) as refusal:
+        derived(9092, 3)
+    told = str(refusal.value)
+    assert told.startswith(f"--port 9092: 127.0.0.1:{9092 + offset}, where {role} would listen, is taken (")
+    assert "(gRPC is 1000 above, metrics 2000, ZooKeeper 3000)" in told
+
+
+def test_a_port_somebody_listens_on_is_taken():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        port = taken.getsockname()[1]
-        if port + 3003 > 65535:
-            pytest.skip("the system gave a port too high to count from")
-        with pytest.raises(PortError, match=f"{port} is taken"):
-            derived(port, 3)
+        assert not ports._is_free(taken.getsockname()[1])
 
 
 @pytest.mark.parametrize("port", [-1, 63000])
@@ -36,7 +52,7 @@ def test_ports_must_have_room(port):
 
 
 def test_any_free_ports_are_free_and_apart():
-    ports = any_free(3)
-    numbers = [ports.zookeeper, *(n for b in ports.brokers for n in (b.kafka, b.grpc, b.metrics))]
+    free = any_free(3)
+    numbers = [free.zookeeper, *(n for b in free.brokers for n in (b.kafka, b.grpc, b.metrics))]
     assert len(set(numbers)) == 10
     assert max(numbers) < 32768

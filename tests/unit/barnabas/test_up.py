@@ -21,7 +21,10 @@ def test_a_taken_port_is_one_line_and_an_exit_status(tmp_path, capsys):
             pytest.skip("the system gave a port too high to count from")
         taken.listen()
         assert up.run(tmp_path, 1, port) == 1
-    assert f"the port 127.0.0.1:{port} is taken" in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        f"barnabas: --port {port}: 127.0.0.1:{port}, where broker 1 would listen, is taken"
+    )
 
 
 def test_signals_ask_to_stop_and_are_given_back():
