@@ -68,6 +68,13 @@ class ControlGate:
         """Remember our own registration: requests for former lives are stale from now on."""
         self._broker_epoch = broker_epoch
 
+    def adopt(self, controller_epoch: ControllerEpoch) -> None:
+        """Remember a reign read in ``/controller_epoch``: earlier controllers are refused from now on.
+
+        So a deposed one is, even before its successor's first request.
+        """
+        self._controller_epoch = max(self._controller_epoch, controller_epoch)
+
     def judge(self, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch) -> Refusal | None:
         """Why the request is refused, or None where it is admitted; then its controller epoch is remembered.
 
@@ -115,12 +122,16 @@ class StopVerdict(Enum):
         self.meaning = meaning
 
 
-def judge_stop(requested: LeaderEpoch, current: LeaderEpoch) -> StopVerdict:
+def judge_stop(requested: LeaderEpoch, current: LeaderEpoch, *, delete: bool) -> StopVerdict:
     """Judge a StopReplica partition by its leader epoch; ``current`` is -1 where there is no such replica.
 
     Release 2.8 wants an epoch above the current one: the controller raises it before it stops a replica. A
-    topic being deleted and a controller that knows no epoch pass.
+    topic being deleted and a controller that knows no epoch pass. So does, as from release 3.4 on, the
+    current epoch where the replica is deleted: one that a cancelled reassignment had added was never in the
+    ISR, and leaves without a new epoch.
     """
     if requested in (EPOCH_DURING_DELETE, UNKNOWN_LEADER_EPOCH) or requested > current:
+        return StopVerdict.APPLY
+    if delete and requested == current:
         return StopVerdict.APPLY
     return StopVerdict.SAME_LEADER_EPOCH if requested == current else StopVerdict.STALE_LEADER_EPOCH

@@ -115,8 +115,11 @@ class Replica:
 
     @property
     def is_under_replicated(self) -> bool:
-        """Whether this broker leads and some replica is not in sync."""
-        return self.is_leader and len(self.isr) < len(self.assignment.replicas)
+        """Whether this broker leads, with fewer in sync than the partition has replicas.
+
+        While it is being reassigned those count that it had before (KIP-352).
+        """
+        return self.is_leader and len(self.isr) < len(self.assignment.origin)
 
     def remote(self, broker_id: BrokerId) -> isr.RemoteReplica | None:
         """What is known of a follower, or None where the broker is no follower of this leader."""

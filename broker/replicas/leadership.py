@@ -354,7 +354,7 @@ class Leadership:
             self._write(lines.stop_replica_offline_directory(partition))
             return ErrorCode.KAFKA_STORAGE_ERROR
         current = self._current_epoch(topic_partition)
-        verdict = judge_stop(partition.leader_epoch, current)
+        verdict = judge_stop(partition.leader_epoch, current, delete=partition.delete)
         match verdict:
             case StopVerdict.STALE_LEADER_EPOCH:
                 self._write(lines.stop_replica_stale_epoch(partition, current))

@@ -32,6 +32,15 @@ def test_a_request_for_a_former_life_is_refused_and_leaves_no_trace():
     assert gate.controller_epoch == 0
 
 
+def test_a_reign_that_was_read_in_zookeeper_counts_before_its_controller_speaks():
+    gate = ControlGate()
+    assert gate.judge(3, -1) is None
+    gate.adopt(4)
+    assert gate.judge(3, -1) == StaleControllerEpoch(3, 4)
+    gate.adopt(0)
+    assert gate.controller_epoch == 4, "what is known is never forgotten"
+
+
 @pytest.mark.parametrize("broker_epoch", [-1, 50, 51])
 def test_own_later_and_unknown_broker_epochs_pass(broker_epoch):
     gate = ControlGate()
@@ -76,17 +85,19 @@ def test_leadership(requested, current, is_replica, verdict, error):
 
 
 @pytest.mark.parametrize(
-    ("requested", "current", "verdict", "error"),
+    ("requested", "current", "delete", "verdict", "error"),
     [
-        (-2, 3, StopVerdict.APPLY, ErrorCode.NONE),
-        (-1, 3, StopVerdict.APPLY, ErrorCode.NONE),
-        (4, 3, StopVerdict.APPLY, ErrorCode.NONE),
-        (0, -1, StopVerdict.APPLY, ErrorCode.NONE),
-        (3, 3, StopVerdict.SAME_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH),
-        (2, 3, StopVerdict.STALE_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH),
+        (-2, 3, True, StopVerdict.APPLY, ErrorCode.NONE),
+        (-1, 3, True, StopVerdict.APPLY, ErrorCode.NONE),
+        (4, 3, False, StopVerdict.APPLY, ErrorCode.NONE),
+        (0, -1, False, StopVerdict.APPLY, ErrorCode.NONE),
+        (3, 3, False, StopVerdict.SAME_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH),
+        (3, 3, True, StopVerdict.APPLY, ErrorCode.NONE),
+        (2, 3, False, StopVerdict.STALE_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH),
+        (2, 3, True, StopVerdict.STALE_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH),
     ],
 )
-def test_stop(requested, current, verdict, error):
-    found = judge_stop(requested, current)
+def test_stop(requested, current, delete, verdict, error):
+    found = judge_stop(requested, current, delete=delete)
     assert found is verdict
     assert found.error is error

@@ -136,6 +136,15 @@ def test_a_follower_takes_the_high_watermark_as_far_as_its_log_reaches():
     assert replica.high_watermark == 2
 
 
+def test_replicas_being_added_do_not_make_a_partition_under_replicated():
+    leader = Replica(1, TP, LAG, 0)
+    moving = LeaderAndIsrPartition(TP, order().state, Assignment((1, 2, 3)).reassign_to((4, 5, 6)))
+    leader.become_leader(moving, 0, 0)
+    assert not leader.is_under_replicated
+    leader.isr_written(shrink(leader), 1, 10, LAG + 1)
+    assert leader.is_under_replicated
+
+
 def shrink(leader):
     leader.appended(10, 0)
     fetch(leader, 2, 10, 10, now=LAG)

@@ -246,9 +246,16 @@ async def test_stop_and_delete(room, scene):
     assert set(scene.fetchers.followed) == {THIRD}
     assert (room.hosted.get(TP) is None, room.hosted.get(OTHER) is None) == (False, True)
     assert room.logs.get(OTHER) is None
-    assert (await scene.stop((THIRD, 3, True))).partition_errors == {THIRD: ErrorCode.FENCED_LEADER_EPOCH}
+    assert (await scene.stop((THIRD, 3, False))).partition_errors == {THIRD: ErrorCode.FENCED_LEADER_EPOCH}
     assert {Kind.STOP_REPLICA_STALE_EPOCH, Kind.STOP_REPLICA_SAME_EPOCH} <= set(scene.kinds)
     assert (await scene.stop((TopicPartition("never", 0), 0, True))).error is ErrorCode.NONE
+
+
+async def test_a_replica_that_never_was_in_sync_is_deleted_in_the_epoch_that_added_it(room, scene):
+    """A reassignment was cancelled before this replica had caught up: nobody raised the epoch since."""
+    await scene.order(room.order(2, 3))
+    assert (await scene.stop((TP, 3, True))).partition_errors == {TP: ErrorCode.NONE}
+    assert room.logs.get(TP) is None
 
 
 async def test_a_delete_that_the_disk_refuses(room, scene, monkeypatch, tmp_path):
