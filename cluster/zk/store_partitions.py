@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cluster.model.epochs import ControllerEpoch, PartitionVersion, Zxid
@@ -19,6 +20,9 @@ _CREATES_PER_TRANSACTION = 200
 WriteResult = LeaderAndIsr | RequestFailed
 """What became of one partition's write: the leadership with its new version, or why ZooKeeper refused it."""
 
+_DECODED_IN_A_TURN = 500
+"""After so many states, some milliseconds, the event loop may do its other work."""
+
 
 class PartitionStore:
     """The states of partitions."""
@@ -34,12 +38,14 @@ class PartitionStore:
         """The states of those of these partitions that have one, each with the transaction that wrote it."""
         wanted = list(partitions)
         nodes = await self._session.get_many([paths.partition_state(tp) for tp in wanted])
-        found = zip(wanted, nodes, strict=True)
-        return {
-            tp: WrittenState(topics.decode_state(tp, node.data, node.stat.version), Zxid(node.stat.mzxid))
-            for tp, node in found
-            if node is not None
-        }
+        states: dict[TopicPartition, WrittenState] = {}
+        for count, (tp, node) in enumerate(zip(wanted, nodes, strict=True), 1):
+            if count % _DECODED_IN_A_TURN == 0:
+                await asyncio.sleep(0)
+            if node is not None:
+                state = topics.decode_state(tp, node.data, node.stat.version)
+                states[tp] = WrittenState(state, Zxid(node.stat.mzxid))
+        return states
 
     async def create(
         self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence

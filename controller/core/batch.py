@@ -20,6 +20,8 @@ from cluster.model.requests import (
     UpdateMetadataRequest,
 )
 from controller.core.effects import (
+    BREATH,
+    BREATHE,
     Decision,
     LogStateChange,
     SendLeaderAndIsr,
@@ -103,7 +105,9 @@ class RequestBatch:
         context = self.context
         leaders = dict.fromkeys(partition.state.leader_and_isr.leader for partition in partitions)
         to_lead = 0
-        for partition in partitions:
+        for count, partition in enumerate(partitions, 1):
+            if count % BREATH == 0:
+                yield BREATHE
             to_lead += partition.state.leader_and_isr.leader == broker
             if context.facts.traces:
                 yield LogStateChange(context.lines.sending_leader_and_isr(partition, broker))
@@ -123,11 +127,13 @@ class RequestBatch:
 
     def _send_update_metadata(self) -> Decision[None]:
         context = self.context
-        partitions = tuple(
-            self._metadata_of(tp, context.leaderships[tp])
-            for tp in self._metadata_partitions
-            if tp in context.leaderships
-        )
+        partitions: list[UpdateMetadataPartition] = []
+        for count, tp in enumerate(self._metadata_partitions, 1):
+            if count % BREATH == 0:
+                yield BREATHE
+            known = context.leaderships.get(tp)
+            if known is not None:
+                partitions.append(self._metadata_of(tp, known))
         if self._metadata_to_all:
             self._metadata_brokers.update(dict.fromkeys(context.brokers))
         live = [broker for broker in self._metadata_brokers if broker in context.brokers]
@@ -140,7 +146,7 @@ class RequestBatch:
                     context.facts.broker_id,
                     context.epoch,
                     UNKNOWN_BROKER_EPOCH,
-                    partitions,
+                    tuple(partitions),
                     tuple(context.brokers[id_] for id_ in sorted(context.brokers)),
                 ),
             )

@@ -82,6 +82,16 @@ def ask(effect: Ask[A]) -> Decision[A]:
     return cast("A", answer)
 
 
+@dataclass(frozen=True, slots=True)
+class Breathe(Effect):
+    """Nothing to do: a place in a long decision where others may run if it is time."""
+
+
+BREATHE = Breathe()
+BREATH = 250
+"""How many partitions or replicas a decision deals with, a millisecond or two, between two places to breathe."""
+
+
 # Who is the controller
 
 

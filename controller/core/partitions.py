@@ -11,7 +11,7 @@ from cluster.model.ids import TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
 from controller.core import causes
 from controller.core.batch import RequestBatch
-from controller.core.effects import CreatePartitionStates, Decision, Explain, LogStateChange, ask
+from controller.core.effects import BREATH, BREATHE, CreatePartitionStates, Decision, Explain, LogStateChange, ask
 from controller.core.elections import OfflineElection, Strategy
 from controller.core.leadership import elect_leaders
 from controller.core.machines import (
@@ -84,7 +84,9 @@ def bring_online(context: ControllerContext) -> Decision[set[TopicPartition]]:
 
 def start_up(context: ControllerContext) -> Decision[None]:
     """Place every partition by its leadership, then bring Online what can be."""
-    for tp in context.partitions():
+    for count, tp in enumerate(context.partitions(), 1):
+        if count % BREATH == 0:
+            yield BREATHE
         if tp not in context.leaderships:
             context.partition_states[tp] = _NEW
         elif context.is_leader_offline(tp):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from cluster.model.ids import BrokerId, TopicPartition
 from controller.core import causes
 from controller.core.batch import RequestBatch
-from controller.core.effects import Decision, Explain, LogStateChange
+from controller.core.effects import BREATH, BREATHE, Decision, Explain, LogStateChange
 from controller.core.leadership import remove_from_isr
 from controller.core.machines import (
     REPLICA_TRANSITIONS,
@@ -35,7 +35,9 @@ def change_replicas(
     """
     batch = RequestBatch(context)
     by_broker: dict[BrokerId, dict[ReplicaAction, list[TopicPartition]]] = {}
-    for one in replicas:
+    for count, one in enumerate(replicas, 1):
+        if count % BREATH == 0:
+            yield BREATHE
         source = context.replica_states.get(one, _NON_EXISTENT)
         action = REPLICA_TRANSITIONS.get((source, target))
         if action is None:
@@ -47,7 +49,9 @@ def change_replicas(
             if action is ReplicaAction.STOP:
                 yield from _stop(context, broker, tps, batch)
             else:
-                for tp in tps:
+                for count, tp in enumerate(tps, 1):
+                    if count % BREATH == 0:
+                        yield BREATHE
                     yield from _enter(context, PartitionReplica(tp, broker), action, target, batch)
     yield from batch.flush()
 
@@ -56,7 +60,9 @@ def start_up(context: ControllerContext) -> Decision[None]:
     """Place every replica by its broker; tell those online what to do and take the others offline."""
     online: list[PartitionReplica] = []
     offline: list[PartitionReplica] = []
-    for one in context.replicas(context.partitions()):
+    for count, one in enumerate(context.replicas(context.partitions()), 1):
+        if count % BREATH == 0:
+            yield BREATHE
         if context.is_online(one.replica, one.partition):
             context.replica_states[one] = _ONLINE
             online.append(one)
