@@ -12,7 +12,7 @@ import structlog
 from cluster.runtime.mailbox import Mailbox
 from cluster.runtime.metrics import Metrics
 from controller.core.decide import decide, recover, refuse
-from controller.core.effects import Ask, Decision
+from controller.core.effects import Ask, Breathe, Decision
 from controller.core.inputs import EVENTS, ControllerState, Expire, Input, ShutdownEventThread
 from controller.core.measures import measure
 from controller.core.state import ControllerContext
@@ -143,7 +143,8 @@ class ControllerLoop:
                 self._turn_began = self._clock()
                 continue
             answer = None
-            self._performer.tell(effect)
+            if not isinstance(effect, Breathe):
+                self._performer.tell(effect)
             if self._clock() - self._turn_began > LONGEST_TURN_S:
                 await asyncio.sleep(0)
                 self._turn_began = self._clock()

@@ -63,8 +63,6 @@ class Performer:
         """Perform an effect that has no answer; never waits."""
         out = self._outlets
         match effect:
-            case effects.Breathe():
-                pass
             case effects.LogStateChange(line):
                 out.state_change_log.write(line)
             case effects.SendLeaderAndIsr(broker_id, request) | effects.SendStopReplica(broker_id, request):

@@ -89,7 +89,7 @@ class Breathe(Effect):
 
 BREATHE = Breathe()
 BREATH = 250
-"""How many partitions or replicas a decision deals with, a millisecond or two, between two places to breathe."""
+"""How many partitions or replicas, a millisecond or two of work, lie between two places to breathe."""
 
 
 # Who is the controller

@@ -11,7 +11,15 @@ from cluster.model.ids import TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
 from controller.core import causes
 from controller.core.batch import RequestBatch
-from controller.core.effects import BREATH, BREATHE, CreatePartitionStates, Decision, Explain, LogStateChange, ask
+from controller.core.effects import (
+    BREATH,
+    BREATHE,
+    CreatePartitionStates,
+    Decision,
+    Explain,
+    LogStateChange,
+    ask,
+)
 from controller.core.elections import OfflineElection, Strategy
 from controller.core.leadership import elect_leaders
 from controller.core.machines import (
