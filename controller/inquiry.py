@@ -9,14 +9,17 @@ from cluster.model.brokers import Broker
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from cluster.zk import errors
-from cluster.zk.fence import Fence
 from cluster.zk.schema import paths
 from cluster.zk.store import ZooKeeperStore
 from cluster.zk.store_partitions import WriteResult
 from controller.candidacy import Candidacy
 from controller.core import effects
 from controller.core.effects import Ask
-from controller.reading import read_readable
+from controller.inquiry_configs import CONFIGS
+from controller.reading import Answerer, fence_of, read_readable
+
+BY_ROOM: Mapping[type[Ask[Any]], Answerer] = CONFIGS
+"""The questions that a module of their own answers."""
 
 
 class Inquiry:
@@ -39,6 +42,9 @@ class Inquiry:
 
     async def answer(self, question: Ask[Any]) -> object:
         """The answer to ``question``; raises what the stores raise."""
+        answerer = BY_ROOM.get(type(question))
+        if answerer is not None:
+            return await answerer(self._store, question, self._watched)
         match question:
             case effects.ReadController():
                 return await self._candidacy.read()
@@ -65,18 +71,18 @@ class Inquiry:
     async def _write(self, question: Ask[Any]) -> object:
         match question:
             case effects.WritePartitionStates(states, reign):
-                return _written(await self._store.partitions.update(_leaderships(states), _fence(reign)))
+                return _written(await self._store.partitions.update(_leaderships(states), fence_of(reign)))
             case effects.CreatePartitionStates(states, reign):
-                results = await self._store.partitions.create(_leaderships(states), _fence(reign))
+                results = await self._store.partitions.create(_leaderships(states), fence_of(reign))
                 return {tp: _cause(result) for tp, result in results.items()}
             case effects.CreateTopic(name, assignments, configs, reign):
                 try:
-                    await self._store.topics.create(name, assignments, configs, _fence(reign))
+                    await self._store.topics.create(name, assignments, configs, fence_of(reign))
                 except errors.NodeExists:
                     return False
                 return True
             case effects.DeleteIsrChanges(notes, reign):
-                await self._store.isr_changes.delete(notes, _fence(reign))
+                await self._store.isr_changes.delete(notes, fence_of(reign))
                 return None
         raise TypeError(f"cannot answer {question!r}: no effect that asks is of this kind")
 
@@ -106,10 +112,6 @@ class Inquiry:
         # An unreadable note names no partition; it is deleted with the others.
         named = [tp for note in notes.values() if isinstance(note, tuple) for tp in note]
         return effects.IsrChanges(tuple(notes), tuple(dict.fromkeys(named)))
-
-
-def _fence(reign: effects.Reign) -> Fence:
-    return Fence(reign.epoch, reign.fence)
 
 
 def _leaderships(states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, LeaderAndIsr]:

@@ -1,18 +1,32 @@
-"""Reading many nodes of which a few may be unreadable: one that a person spoiled must not hide the others."""
+"""What all who answer the core's questions share: who they are, how they fence and how they read many nodes.
+
+A few of many nodes may be unreadable: one that a person spoiled must not hide the others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
+from cluster.zk.fence import Fence
 from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.store import ZooKeeperStore
+from controller.core.effects import Reign
 
 K = TypeVar("K")
 V = TypeVar("V")
 
+Answerer = Callable[[ZooKeeperStore, Any, set[str]], Awaitable[object]]
+"""Answers one kind of question from a session's stores, and adds the paths that it watches to the set."""
+
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
+
+
+def fence_of(reign: Reign) -> Fence:
+    """What each write of this reign shows."""
+    return Fence(reign.epoch, reign.fence)
 
 
 async def read_readable(

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
+from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from cluster.model.errors import ErrorCode
 from controller.core.effects import Reply, Token
-from controller.core.inputs import CommandReceived, CreateTopicsRequested, Draw
+from controller.core.inputs import AlterConfigsRequested, CommandReceived, CreateTopicsRequested, Draw
 
 
 class Service:
@@ -49,6 +50,8 @@ class Service:
         match command:
             case CreateTopics(topics):
                 return CreateTopicsRequested(token, command, self._draws(len(topics)))
+            case AlterConfigs() | IncrementalAlterConfigs():
+                return AlterConfigsRequested(token, command)
         raise TypeError(f"{command!r} is no command that the controller knows")
 
     def _draws(self, count: int) -> tuple[Draw, ...]:

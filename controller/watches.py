@@ -15,6 +15,7 @@ from controller.core.inputs import (
     ControllerChange,
     Input,
     IsrChangeNotification,
+    LogDirEventNotification,
     PartitionModifications,
     TopicChange,
 )
@@ -24,6 +25,7 @@ _FIXED: dict[str, Input] = {
     paths.BROKER_IDS: BrokerChange(),
     paths.TOPICS: TopicChange(),
     paths.ISR_CHANGE_NOTIFICATION: IsrChangeNotification(),
+    paths.LOG_DIR_EVENT_NOTIFICATION: LogDirEventNotification(),
 }
 
 

@@ -12,9 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from cluster.model.commands import Command, CommandResult, CreateTopics, Refused
+from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.errors import ErrorCode
 from cluster.rpc import control_pb2 as pb
+from cluster.rpc import translate_configs as configs
 from cluster.rpc import translate_shutdown as shutdown
 from cluster.rpc import translate_topics as topics
 
@@ -96,6 +98,24 @@ METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
             shutdown.controlled_shutdown_from_message,
             shutdown.controlled_shutdown_result_to_message,
             shutdown.controlled_shutdown_result_from_message,
+        ),
+        AlterConfigs: Method(
+            "AlterConfigs",
+            pb.AlterConfigsRequest,
+            pb.AlterConfigsResponse,
+            configs.alter_configs_to_message,
+            configs.alter_configs_from_message,
+            configs.alter_configs_result_to_message,
+            configs.alter_configs_result_from_message,
+        ),
+        IncrementalAlterConfigs: Method(
+            "IncrementalAlterConfigs",
+            pb.IncrementalAlterConfigsRequest,
+            pb.AlterConfigsResponse,
+            configs.incremental_alter_configs_to_message,
+            configs.incremental_alter_configs_from_message,
+            configs.alter_configs_result_to_message,
+            configs.alter_configs_result_from_message,
         ),
     }
 )

@@ -258,7 +258,19 @@ def _answer(result: Any) -> Answer:
 
 
 def _stat(stat: ZnodeStat) -> Stat:
-    return Stat(stat.version, stat.czxid, stat.mzxid, stat.ephemeralOwner)
+    return Stat(
+        stat.version,
+        stat.czxid,
+        stat.mzxid,
+        stat.ephemeralOwner,
+        stat.pzxid,
+        stat.ctime,
+        stat.mtime,
+        stat.cversion,
+        stat.aversion,
+        stat.dataLength,
+        stat.numChildren,
+    )
 
 
 def _stat_or_none(stat: ZnodeStat | None) -> Stat | None:

@@ -85,5 +85,8 @@ def _node(answer: bytes, offset: int) -> tuple[Node, int]:
     (length,) = _INT.unpack_from(answer, offset)
     offset += _INT.size
     end = offset + max(length, 0)
-    czxid, mzxid, _, _, version, _, _, owner, _, _, _ = _STAT.unpack_from(answer, end)
-    return Node(bytes(answer[offset:end]), Stat(version, czxid, mzxid, owner)), end + _STAT.size
+    czxid, mzxid, ctime, mtime, version, cversion, acl, owner, size, children, pzxid = _STAT.unpack_from(
+        answer, end
+    )
+    stat = Stat(version, czxid, mzxid, owner, pzxid, ctime, mtime, cversion, acl, size, children)
+    return Node(bytes(answer[offset:end]), stat), end + _STAT.size

@@ -25,12 +25,26 @@ class Stat:
         czxid: The transaction that created it.
         mzxid: The transaction that last set its data; at first the one that created it.
         ephemeral_owner: The session whose end removes it; 0 for a persistent node.
+        pzxid: The transaction that last created or deleted a child; at first the one that created it.
+        ctime_ms: When it was created, by ZooKeeper's clock, in milliseconds since 1970.
+        mtime_ms: When its data was last set.
+        cversion: How often its children changed.
+        acl_version: How often its access rights changed.
+        data_length: Bytes of its data.
+        children: How many children it has.
     """
 
     version: int
     czxid: int
     mzxid: int
     ephemeral_owner: int = 0
+    pzxid: int = 0
+    ctime_ms: int = 0
+    mtime_ms: int = 0
+    cversion: int = 0
+    acl_version: int = 0
+    data_length: int = 0
+    children: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from cluster.zk.schema import admin, paths
 from cluster.zk.session import ZooKeeperSession
 from cluster.zk.store_brokers import BrokerStore
 from cluster.zk.store_cluster import ClusterStore
+from cluster.zk.store_configs import ConfigStore
 from cluster.zk.store_controller import ControllerStore
 from cluster.zk.store_notifications import NotificationQueue
 from cluster.zk.store_partitions import PartitionStore
@@ -28,6 +29,7 @@ class ZooKeeperStore:
         controller: ``/controller`` and ``/controller_epoch``.
         topics: ``/brokers/topics/<t>`` and the topics' settings.
         partitions: The partitions' states.
+        configs: ``/config`` and ``/config/changes``.
         isr_changes: What leaders tell the controller of their ISR changes.
         log_dir_events: What brokers tell the controller of failed log directories.
     """
@@ -39,6 +41,7 @@ class ZooKeeperStore:
         self.controller = ControllerStore(session)
         self.topics = TopicStore(session)
         self.partitions = PartitionStore(session)
+        self.configs = ConfigStore(session)
         self.isr_changes: NotificationQueue[Iterable[TopicPartition], tuple[TopicPartition, ...]]
         self.isr_changes = NotificationQueue(
             session, paths.ISR_CHANGE_PREFIX, admin.encode_partitions, admin.decode_isr_change

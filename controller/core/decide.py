@@ -7,13 +7,18 @@ once).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from cluster.model.commands import Refused
 from cluster.model.errors import ErrorCode
-from controller.core import broker_changes, isr_changes, reign, responses, topic_changes
+from controller.core import broker_changes, isr_changes, log_dir_events, reign, responses, topic_changes
+from controller.core.alter_configs import alter_configs
 from controller.core.create_topics import create_topics
 from controller.core.effects import Decision, Explain, InterruptedDecisionError, Interruption, Reply
 from controller.core.inputs import (
     EVENTS,
+    AlterConfigsRequested,
     BrokerChange,
     BrokerModifications,
     CommandReceived,
@@ -24,6 +29,7 @@ from controller.core.inputs import (
     Input,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
+    LogDirEventNotification,
     PartitionModifications,
     ShutdownEventThread,
     Startup,
@@ -75,32 +81,11 @@ def recover(context: ControllerContext, failed: Input, because: str) -> Decision
 
 
 def _handle(context: ControllerContext, happened: Input) -> Decision[None]:
-    match happened:
-        case Startup() | ControllerChange():
-            return reign.follow_controller(context)
-        case Expire():
-            return reign.resign(context, Interruption.SESSION_EXPIRED.value)
-        case ShutdownEventThread():
-            return reign.step_down(context, "this broker shuts down")
-        case BrokerChange():
-            return broker_changes.compare_brokers(context)
-        case BrokerModifications(broker_id):
-            return broker_changes.update_broker(context, broker_id)
-        case TopicChange():
-            return topic_changes.compare_topics(context)
-        case PartitionModifications(topic):
-            return topic_changes.compare_partitions(context, topic)
-        case IsrChangeNotification():
-            return isr_changes.take_notes(context)
-        case CreateTopicsRequested():
-            return create_topics(context, happened)
-        case LeaderAndIsrResponseReceived():
-            return responses.hear_leader_and_isr(context, happened)
-        case UpdateMetadataResponseReceived():
-            return responses.hear_update_metadata(context, happened)
-    raise TypeError(
-        f"no handler for {happened!r}, expected one of {sorted(kind.__name__ for kind in EVENTS)}"
-    )
+    handler = _HANDLERS.get(type(happened))
+    if handler is None:
+        known = sorted(kind.__name__ for kind in _HANDLERS)
+        raise TypeError(f"no handler for {happened!r}, expected one of {known}")
+    return handler(context, happened)
 
 
 def _recover(context: ControllerContext, interruption: Interruption) -> Decision[None] | None:
@@ -114,3 +99,22 @@ def _recover(context: ControllerContext, interruption: Interruption) -> Decision
 def _stand_down(context: ControllerContext, because: str) -> Decision[None]:
     yield from reign.step_down(context, because)
     yield from reign.follow_controller(context)
+
+
+_HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None]]] = {
+    Startup: lambda context, _: reign.follow_controller(context),
+    ControllerChange: lambda context, _: reign.follow_controller(context),
+    Expire: lambda context, _: reign.resign(context, Interruption.SESSION_EXPIRED.value),
+    ShutdownEventThread: lambda context, _: reign.step_down(context, "this broker shuts down"),
+    BrokerChange: lambda context, _: broker_changes.compare_brokers(context),
+    BrokerModifications: lambda context, change: broker_changes.update_broker(context, change.broker_id),
+    TopicChange: lambda context, _: topic_changes.compare_topics(context),
+    PartitionModifications: lambda context, change: topic_changes.compare_partitions(context, change.topic),
+    IsrChangeNotification: lambda context, _: isr_changes.take_notes(context),
+    LogDirEventNotification: lambda context, _: log_dir_events.take_log_dir_events(context),
+    CreateTopicsRequested: create_topics,
+    AlterConfigsRequested: alter_configs,
+    LeaderAndIsrResponseReceived: responses.hear_leader_and_isr,
+    UpdateMetadataResponseReceived: responses.hear_update_metadata,
+}
+"""What handles each kind of input."""

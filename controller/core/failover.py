@@ -25,12 +25,14 @@ from controller.core.effects import (
     ask,
 )
 from controller.core.leadership import remove_from_isr
+from controller.core.log_dir_events import drop_log_dir_events
 from controller.core.reasons import BouncedUnseen, ControllerReady
 from controller.core.state import ControllerContext
 
 
 def fail_over(context: ControllerContext) -> Decision[None]:
     """Take the cluster over."""
+    yield from drop_log_dir_events(context)
     changes = yield from ask(ReadIsrChanges())
     if changes.notes:
         # All states are read below: what the notes point to is known then.

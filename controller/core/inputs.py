@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from cluster.model.commands import CreateTopics
+from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from cluster.model.epochs import BrokerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
@@ -26,6 +27,7 @@ class ControllerState(IntEnum):
     TOPIC_CHANGE = 3
     ISR_CHANGE = 9
     LEADER_AND_ISR_RESPONSE_RECEIVED = 10
+    LOG_DIR_CHANGE = 11
     CONTROLLER_SHUTDOWN = 12
     UPDATE_METADATA_RESPONSE_RECEIVED = 16
 
@@ -85,6 +87,11 @@ class IsrChangeNotification(Input):
 
 
 @dataclass(frozen=True, slots=True)
+class LogDirEventNotification(Input):
+    """The children of ``/log_dir_event_notification`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Draw:
     """The dice of one topic's placement, each uniform in [0, 1)."""
 
@@ -114,6 +121,13 @@ class CreateTopicsRequested(CommandReceived):
 
     command: CreateTopics
     draws: tuple[Draw, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AlterConfigsRequested(CommandReceived):
+    """A broker asks for other settings of topics or brokers; Kafka's handlers write them themselves."""
+
+    command: AlterConfigs | IncrementalAlterConfigs
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +170,9 @@ EVENTS: Mapping[type[Input], Event] = {
     TopicChange: Event(ControllerState.TOPIC_CHANGE),
     PartitionModifications: Event(ControllerState.TOPIC_CHANGE),
     CreateTopicsRequested: Event(ControllerState.TOPIC_CHANGE),
+    AlterConfigsRequested: Event(ControllerState.IDLE),
     IsrChangeNotification: Event(ControllerState.ISR_CHANGE),
+    LogDirEventNotification: Event(ControllerState.LOG_DIR_CHANGE),
     LeaderAndIsrResponseReceived: Event(ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED),
     UpdateMetadataResponseReceived: Event(ControllerState.UPDATE_METADATA_RESPONSE_RECEIVED),
 }

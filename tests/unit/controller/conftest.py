@@ -19,7 +19,7 @@ from cluster.model.epochs import (
 )
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
-from controller.core import effects
+from controller.core import effects, effects_configs
 from controller.core.decide import decide
 from controller.core.effects import NO_CONTROLLER, Ask, Decision, Effect, Interruption, Reign
 from controller.core.inputs import Input, Startup
@@ -40,6 +40,8 @@ class World:
         effects: Every effect so far that is no question.
         questions: Every question so far.
         interruptions: Answers that come instead of the next answer to a question of that kind.
+        log_dir_events: The notes of brokers of which a log directory has failed.
+        answers: How the questions of rooms with effects of their own are answered.
         meanwhile: What a partition's leader writes just before the controller's next write of that partition.
         scribe: Told every effect with its answer, in order.
     """
@@ -53,6 +55,8 @@ class World:
     zxids: dict[TopicPartition, Zxid] = field(default_factory=dict)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
+    log_dir_events: dict[str, BrokerId] = field(default_factory=dict)
+    answers: dict[type[Ask[Any]], Callable[[Any], object]] = field(default_factory=dict)
     owns_controller: bool = False
     effects: list[Effect] = field(default_factory=list)
     questions: list[Ask[Any]] = field(default_factory=list)
@@ -60,6 +64,12 @@ class World:
     meanwhile: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     scribe: Callable[[Effect, object], None] = lambda effect, answer: None
     _zxid: int = 100
+
+    def __post_init__(self) -> None:
+        self.answers[effects_configs.ReadLogDirEvents] = lambda _: effects_configs.LogDirEvents(
+            tuple(self.log_dir_events), tuple(dict.fromkeys(self.log_dir_events.values()))
+        )
+        self.answers[effects_configs.DeleteLogDirEvents] = self._delete_log_dir_events
 
     def register(self, *numbers: int, rack: str | None = None) -> None:
         for number in numbers:
@@ -116,6 +126,9 @@ class World:
         reign = getattr(question, "reign", None)
         if reign is not None and reign != Reign(ControllerEpoch(self.epoch), EpochVersion(self.epoch)):
             return Interruption.CONTROLLER_MOVED
+        return self.answers.get(type(question), self._read)(question)
+
+    def _read(self, question: Ask[Any]) -> object:
         match question:
             case effects.ReadController():
                 return self.controller
@@ -163,6 +176,10 @@ class World:
                     self.notes.pop(note, None)
                 return None
         raise AssertionError(f"this world has no answer to {question}")
+
+    def _delete_log_dir_events(self, question: effects_configs.DeleteLogDirEvents) -> None:
+        for note in question.notes:
+            self.log_dir_events.pop(note, None)
 
     def _create_state(self, tp: TopicPartition, state: PartitionState) -> str | None:
         if tp in self.states:

@@ -3,9 +3,10 @@ from __future__ import annotations
 import asyncio
 
 from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
+from cluster.model.commands_configs import AlterConfigs, AlterConfigsResult, IncrementalAlterConfigs
 from cluster.model.errors import ErrorCode
 from controller.core.effects import Reply
-from controller.core.inputs import Draw
+from controller.core.inputs import AlterConfigsRequested, Draw
 from controller.service import Service
 
 COMMAND = CreateTopics((NewTopic("a"), NewTopic("b")))
@@ -50,3 +51,17 @@ async def test_a_command_that_is_not_answered_in_its_time_is_refused():
     assert result.error is ErrorCode.REQUEST_TIMED_OUT
     assert "0 ms" in result.message
     door.reply(Reply(entries[0].token, result))
+
+
+async def test_alterations_of_settings_go_in_as_they_come():
+    entries = []
+    door = service(entries.append)
+    commands = [AlterConfigs({}), IncrementalAlterConfigs({})]
+    waiting = [asyncio.ensure_future(door.submit(command, 10_000)) for command in commands]
+    await asyncio.sleep(0)
+    assert [(type(entry), entry.command) for entry in entries] == [
+        (AlterConfigsRequested, command) for command in commands
+    ]
+    for entry in entries:
+        door.reply(Reply(entry.token, AlterConfigsResult(())))
+    assert await asyncio.gather(*waiting) == [AlterConfigsResult(())] * 2

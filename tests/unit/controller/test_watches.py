@@ -9,6 +9,7 @@ from controller.core.inputs import (
     BrokerModifications,
     ControllerChange,
     IsrChangeNotification,
+    LogDirEventNotification,
     PartitionModifications,
     TopicChange,
 )
@@ -29,6 +30,7 @@ from controller.watches import Coalescer, input_of
         ("/brokers/topics/a.b-c", Change.DATA, PartitionModifications("a.b-c")),
         ("/brokers/topics/t", Change.DELETED, None),
         ("/isr_change_notification", Change.CHILDREN, IsrChangeNotification()),
+        ("/log_dir_event_notification", Change.CHILDREN, LogDirEventNotification()),
         ("/config/changes", Change.CHILDREN, None),
     ],
 )

@@ -35,7 +35,19 @@ from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Change, Check, Create, 
 from cluster.zk.pipeline import LOST, Request
 
 STAT = ZnodeStat(11, 12, 13, 14, 3, 15, 16, 99, 17, 18, 19)
-OURS = Stat(version=3, czxid=11, mzxid=12, ephemeral_owner=99)
+OURS = Stat(
+    version=3,
+    czxid=11,
+    mzxid=12,
+    ephemeral_owner=99,
+    pzxid=19,
+    ctime_ms=13,
+    mtime_ms=14,
+    cversion=15,
+    acl_version=16,
+    data_length=17,
+    children=18,
+)
 
 
 class Heard:

@@ -36,9 +36,9 @@ def test_a_request_is_a_list_of_reads() -> None:
 def test_an_answer_holds_each_node_or_that_it_is_missing() -> None:
     answer = b"junk" + found(b"x", 1, 2, 6, 3) + failed(-101) + found(None, 4, 5, 7, 0) + END
     assert MultiRead(["/a", "/b", "/c"]).deserialize(answer, 4) == [
-        Node(b"x", Stat(1, 2, 6, 3)),
+        Node(b"x", Stat(1, 2, 6, 3, 11, 3, 4, 6, 7, 9, 10)),
         None,
-        Node(b"", Stat(4, 5, 7, 0)),
+        Node(b"", Stat(4, 5, 7, 0, 11, 3, 4, 6, 7, 9, 10)),
     ]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cluster.model.commands import CreateTopics, NewTopic
+from cluster.model.commands_configs import AlterConfigs
 from cluster.model.epochs import BrokerEpoch, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
@@ -15,6 +16,7 @@ from controller.core.decide import decide, recover, refuse
 from controller.core.effects import NO_CONTROLLER, Interruption, Reply
 from controller.core.inputs import (
     EVENTS,
+    AlterConfigsRequested,
     BrokerChange,
     BrokerModifications,
     ControllerChange,
@@ -24,6 +26,7 @@ from controller.core.inputs import (
     Input,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
+    LogDirEventNotification,
     PartitionModifications,
     Startup,
     TopicChange,
@@ -31,6 +34,7 @@ from controller.core.inputs import (
 )
 
 REQUEST = CreateTopicsRequested(3, CreateTopics((NewTopic("t"),)), (Draw(0, 0),))
+CONFIGS_REQUEST = AlterConfigsRequested(4, AlterConfigs({}))
 RESPONSES = [
     LeaderAndIsrResponseReceived(BrokerId(2), BrokerEpoch(1), LeaderAndIsrResponse(ErrorCode.NONE)),
     UpdateMetadataResponseReceived(BrokerId(2), UpdateMetadataResponse(ErrorCode.NONE)),
@@ -41,6 +45,7 @@ ONLY_ACTIVE = [
     TopicChange(),
     PartitionModifications("t"),
     IsrChangeNotification(),
+    LogDirEventNotification(),
 ]
 
 
@@ -108,7 +113,8 @@ def test_any_other_failure_is_left_to_the_next_event(make_world):
 
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
 def test_every_kind_of_input_has_its_handler(make_world, kind):
-    samples = {happened.__class__: happened for happened in (*ONLY_ACTIVE, REQUEST, *RESPONSES)}
+    known = (*ONLY_ACTIVE, REQUEST, CONFIGS_REQUEST, *RESPONSES)
+    samples = {happened.__class__: happened for happened in known}
     make_world().run(samples[kind] if kind in samples else kind())
 
 

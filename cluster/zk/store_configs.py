@@ -1,0 +1,138 @@
+"""``/config/<type>/<name>``, the settings of topics and brokers, and ``/config/changes``, what changed.
+
+Settings are written first and noted then; whoever hears of a note reads the settings as they stand. Sources:
+``AdminZkClient.changeEntityConfig`` and ``ZkNodeChangeNotificationListener`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from cluster.zk.errors import NoNode
+from cluster.zk.fence import Fence, write
+from cluster.zk.operations import Create, Set
+from cluster.zk.schema import paths, settings
+from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.session import ZooKeeperSession
+
+_ENTITY_TYPES = {ConfigResourceType.TOPIC: "topics", ConfigResourceType.BROKER: "brokers"}
+_RESOURCE_TYPES = {name: type_ for type_, name in _ENTITY_TYPES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceConfigs:
+    """What one resource sets itself.
+
+    Attributes:
+        settings: The text of each setting; None where the node cannot be read as settings.
+        version: The data version of its node, None where it has none.
+        error: Why it cannot be read, where it cannot.
+    """
+
+    settings: Mapping[str, str] | None
+    version: int | None
+    error: ZnodeDecodeError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """A note of ``/config/changes``.
+
+    Attributes:
+        name: Its name, such as ``config_change_0000000007``.
+        number: The number in that.
+        resource: Whose settings changed; None where it says nothing that concerns us: clients, users, or
+            something that cannot be read.
+        created_ms: When it was left, by ZooKeeper's clock, in milliseconds since 1970.
+    """
+
+    name: str
+    number: int
+    resource: ConfigResource | None
+    created_ms: int
+
+
+class ConfigStore:
+    """Settings of topics and brokers, and the notes of their changes."""
+
+    def __init__(self, session: ZooKeeperSession) -> None:
+        self._session = session
+
+    async def read(self, resources: Iterable[ConfigResource]) -> dict[ConfigResource, ResourceConfigs]:
+        """What each of these resources sets itself."""
+        wanted = list(resources)
+        nodes = await self._session.get_many([_path(each) for each in wanted], expected_bytes=512)
+        found: dict[ConfigResource, ResourceConfigs] = {}
+        for resource, node in zip(wanted, nodes, strict=True):
+            if node is None:
+                found[resource] = ResourceConfigs({}, None)
+                continue
+            try:
+                own = settings.decode_config(_path(resource), node.data)
+                found[resource] = ResourceConfigs(own, node.stat.version)
+            except ZnodeDecodeError as error:
+                found[resource] = ResourceConfigs(None, node.stat.version, error)
+        return found
+
+    async def write(
+        self, resource: ConfigResource, own: Mapping[str, str], version: int | None, fence: Fence | None
+    ) -> None:
+        """Write all that a resource sets itself and note it, both or none.
+
+        Args:
+            resource: Whose.
+            own: The text of each setting.
+            version: The version its node must have; None where there must be none.
+            fence: Shown by a controller.
+
+        Raises:
+            BadVersion, NodeExists, NoNode: The node does not stand under that version.
+            ControllerMoved: The fence refused.
+        """
+        path, body = _path(resource), settings.encode_config(own)
+        node = Create(path, body) if version is None else Set(path, body, version)
+        note = settings.encode_config_change(path.removeprefix("/config/"))
+        await write(self._session, fence, node, Create(paths.CONFIG_CHANGE_PREFIX, note, sequential=True))
+
+    async def changes(self, *, watch: bool = False) -> list[ConfigChange]:
+        """All notes, the oldest first; the watch, on ``/config/changes``, tells of new ones."""
+        prefix = paths.CONFIG_CHANGE_PREFIX.rpartition("/")[2]
+        children = await self._session.get_children(paths.CONFIG_CHANGES, watch=watch)
+        numbers = {name: int(name[len(prefix) :]) for name in children if _is_numbered(name, prefix)}
+        names = sorted(numbers, key=numbers.__getitem__)
+        whole = [f"{paths.CONFIG_CHANGES}/{name}" for name in names]
+        nodes = await self._session.get_many(whole, expected_bytes=128)
+        return [
+            ConfigChange(name, numbers[name], _resource(path, node.data), node.stat.ctime_ms)
+            for name, path, node in zip(names, whole, nodes, strict=True)
+            if node is not None
+        ]
+
+    async def delete_change(self, name: str) -> None:
+        """Delete a note; one that is gone already is no error."""
+        try:
+            await self._session.delete(f"{paths.CONFIG_CHANGES}/{name}")
+        except NoNode:
+            return
+
+
+def _path(resource: ConfigResource) -> str:
+    name = paths.DEFAULT_ENTITY if resource.is_default else resource.name
+    return paths.config(_ENTITY_TYPES[resource.type], name)
+
+
+def _is_numbered(name: str, prefix: str) -> bool:
+    return name.startswith(prefix) and name[len(prefix) :].isdecimal()
+
+
+def _resource(path: str, content: bytes) -> ConfigResource | None:
+    try:
+        kind, _, name = settings.decode_config_change(path, content).partition("/")
+    except ZnodeDecodeError:
+        return None
+    type_ = _RESOURCE_TYPES.get(kind)
+    if type_ is None or not name:
+        return None
+    return ConfigResource(type_, "" if kind == "brokers" and name == paths.DEFAULT_ENTITY else name)

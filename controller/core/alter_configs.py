@@ -1,0 +1,81 @@
+"""The AlterConfigs (33) and IncrementalAlterConfigs (44) requests, on the controller.
+
+What is written here is read back by every broker through ``/config/changes``, as if a person had written it.
+Source: ``ZkAdminManager.alterConfigs`` and ``AdminZkClient.changeEntityConfig`` of release 2.8; other than
+there, settings and note are one transaction, and nobody's change is overwritten unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from cluster.model.commands_configs import (
+    AlterConfigs,
+    AlterConfigsResult,
+    ConfigResource,
+    ConfigResourceType,
+    IncrementalAlterConfigs,
+    ResourceResult,
+)
+from cluster.model.errors import ErrorCode
+from controller.core.config_rules import ConfigRefusedError, altered, check
+from controller.core.effects import Decision, Explain, Reply, ask
+from controller.core.effects_configs import ReadConfigs, StoredConfigs, WriteConfigs
+from controller.core.inputs import AlterConfigsRequested
+from controller.core.reasons_configs import ConfigsRefused, ConfigsWritten
+from controller.core.state import ControllerContext
+
+_Change = Callable[[StoredConfigs], Mapping[str, str]]
+"""From what a resource sets itself to what it shall; raises ``ConfigRefusedError``."""
+
+
+def alter_configs(context: ControllerContext, request: AlterConfigsRequested) -> Decision[None]:
+    """Check and write the settings of each resource for itself, and answer when all are through."""
+    command = request.command
+    results = []
+    for resource in command.resources:
+        change = _change(command, resource)
+        try:
+            yield from _alter(context, resource, change, validate_only=command.validate_only)
+            results.append(ResourceResult(resource, ErrorCode.NONE))
+        except ConfigRefusedError as refusal:
+            message = str(refusal)
+            yield Explain(ConfigsRefused(resource, refusal.error, message))
+            results.append(ResourceResult(resource, refusal.error, message))
+    yield Reply(request.token, AlterConfigsResult(tuple(results)))
+
+
+def _change(command: AlterConfigs | IncrementalAlterConfigs, resource: ConfigResource) -> _Change:
+    if isinstance(command, AlterConfigs):
+        settings = command.resources[resource]
+        return lambda _: settings
+    alterations = command.resources[resource]
+    return lambda stored: altered(resource, _readable(resource, stored), alterations)
+
+
+def _readable(resource: ConfigResource, stored: StoredConfigs) -> Mapping[str, str]:
+    if stored.settings is None:
+        raise ConfigRefusedError(
+            ErrorCode.INVALID_CONFIG,
+            f"What ZooKeeper holds of {resource} cannot be read; AlterConfigs would replace it",
+        )
+    return stored.settings
+
+
+def _alter(
+    context: ControllerContext, resource: ConfigResource, change: _Change, *, validate_only: bool
+) -> Decision[None]:
+    """Write what ``change`` makes of what is stored; read again where somebody else was quicker."""
+    if resource.type is ConfigResourceType.TOPIC and resource.name not in context.assignments:
+        raise ConfigRefusedError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist."
+        )
+    while True:
+        stored = (yield from ask(ReadConfigs((resource,))))[resource]
+        settings = change(stored)
+        check(resource, settings)
+        if validate_only:
+            return
+        if (yield from ask(WriteConfigs(resource, settings, stored.version, context.reign))):
+            yield Explain(ConfigsWritten(resource, tuple(sorted(settings))))
+            return

@@ -1,0 +1,158 @@
+"""What an alteration makes of settings, and which settings a topic or a broker may hold.
+
+Source: ``ZkAdminManager.alterConfigs``, ``prepareIncrementalConfigs``, ``LogConfig.validate`` and
+``DynamicBrokerConfig.validate`` of release 2.8, with its error codes: ``INVALID_CONFIG`` for a topic setting
+that is unknown or contradicts another, ``INVALID_REQUEST`` for a bad value and for a broker setting that may
+not be altered.
+
+As in Kafka, a broker setting that the table does not have is taken and means nothing here. Other than Kafka's
+brokers, ours cannot change their listeners while they run, and refuse that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from cluster.model import topic_names
+from cluster.model.commands_configs import (
+    ConfigAlteration,
+    ConfigOperation,
+    ConfigResource,
+    ConfigResourceType,
+)
+from cluster.model.configs import Config, ConfigError, Type, Value
+from cluster.model.configs_broker import BROKER_CONFIGS
+from cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS
+from cluster.model.configs_topic import TOPIC_CONFIGS, parse_topic
+from cluster.model.errors import ErrorCode
+
+LISTENER_CONFIGS = frozenset({"advertised.listeners", "listener.security.protocol.map", "listeners"})
+"""Broker settings that Kafka calls dynamic and that a broker of ours reads at its start alone."""
+
+_TABLES: Mapping[ConfigResourceType, Mapping[str, Config]] = {
+    ConfigResourceType.TOPIC: TOPIC_CONFIGS,
+    ConfigResourceType.BROKER: BROKER_CONFIGS,
+}
+
+
+class ConfigRefusedError(Exception):
+    """Settings that may not be.
+
+    Attributes:
+        error: Kafka's code for it.
+    """
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+def altered(
+    resource: ConfigResource, settings: Mapping[str, str], alterations: Iterable[ConfigAlteration]
+) -> dict[str, str]:
+    """What ``settings`` become by ``alterations``, in their order.
+
+    A list that is not set is appended to, and subtracted from, as if it were set to its default.
+
+    Raises:
+        ConfigRefusedError: A setting that is no list, or unknown, is to be appended to or subtracted from.
+    """
+    result = dict(settings)
+    for step in alterations:
+        match step.operation:
+            case ConfigOperation.SET:
+                result[step.name] = step.value
+            case ConfigOperation.DELETE:
+                result.pop(step.name, None)
+            case ConfigOperation.APPEND:
+                items = _items(resource, result, step)
+                result[step.name] = ",".join([*items, *_split(step.value)])
+            case ConfigOperation.SUBTRACT:
+                items = _items(resource, result, step)
+                for item in _split(step.value):
+                    if item in items:
+                        items.remove(item)
+                result[step.name] = ",".join(items)
+    return result
+
+
+def check(resource: ConfigResource, settings: Mapping[str, str]) -> None:
+    """See whether ``resource`` may set these settings itself.
+
+    Raises:
+        ConfigRefusedError: It may not.
+    """
+    try:
+        if resource.type is ConfigResourceType.TOPIC:
+            _check_topic(resource.name, settings)
+        else:
+            _check_broker(resource, settings)
+    except ConfigError as error:
+        raise _bad_value(resource, str(error)) from error
+
+
+def _items(resource: ConfigResource, settings: Mapping[str, str], step: ConfigAlteration) -> list[str]:
+    """The names that the list holds that ``step`` is about."""
+    config = _TABLES[resource.type].get(step.name)
+    if config is None:
+        raise _unknown(resource, step.name)
+    if config.kafka_type is not Type.LIST:
+        how = step.operation.name.lower()
+        raise ConfigRefusedError(
+            ErrorCode.INVALID_REQUEST, f"Config value {how} is not allowed for config key: {step.name}"
+        )
+    return _split(settings.get(step.name, config.default_text or ""))
+
+
+def _split(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _check_topic(name: str, settings: Mapping[str, str]) -> None:
+    fault = topic_names.fault(name)
+    if fault is not None:
+        raise ConfigRefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
+    for setting in settings:
+        if setting not in TOPIC_CONFIGS:
+            raise _unknown(ConfigResource(ConfigResourceType.TOPIC, name), setting)
+    values, _ = parse_topic(settings)
+    _check_lags(values)
+
+
+def _check_lags(values: Mapping[str, Value]) -> None:
+    names = ("min.compaction.lag.ms", "max.compaction.lag.ms")
+    least, most = (values.get(name, TOPIC_CONFIGS[name].default) for name in names)
+    if isinstance(least, int) and isinstance(most, int) and least > most:
+        raise ConfigRefusedError(
+            ErrorCode.INVALID_CONFIG,
+            f"conflict topic config setting {names[0]} ({least}) > {names[1]} ({most})",
+        )
+
+
+def _check_broker(resource: ConfigResource, settings: Mapping[str, str]) -> None:
+    known = settings.keys() & BROKER_CONFIGS.keys()
+    _refuse_any(resource, known - DYNAMIC_BROKER_CONFIGS, "Cannot update these configs dynamically")
+    if resource.is_default:
+        message = "Cannot update these configs at default cluster level, broker id must be specified"
+        _refuse_any(resource, known & LISTENER_CONFIGS, message)
+    _refuse_any(resource, known & LISTENER_CONFIGS, "This broker reads these configs at its start alone")
+    for name in sorted(known):
+        BROKER_CONFIGS[name].parse(settings[name])
+
+
+def _refuse_any(resource: ConfigResource, names: Iterable[str], message: str) -> None:
+    listed = ", ".join(sorted(names))
+    if listed:
+        raise _bad_value(resource, f"{message}: {listed}")
+
+
+def _bad_value(resource: ConfigResource, message: str) -> ConfigRefusedError:
+    return ConfigRefusedError(
+        ErrorCode.INVALID_REQUEST, f"Invalid config value for resource {resource}: {message}"
+    )
+
+
+def _unknown(resource: ConfigResource, name: str) -> ConfigRefusedError:
+    return ConfigRefusedError(
+        ErrorCode.INVALID_CONFIG, f"Unknown {resource.type.name.lower()} config name: {name}"
+    )

@@ -1,0 +1,75 @@
+"""What decisions about settings and about failed log directories ask of ZooKeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cluster.model.commands_configs import ConfigResource
+from cluster.model.ids import BrokerId
+from controller.core.effects import Ask, Reign
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConfigs:
+    """What ``/config`` holds of one resource.
+
+    Attributes:
+        settings: The text of each setting; None where the node cannot be read as settings.
+        version: The data version of its node, None where it has none.
+    """
+
+    settings: Mapping[str, str] | None
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConfigs(Ask[Mapping[ConfigResource, StoredConfigs]]):
+    """What these resources set themselves; each is in the answer."""
+
+    resources: tuple[ConfigResource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteConfigs(Ask[bool]):
+    """Write the settings of a resource and the note that tells the brokers, both or none.
+
+    The answer is False where the node no longer stands under ``version``.
+
+    Attributes:
+        resource: Whose.
+        settings: All that it sets itself from now on.
+        version: The version that its node had when it was read; None where there was none.
+        reign: Who writes.
+    """
+
+    resource: ConfigResource
+    settings: Mapping[str, str]
+    version: int | None
+    reign: Reign
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirEvents:
+    """What brokers have noted.
+
+    Attributes:
+        notes: The names of the notes, to delete them by.
+        brokers: The brokers that say one of their log directories failed, each once.
+    """
+
+    notes: tuple[str, ...]
+    brokers: tuple[BrokerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLogDirEvents(Ask[LogDirEvents]):
+    """All notes under ``/log_dir_event_notification``; watches the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteLogDirEvents(Ask[None]):
+    """Delete these notes; one that is gone already is no failure."""
+
+    notes: tuple[str, ...]
+    reign: Reign

@@ -1,0 +1,39 @@
+"""What happens when brokers note that a log directory of theirs has failed.
+
+The note does not say whose replicas are gone: the broker is told again to lead or follow all of its own, and
+answers ``KAFKA_STORAGE_ERROR`` for those (`controller.core.responses`). Source: kafka-controller.md, 2.3
+(``LogDirEventNotification``, ``onBrokerLogDirFailure``).
+"""
+
+from __future__ import annotations
+
+from controller.core.effects import Decision, Explain, ask
+from controller.core.effects_configs import DeleteLogDirEvents, ReadLogDirEvents
+from controller.core.machines import ReplicaMachineState
+from controller.core.reasons_configs import LogDirsFailed
+from controller.core.replicas import change_replicas
+from controller.core.state import ControllerContext
+
+
+def take_log_dir_events(context: ControllerContext) -> Decision[None]:
+    """Read the notes, ask the brokers that they name, then delete the notes.
+
+    A note is deleted last, so that a controller that fails in between leaves it to its successor.
+    """
+    events = yield from ask(ReadLogDirEvents())
+    if not events.notes:
+        return
+    named = tuple(broker for broker in events.brokers if broker in context.brokers)
+    if named:
+        yield Explain(LogDirsFailed(named))
+        # Those known to be offline stay so: only a restart of the broker can bring them back.
+        asked = [one for one in context.replicas_on(named) if context.is_online(one.replica, one.partition)]
+        yield from change_replicas(context, asked, ReplicaMachineState.ONLINE)
+    yield from ask(DeleteLogDirEvents(events.notes, context.reign))
+
+
+def drop_log_dir_events(context: ControllerContext) -> Decision[None]:
+    """Watch the notes, and delete those that a new controller finds: it asks every broker anyway."""
+    events = yield from ask(ReadLogDirEvents())
+    if events.notes:
+        yield from ask(DeleteLogDirEvents(events.notes, context.reign))

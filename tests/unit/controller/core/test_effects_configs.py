@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from controller.core.effects import Ask
+from controller.core.effects_configs import (
+    DeleteLogDirEvents,
+    ReadConfigs,
+    ReadLogDirEvents,
+    WriteConfigs,
+)
+
+
+def test_each_waits_for_an_answer():
+    for kind in (ReadConfigs, WriteConfigs, ReadLogDirEvents, DeleteLogDirEvents):
+        assert issubclass(kind, Ask)

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from cluster.model.epochs import BrokerEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.requests import LeaderAndIsrResponse
+from controller.core import effects, effects_configs
+from controller.core.effects import Interruption
+from controller.core.inputs import (
+    LeaderAndIsrResponseReceived,
+    LogDirEventNotification,
+    Startup,
+    TopicChange,
+)
+from controller.core.machines import ReplicaMachineState
+from controller.core.state import PartitionReplica
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@pytest.fixture
+def world(make_world):
+    world = make_world()
+    world.write_topic("t", (1, 2, 3), (2, 3, 1))
+    world.run(TopicChange())
+    world.log_dir_events = {"log_dir_event_1": BrokerId(1), "log_dir_event_2": BrokerId(1)}
+    world.effects.clear()
+    world.questions.clear()
+    return world
+
+
+def answer(world, broker, **errors):
+    epoch = BrokerEpoch(world.brokers[BrokerId(broker)].epoch)
+    partitions = {TopicPartition("t", int(name[1:])): error for name, error in errors.items()}
+    return LeaderAndIsrResponseReceived(
+        BrokerId(broker), epoch, LeaderAndIsrResponse(ErrorCode.NONE, partitions)
+    )
+
+
+def test_the_broker_is_told_of_all_its_replicas_again_and_the_notes_go(world):
+    world.run(LogDirEventNotification())
+    (told,) = world.sent(effects.SendLeaderAndIsr)
+    assert told.broker_id == 1
+    assert [p.topic_partition for p in told.request.partitions] == [T0, T1]
+    assert not any(p.is_new for p in told.request.partitions)
+    assert world.log_dir_events == {}
+    assert isinstance(world.questions[-1], effects_configs.DeleteLogDirEvents)
+    assert world.reasons()[0] == "log directories failed on brokers: 1"
+
+
+def test_what_it_cannot_serve_any_more_is_led_by_another(world):
+    world.run(LogDirEventNotification())
+    stale = ErrorCode.STALE_CONTROLLER_EPOCH
+    world.run(answer(world, 1, t0=ErrorCode.KAFKA_STORAGE_ERROR, t1=stale))
+    assert (world.leadership(T0).leader, world.leadership(T0).isr) == (2, (2, 3))
+    assert (world.leadership(T1).leader, world.leadership(T1).isr) == (2, (2, 3, 1))
+    assert world.context.replica_states[PartitionReplica(T0, BrokerId(1))] is ReplicaMachineState.OFFLINE
+    assert BrokerId(1) in world.context.live_brokers
+
+
+def test_a_second_failure_leaves_out_what_is_known_to_be_offline(world):
+    world.run(LogDirEventNotification(), answer(world, 1, t0=ErrorCode.KAFKA_STORAGE_ERROR))
+    world.log_dir_events = {"log_dir_event_3": BrokerId(1)}
+    world.effects.clear()
+    world.run(LogDirEventNotification())
+    (told,) = [e for e in world.sent(effects.SendLeaderAndIsr) if e.broker_id == 1]
+    assert [p.topic_partition for p in told.request.partitions] == [T1]
+
+
+def test_metadata_names_the_offline_replica(world):
+    world.run(LogDirEventNotification(), answer(world, 1, t0=ErrorCode.KAFKA_STORAGE_ERROR))
+    told = [p for e in world.sent(effects.SendUpdateMetadata) for p in e.request.partitions]
+    assert [p.offline_replicas for p in told if p.topic_partition == T0][-1] == (1,)
+
+
+def test_a_broker_that_is_gone_is_not_asked(world):
+    world.log_dir_events = {"log_dir_event_3": BrokerId(9)}
+    assert world.run(LogDirEventNotification()) == []
+    assert world.log_dir_events == {}
+
+
+def test_without_notes_nothing_is_done(world):
+    world.log_dir_events = {}
+    assert world.run(LogDirEventNotification()) == []
+
+
+def test_a_deposed_controller_leaves_the_notes_to_its_successor(world):
+    world.interruptions[effects_configs.DeleteLogDirEvents] = Interruption.SESSION_EXPIRED
+    world.run(LogDirEventNotification())
+    assert len(world.log_dir_events) == 2
+
+
+def test_a_new_controller_drops_the_notes_that_it_finds(make_world):
+    world = make_world(active=False)
+    world.log_dir_events = {"log_dir_event_1": BrokerId(1)}
+    world.run(Startup())
+    assert world.log_dir_events == {}
+    kinds = [type(question) for question in world.questions]
+    assert kinds.index(effects_configs.DeleteLogDirEvents) < kinds.index(effects.ReadBrokers)
