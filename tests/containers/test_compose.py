@@ -12,6 +12,7 @@ import pytest
 from testcontainers.compose import DockerCompose
 
 from barnabas.faults.trial import Trial
+from barnabas.ports import any_free
 from cluster.model.ids import BrokerId
 
 ROOT = Path(__file__).parents[2]
@@ -35,10 +36,9 @@ def lacking() -> str | None:
 class ComposedCluster:
     """The cluster of docker-compose.yml, as clients on this host and a nemesis see it."""
 
-    bootstrap = "localhost:9092,localhost:9093,localhost:9094"
-
-    def __init__(self, compose: DockerCompose) -> None:
+    def __init__(self, compose: DockerCompose, bootstrap: str) -> None:
         self._compose = compose
+        self.bootstrap = bootstrap
 
     def kill(self, broker_id: BrokerId) -> None:
         """SIGKILL to the broker's container."""
@@ -73,8 +73,12 @@ def composed(monkeypatch: pytest.MonkeyPatch) -> Iterator[ComposedCluster]:
     if reason is not None:
         pytest.skip(reason)
     monkeypatch.setenv("COMPOSE_PROJECT_NAME", PROJECT)
+    # And its own ports: 9092 to 9094 may be those of a `barnabas up` on this host.
+    ports = [broker.kafka for broker in any_free(3).brokers]
+    for number, port in enumerate(ports, start=1):
+        monkeypatch.setenv(f"BROKER_{number}_PORT", str(port))
     with DockerCompose(ROOT, build=True, wait=True) as compose:
-        yield ComposedCluster(compose)
+        yield ComposedCluster(compose, ",".join(f"localhost:{port}" for port in ports))
 
 
 @pytest.mark.containers
