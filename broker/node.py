@@ -39,7 +39,7 @@ from broker.sockets import bind, port_of
 from broker.topic_configs import TopicConfigs
 from cluster.model.brokers import Endpoint
 from cluster.model.configs_described import BrokerSettings
-from cluster.model.epochs import BrokerEpoch
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.requests import LeaderAndIsrRequest
 from cluster.model.statechange.levels import Level
@@ -211,7 +211,8 @@ class Node:
     def _open_controller(self, broker_id: BrokerId, replicas: ReplicaService) -> ControllerNode:
         config, process = self._config, self._process
 
-        def learned(controller: BrokerId) -> None:
+        def learned(controller: BrokerId, epoch: ControllerEpoch) -> None:
+            replicas.gate.adopt(epoch)
             replicas.metadata.controller_changed(controller if controller >= 0 else None)
             self._signal.notify()
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import structlog
 
+from cluster.model.controllership import Claim, Controllership
+from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.zk.errors import ControllerMoved
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.store_controller import ControllerStore
-from controller.core.effects import NO_CONTROLLER, Lost, Reign
+from controller.core.effects import Lost, Reign
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
@@ -32,21 +34,19 @@ class Candidacy:
         self._broker_id = broker_id
         self._clock = clock
 
-    async def read(self) -> BrokerId:
-        """Who is named in ``/controller``; watches it from here on. `NO_CONTROLLER` if nobody can be read."""
-        try:
-            active = await self._store.active(watch=True)
-        except ZnodeDecodeError as error:
-            _log.error("the controller's node cannot be read", error=str(error))
-            return NO_CONTROLLER
-        return NO_CONTROLLER if active is None else active.broker
+    async def read(self) -> Controllership:
+        """Who claims to be controller, and in which reign; watches ``/controller`` from here on."""
+        return await self._store.look(watch=True)
 
-    async def contest(self) -> Reign | Lost:
-        """Create the node and raise the epoch, if nobody else does it first."""
+    async def contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | Lost:
+        """Put this broker's node in the place of ``seen`` and raise the epoch, unless another is quicker."""
         try:
-            fence = await self._store.elect(self._broker_id, int(self._clock() * 1000))
-        except (ControllerMoved, ZnodeDecodeError) as refusal:
+            fence = await self._store.elect(self._broker_id, int(self._clock() * 1000), seen, above)
+        except ControllerMoved as refusal:
             _log.info("lost the race for the controller", reason=str(refusal))
+            return Lost()
+        except ZnodeDecodeError as error:
+            _log.error("nobody can be elected while the epoch cannot be read", error=str(error))
             return Lost()
         return Reign(fence.controller_epoch, fence.epoch_version)
 

@@ -48,8 +48,8 @@ class Inquiry:
         match question:
             case effects.ReadController():
                 return await self._candidacy.read()
-            case effects.ContestController():
-                return await self._candidacy.contest()
+            case effects.ContestController(seen, above):
+                return await self._candidacy.contest(seen, above)
             case effects.GiveUpController():
                 await self._candidacy.give_up()
                 return None

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from cluster.model.brokers import Broker
 from cluster.model.commands import ControllerPort
+from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.requests import ControlResponse, LeaderAndIsrResponse, UpdateMetadataResponse
 from cluster.runtime.metrics import Metrics
@@ -77,7 +78,8 @@ class ControllerNode:
         supervisor: Owns its tasks.
         state_change_log: Where it logs state changes.
         metrics: Where it counts.
-        on_controller: Told, on the loop, who is the controller whenever that is learned; -1 for nobody.
+        on_controller: Told, on the loop, who is the controller whenever that is learned (-1 for nobody), and
+            the epoch of the latest reign known then.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class ControllerNode:
         supervisor: Supervisor,
         state_change_log: StateChangeLog,
         metrics: Metrics,
-        on_controller: Callable[[BrokerId], None] = lambda _: None,
+        on_controller: Callable[[BrokerId, ControllerEpoch], None] = lambda *_: None,
     ) -> None:
         self._broker_id = settings.broker_id
         self._supervisor = supervisor

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from cluster.model.epochs import BrokerEpoch
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.requests import UpdateMetadataRequest
 from cluster.runtime.metrics import Metrics
@@ -34,14 +34,15 @@ class Outlets:
         state_change_log: This broker's state-change.log.
         metrics: This broker's metrics.
         service: Who waits for replies.
-        on_controller: Told who is the controller, whenever that is learned; ``NO_CONTROLLER`` for nobody.
+        on_controller: Told who is the controller, whenever that is learned, ``NO_CONTROLLER`` for nobody; and
+            the epoch of the latest reign known then.
     """
 
     channels: BrokerChannels
     state_change_log: StateChangeLog
     metrics: Metrics
     service: Service
-    on_controller: Callable[[BrokerId], None]
+    on_controller: Callable[[BrokerId, ControllerEpoch], None]
 
 
 class Performer:
@@ -79,8 +80,8 @@ class Performer:
                 self._explain(reason)
             case effects.Reply():
                 out.service.reply(effect)
-            case effects.AnnounceController(controller_id):
-                out.on_controller(controller_id)
+            case effects.AnnounceController(controller_id, epoch):
+                out.on_controller(controller_id, epoch)
             case effects.StopWatching():
                 if self._inquiry is not None:
                     self._inquiry.stop_watching()
@@ -95,6 +96,8 @@ class Performer:
             return await self._inquiry.answer(question)
         except errors.SessionExpired:
             return Interruption.SESSION_EXPIRED
+        except errors.ZooKeeperTimeout:
+            return Interruption.ZOOKEEPER_SILENT
         except errors.ControllerMoved:
             return Interruption.CONTROLLER_MOVED
 

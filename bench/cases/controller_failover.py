@@ -132,7 +132,7 @@ async def _fail_over(zookeeper: str, directory: Path, partitions: int) -> Run:
     settings = ControllerSettings(BROKERS[0], state_change_log_traces=False)
     elected = asyncio.Event()
     node = ControllerNode(
-        settings, supervisor, log, Metrics(), lambda id_: elected.set() if id_ == BROKERS[0] else None
+        settings, supervisor, log, Metrics(), lambda id_, _: elected.set() if id_ == BROKERS[0] else None
     )
     lag = _Lag()
     watching = asyncio.get_running_loop().create_task(lag.watch())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.zk.errors import BadVersion, ControllerMoved, RequestFailed, ZooKeeperError
+from cluster.zk.errors import BadVersion, ControllerMoved, NoNode, RequestFailed, ZooKeeperError
 from cluster.zk.operations import Answer, Check, Operation
 from cluster.zk.pipeline import value
 from cluster.zk.schema import paths
@@ -68,7 +68,7 @@ def _behind_fence(fence: Fence, outcome: list[Answer] | ZooKeeperError) -> list[
     if checked.operation > 0:
         checked.operation -= 1
         return checked
-    if isinstance(checked, BadVersion):
+    if isinstance(checked, BadVersion | NoNode):
         raise ControllerMoved(
             f"{paths.CONTROLLER_EPOCH} is not at version {fence.epoch_version} any more: "
             f"the reign of controller epoch {fence.controller_epoch} is over"

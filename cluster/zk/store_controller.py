@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from cluster.model.controllership import Claim, Controllership, Owner
 from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch, EpochVersion
 from cluster.model.ids import BrokerId
 from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
-from cluster.zk.fence import Fence, write
-from cluster.zk.operations import Create, Delete, Set, Stat
+from cluster.zk.fence import Fence
+from cluster.zk.operations import Check, Create, Delete, Set, Stat
 from cluster.zk.schema import brokers, paths
+from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.schema.brokers import ControllerRegistration
 from cluster.zk.session import ZooKeeperSession
-
-
-@dataclass(frozen=True, slots=True)
-class ActiveController:
-    """Who holds ``/controller``.
-
-    Attributes:
-        broker: The broker that it names.
-        is_this_session: Whether the session that reads it owns it. If so while no controller runs here, its
-            election went unheard: ``give_up`` it and elect again (KAFKA-4229).
-    """
-
-    broker: BrokerId
-    is_this_session: bool
 
 
 class ControllerStore:
@@ -34,61 +20,108 @@ class ControllerStore:
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
 
-    async def active(self, *, watch: bool = False) -> ActiveController | None:
-        """Who is controller, None where nobody is; the watch tells of creation, change and deletion."""
-        if await self._session.exists(paths.CONTROLLER, watch=watch) is None:
-            return None
+    async def look(self, *, watch: bool = False) -> Controllership:
+        """Who claims to be controller, and in which reign; the watch tells of creation, change and deletion.
+
+        What cannot be read is told as such and raises nothing: the race must go on over it.
+        """
+        claim = await self._claim(watch=watch)
         try:
-            node = await self._session.get(paths.CONTROLLER, watch=watch)
-        except NoNode:
-            return None
-        owner = node.stat.ephemeral_owner
-        return ActiveController(brokers.decode_controller(node.data).broker, owner == self._session.id)
+            node = await self._session.get(paths.CONTROLLER_EPOCH)
+            return Controllership(claim, brokers.decode_controller_epoch(node.data))
+        except (NoNode, ZnodeDecodeError):
+            return Controllership(claim)
 
-    async def elect(self, broker: BrokerId, now_ms: int) -> Fence:
-        """Try to make this broker controller: one transaction creates ``/controller`` and raises the epoch.
+    async def elect(
+        self,
+        broker: BrokerId,
+        now_ms: int,
+        seen: Claim | None = None,
+        above: ControllerEpoch = NO_CONTROLLER_EPOCH,
+    ) -> Fence:
+        """Try to make this broker controller, in one transaction.
 
-        Call it when ``active`` found nobody. Source: ``KafkaZkClient.registerControllerAndIncrementEpoch``.
+        It deletes the claim that was seen, creates ``/controller`` and raises the epoch. Source:
+        ``KafkaZkClient.registerControllerAndIncrementEpoch``, which does not delete.
 
         Args:
             broker: The candidate.
             now_ms: The wall clock, in milliseconds since 1970.
+            seen: The claim to be replaced, nobody's; None where there was none.
+            above: The latest reign that the broker knows of. Brokers obey no earlier one, so the new one is
+                later even where somebody lowered or deleted ``/controller_epoch``.
 
         Returns:
             The won epoch and the version that fences this reign's writes.
 
         Raises:
             ControllerMoved: Another broker won, or nobody did.
+            ZnodeDecodeError: ``/controller_epoch`` holds no number, so that there is no next one.
         """
         epoch, stat = await self._epoch()
-        won = ControllerEpoch(epoch + 1)
+        won = ControllerEpoch(max(epoch, above) + 1)
         registration = brokers.encode_controller(ControllerRegistration(broker, now_ms))
+        replaced = () if seen is None else (Delete(paths.CONTROLLER, seen.version),)
         try:
             answers = await self._session.multi(
+                *replaced,
                 Create(paths.CONTROLLER, registration, ephemeral=True),
                 Set(paths.CONTROLLER_EPOCH, brokers.encode_controller_epoch(won), stat.version),
             )
-        except (NodeExists, BadVersion):
+        except (NodeExists, BadVersion, NoNode):
             return await self._unheard(broker, won)
-        written = answers[1]
+        written = answers[-1]
         version = written.version if isinstance(written, Stat) else stat.version + 1
         return Fence(won, EpochVersion(version))
 
-    async def give_up(self, fence: Fence | None = None) -> None:
+    async def give_up(self) -> None:
         """Delete ``/controller`` where this session owns it, so that the race is open; else do nothing.
 
-        Args:
-            fence: That of the reign to end, or None where this session never learned of its election.
-
-        Raises:
-            ControllerMoved: The fence refused.
+        The deletion checks the epoch read before: a node that another broker won meanwhile, at the same
+        version, is not this session's to delete.
         """
-        try:
-            node = await self._session.get(paths.CONTROLLER)
-            if node.stat.ephemeral_owner == self._session.id:
-                await write(self._session, fence, Delete(paths.CONTROLLER, node.stat.version))
-        except NoNode:
+        while True:
+            epoch = await self._session.exists(paths.CONTROLLER_EPOCH)
+            fence = () if epoch is None else (Check(paths.CONTROLLER_EPOCH, epoch.version),)
+            standing = await self._session.exists(paths.CONTROLLER)
+            if standing is None or standing.ephemeral_owner != self._session.id:
+                return
+            try:
+                await self._session.multi(*fence, Delete(paths.CONTROLLER, standing.version))
+            except (BadVersion, NoNode):
+                continue  # somebody wrote one of the two just then: look again
             return
+
+    async def _claim(self, *, watch: bool = False) -> Claim | None:
+        if await self._session.exists(paths.CONTROLLER, watch=watch) is None:
+            return None
+        try:
+            node = await self._session.get(paths.CONTROLLER, watch=watch)
+        except NoNode:
+            return None
+        try:
+            named: BrokerId | None = brokers.decode_controller(node.data).broker
+        except ZnodeDecodeError:
+            named = None
+        named = None if named is None or named < 0 else named
+        return Claim(named, await self._owner(node.stat.ephemeral_owner, named), node.stat.version)
+
+    async def _owner(self, session: int, named: BrokerId | None) -> Owner:
+        if session == self._session.id:
+            return Owner.THIS_SESSION
+        if session == 0:
+            return Owner.NOBODY
+        if named is not None:
+            registered = await self._session.exists(paths.broker(named))
+            if registered is not None and registered.ephemeral_owner == session:
+                return Owner.NAMED_BROKER
+        try:
+            ids = await self._session.get_children(paths.BROKER_IDS)
+        except NoNode:
+            return Owner.NOBODY
+        nodes = await self._session.get_many([f"{paths.BROKER_IDS}/{id_}" for id_ in ids])
+        owners = {node.stat.ephemeral_owner for node in nodes if node is not None}
+        return Owner.OTHER_BROKER if session in owners else Owner.NOBODY
 
     async def _epoch(self) -> tuple[ControllerEpoch, Stat]:
         """The epoch, created as 0 in a new cluster."""
@@ -102,10 +135,11 @@ class ControllerStore:
 
     async def _unheard(self, broker: BrokerId, epoch: ControllerEpoch) -> Fence:
         """The election seems lost; it was won if all stands as it wrote it: only the answer was lost."""
-        active = await self.active()
-        if active is None:
+        claim = await self._claim()
+        if claim is None:
             raise ControllerMoved(f"broker {broker} lost the election, and the winner is gone already")
         found, stat = await self._epoch()
-        if active == ActiveController(broker, is_this_session=True) and found == epoch:
+        if (claim.named, claim.owner) == (broker, Owner.THIS_SESSION) and found == epoch:
             return Fence(epoch, EpochVersion(stat.version))
-        raise ControllerMoved(f"broker {active.broker} is controller at epoch {found}, not broker {broker}")
+        winner = "nobody that can be read" if claim.named is None else f"broker {claim.named}"
+        raise ControllerMoved(f"{winner} is controller at epoch {found}, not broker {broker}")

@@ -1,8 +1,8 @@
 """From an input to what must be done: the one door into the core.
 
-A decision runs to its end before the next input is taken. Two answers end it early: the session has expired
-(then the mailbox brings `Expire` next), or another controller has been elected (then this one resigns at
-once).
+A decision runs to its end before the next input is taken. Three answers end it early: the session has expired
+(then the mailbox brings `Expire` next), ZooKeeper is silent, or another controller has been elected (then
+this one resigns at once).
 """
 
 from __future__ import annotations
@@ -92,6 +92,10 @@ def _recover(context: ControllerContext, interruption: Interruption) -> Decision
     match interruption:
         case Interruption.SESSION_EXPIRED:
             return None
+        case Interruption.ZOOKEEPER_SILENT:
+            # Half a decision is none. Its node stays until ZooKeeper is back: then the watch on it reports,
+            # and a node whose owner does not act is given up.
+            return reign.resign(context, interruption.value)
         case Interruption.CONTROLLER_MOVED:
             return _stand_down(context, interruption.value)
 

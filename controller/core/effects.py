@@ -1,9 +1,9 @@
 """What a decision wants done: the only words by which the core reaches the world.
 
 A decision is a generator of effects. An ``Ask`` is answered before the next entry of the mailbox is taken,
-and the answer goes back into the same decision; every other effect is answered by nothing. Two answers fit
-every ``Ask`` and end the decision: the session has expired, or another controller has been elected
-(`Interruption`).
+and the answer goes back into the same decision; every other effect is answered by nothing. Three answers fit
+every ``Ask`` and end the decision: the session has expired, ZooKeeper is silent, or another controller has
+been elected (`Interruption`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Generic, TypeVar, cast
 
 from cluster.model.brokers import Broker
 from cluster.model.commands import CommandResult
+from cluster.model.controllership import Claim, Controllership
 from cluster.model.epochs import (
     NO_CONTROLLER_EPOCH,
     BrokerEpoch,
@@ -55,6 +56,7 @@ class Interruption(Enum):
     """An answer that ends any decision; the value ends the sentence "given up, because ..."."""
 
     SESSION_EXPIRED = "the ZooKeeper session has expired"
+    ZOOKEEPER_SILENT = "ZooKeeper has not answered in time"
     CONTROLLER_MOVED = "another controller has been elected"
 
 
@@ -96,8 +98,8 @@ BREATH = 250
 
 
 @dataclass(frozen=True, slots=True)
-class ReadController(Ask[BrokerId]):
-    """Read ``/controller`` and watch it; the answer is `NO_CONTROLLER` where it is missing or unreadable."""
+class ReadController(Ask[Controllership]):
+    """Read ``/controller``, watch it, and read ``/controller_epoch``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,15 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class ContestController(Ask[Reign | Lost]):
-    """Create ``/controller`` and raise ``/controller_epoch`` in one transaction."""
+    """Delete the claim that was ``seen``, create ``/controller`` and raise its epoch in one transaction.
+
+    Attributes:
+        seen: The claim to replace; None where there was none.
+        above: The latest reign known: the new one is later, even if somebody lowered ``/controller_epoch``.
+    """
+
+    seen: Claim | None
+    above: ControllerEpoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +144,15 @@ class GiveUpController(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class AnnounceController(Effect):
-    """Tell this broker who is the controller as far as it knows; `NO_CONTROLLER` for nobody."""
+    """Tell this broker who is the controller as far as it knows; `NO_CONTROLLER` for nobody.
+
+    Attributes:
+        controller_id: Who.
+        epoch: The latest reign known: this broker is to obey no earlier one from now on.
+    """
 
     controller_id: BrokerId
+    epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
 
 
 # Reading the cluster. Every read of a node or of children also arms its watch.

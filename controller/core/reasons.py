@@ -21,12 +21,24 @@ def _list(values: Collection[object]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ControllerIs(Reason):
-    """Another broker holds ``/controller``."""
+    """Another broker holds ``/controller``, or (-1) no broker rightly does."""
 
     controller_id: BrokerId
 
     def __str__(self) -> str:
+        if self.controller_id < 0:
+            return "there is no controller now"
         return f"broker {self.controller_id} is the controller"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimContested(Reason):
+    """What stands in ``/controller`` is no elected controller's."""
+
+    finding: str
+
+    def __str__(self) -> str:
+        return f"{self.finding}: it is contested"
 
 
 @dataclass(frozen=True, slots=True)

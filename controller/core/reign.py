@@ -5,6 +5,9 @@ Source: kafka-controller.md, 2.1 (election) and 2.5 (resignation), in the order 
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
+from cluster.model.controllership import Claim, Owner
 from cluster.model.ids import BrokerId
 from controller.core.effects import (
     NO_CONTROLLER,
@@ -20,31 +23,77 @@ from controller.core.effects import (
     ask,
 )
 from controller.core.failover import fail_over
-from controller.core.reasons import ControllerIs, ElectionLost, ElectionWon, Resigned
+from controller.core.reasons import ClaimContested, ControllerIs, ElectionLost, ElectionWon, Resigned
 from controller.core.state import ControllerContext
+
+CONTESTS = 3
+"""How often the same node is contested before it is left to the next change of it: the winner's node comes
+into sight after the first; more are needed only where ``/controller_epoch`` is written by hand meanwhile."""
+
+
+class Verdict(Enum):
+    """What a broker does about the node that it finds."""
+
+    REIGN = auto()
+    """It is this broker's own, which acts: go on."""
+    FOLLOW = auto()
+    """The broker that it names was elected: stand down."""
+    WAIT = auto()
+    """Another broker's session keeps a node that names somebody else: that broker gives it up."""
+    GIVE_UP = auto()
+    """This session keeps a node that does not mean this acting controller: delete it, so that all contest."""
+    CONTEST = auto()
+    """Nobody's claim, or none: be elected in its place."""
+
+
+def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
+    """What a broker does about ``claim``.
+
+    The cluster must never be without a controller because the node names a broker that does not act as one;
+    and whoever is named by hand gains nothing by it.
+
+    Args:
+        claim: The node, None where there is none.
+        own: The broker that judges.
+        acts: Whether it acts as the controller.
+    """
+    if claim is None or claim.named is None:
+        return Verdict.CONTEST
+    match claim.owner:
+        case Owner.THIS_SESSION:
+            return Verdict.REIGN if acts and claim.named == own else Verdict.GIVE_UP
+        case Owner.NAMED_BROKER:
+            # Named, and registered in another session: a former life, whose node goes with that session.
+            return Verdict.WAIT if claim.named == own else Verdict.FOLLOW
+        case Owner.OTHER_BROKER:
+            return Verdict.WAIT
+        case Owner.NOBODY:
+            return Verdict.CONTEST
 
 
 def follow_controller(context: ControllerContext) -> Decision[None]:
-    """Learn who is the controller: stand down if it is another broker, contest if it is nobody.
-
-    A node that names this broker while it does not act as the controller is given up, as is one that this
-    broker owns and that names another: the cluster must never be without a controller because the node names
-    a broker that does not act as one.
-    """
-    named = yield from ask(ReadController())
-    acts = context.is_active
-    if acts and named == context.facts.broker_id:
-        return
-    if acts:
-        whom = "nobody" if named == NO_CONTROLLER else f"broker {named}"
-        yield from resign(context, f"/controller names {whom}")
-    if acts or named == context.facts.broker_id:
-        yield from ask(GiveUpController())
-        named = yield from ask(ReadController())
-    if named == NO_CONTROLLER:
-        yield from _contest(context)
-    else:
-        yield from _accept(context, named)
+    """Learn who is the controller: stand down if it is another broker, contest if it is nobody."""
+    contests = 0
+    while True:
+        found = yield from ask(ReadController())
+        context.latest_epoch = max(context.latest_epoch, found.epoch)
+        verdict = judge(found.claim, context.facts.broker_id, acts=context.is_active)
+        if verdict is Verdict.REIGN:
+            return
+        if context.is_active:
+            yield from resign(context, _what_it_says(found.claim))
+        if verdict is Verdict.GIVE_UP:
+            yield from ask(GiveUpController())
+        elif verdict is Verdict.CONTEST and contests < CONTESTS:
+            contests += 1
+            won = yield from _contest(context, found.claim)
+            if won:
+                return
+        else:
+            claim = found.claim if verdict is Verdict.FOLLOW else None
+            named = None if claim is None else claim.named
+            yield from _accept(context, NO_CONTROLLER if named is None else named)
+            return
 
 
 def step_down(context: ControllerContext, because: str) -> Decision[None]:
@@ -59,30 +108,47 @@ def resign(context: ControllerContext, because: str) -> Decision[None]:
     """Cease to act as the controller; needs no ZooKeeper, so it also serves when the session is gone."""
     if context.is_active:
         yield Explain(Resigned(context.epoch, because))
+    # From here on its port refuses, before anything is taken down.
+    context.active_controller_id = NO_CONTROLLER
+    yield AnnounceController(NO_CONTROLLER)
     yield StopWatching()
     yield CloseAllChannels()
     context.forget_cluster()
-    context.active_controller_id = NO_CONTROLLER
-    yield AnnounceController(NO_CONTROLLER)
 
 
-def _contest(context: ControllerContext) -> Decision[None]:
-    outcome = yield from ask(ContestController())
-    if isinstance(outcome, Reign):
-        context.reign = outcome
-        context.active_controller_id = context.facts.broker_id
-        yield Explain(ElectionWon(outcome.epoch))
-        yield AnnounceController(context.facts.broker_id)
-        yield from fail_over(context)
-        return
-    yield Explain(ElectionLost())
-    # The watch that this read arms tells of the winner's end, also if that came already.
-    yield from _accept(context, (yield from ask(ReadController())))
+def _contest(context: ControllerContext, seen: Claim | None) -> Decision[bool]:
+    """Try to be elected in the place of ``seen``, and take the cluster over; False where that is lost."""
+    if seen is not None:
+        yield Explain(ClaimContested(_what_it_says(seen)))
+    outcome = yield from ask(ContestController(seen, context.latest_epoch))
+    if not isinstance(outcome, Reign):
+        yield Explain(ElectionLost())
+        return False
+    context.reign, context.latest_epoch = outcome, outcome.epoch
+    context.active_controller_id = context.facts.broker_id
+    yield Explain(ElectionWon(outcome.epoch))
+    yield AnnounceController(context.facts.broker_id, outcome.epoch)
+    yield from fail_over(context)
+    return True
 
 
-def _accept(context: ControllerContext, controller_id: BrokerId) -> Decision[None]:
-    """Remember another broker as the controller; a node that names this broker here is its former life's."""
-    other = NO_CONTROLLER if controller_id == context.facts.broker_id else controller_id
-    context.active_controller_id = other
-    yield Explain(ControllerIs(other))
-    yield AnnounceController(other)
+def _accept(context: ControllerContext, elected: BrokerId) -> Decision[None]:
+    """Remember the broker that was elected as the controller, `NO_CONTROLLER` where there is none for now."""
+    context.active_controller_id = elected
+    yield Explain(ControllerIs(elected))
+    yield AnnounceController(elected, context.latest_epoch)
+
+
+def _what_it_says(claim: Claim | None) -> str:
+    if claim is None:
+        return "/controller is gone"
+    named = "nobody" if claim.named is None else f"broker {claim.named}"
+    return f"/controller names {named} and belongs to {_OWNERS[claim.owner]}"
+
+
+_OWNERS = {
+    Owner.THIS_SESSION: "this session",
+    Owner.NAMED_BROKER: "that broker's session",
+    Owner.OTHER_BROKER: "the session of another broker",
+    Owner.NOBODY: "no broker's session",
+}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cluster.model.brokers import Broker
-from cluster.model.epochs import ControllerEpoch
+from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, PartitionState
 from cluster.model.statechange import ControllerLines
@@ -60,6 +60,7 @@ class ControllerContext:
         facts: What does not change.
         active_controller_id: Who is the controller, as far as this broker knows.
         reign: What its writes show, `NO_REIGN` while it is not the controller.
+        latest_epoch: The latest reign that this broker knows of, of whatever controller.
         brokers: The registered brokers, those that are shutting down included.
         shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
         offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
@@ -73,6 +74,7 @@ class ControllerContext:
     facts: Facts
     active_controller_id: BrokerId = NO_CONTROLLER
     reign: Reign = NO_REIGN
+    latest_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)
     shutting_down: set[BrokerId] = field(default_factory=set)
     offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)

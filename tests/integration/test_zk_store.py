@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cluster.model.brokers import Broker, Endpoint
+from cluster.model.controllership import Claim, Controllership, Owner
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, LeaderEpoch, PartitionVersion
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
@@ -19,7 +20,6 @@ from cluster.zk.schema import paths
 from cluster.zk.session import ZooKeeperSession
 from cluster.zk.store import ZooKeeperStore
 from cluster.zk.store_brokers import BrokerIdTaken, EndpointTaken
-from cluster.zk.store_controller import ActiveController
 
 ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)
 
@@ -88,19 +88,21 @@ async def test_every_race_has_one_winner_and_the_next_epoch(zk_connect: str) -> 
             (winner,) = winners
             assert outcomes[winner] == Fence(ControllerEpoch(reign), EpochVersion(reign))
             for n, store in enumerate(stores):
-                assert await store.controller.active() == ActiveController(BrokerId(winner), n == winner)
-            await stores[winner].controller.give_up(outcomes[winner])
-            assert await stores[0].controller.active() is None
+                owner = Owner.THIS_SESSION if n == winner else Owner.NOBODY  # none of them is registered
+                claim = Claim(BrokerId(winner), owner, 0)
+                assert await store.controller.look() == Controllership(claim, ControllerEpoch(reign))
+            await stores[winner].controller.give_up()
+            assert (await stores[0].controller.look()).claim is None
 
 
 async def test_a_controller_ends_with_its_session(zk_connect: str) -> None:
     async with opened(zk_connect) as witness:
         async with opened(zk_connect) as store:
             await store.controller.elect(ONE, 0)
-            assert await witness.controller.active() == ActiveController(ONE, is_this_session=False)
             await witness.controller.give_up()
-            assert await witness.controller.active() is not None, "gave up what another session owns"
-        assert await witness.controller.active() is None
+            claim = (await witness.controller.look()).claim
+            assert claim == Claim(ONE, Owner.NOBODY, 0), "gave up what another session owns"
+        assert (await witness.controller.look()).claim is None
 
 
 async def test_a_deposed_controller_writes_nothing(store: ZooKeeperStore, zk_connect: str) -> None:
@@ -111,7 +113,7 @@ async def test_a_deposed_controller_writes_nothing(store: ZooKeeperStore, zk_con
         state = LeaderAndIsr.initial(ONE, (ONE, TWO))
         created = (await former.partitions.create({tp: state}, old))[tp]
         assert created == state
-        await former.controller.give_up(old)
+        await former.controller.give_up()
         new = await store.controller.elect(TWO, 0)
         assert (new.controller_epoch, new.epoch_version) == (2, 2)
         for write in (

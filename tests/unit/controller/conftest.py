@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cluster.model.brokers import Broker, Endpoint
+from cluster.model.controllership import Claim, Controllership, Owner
 from cluster.model.epochs import (
     BrokerEpoch,
     ControllerEpoch,
@@ -36,6 +37,7 @@ class World:
 
     Attributes:
         context: The controller's.
+        stray: What stands in ``/controller`` where that is nobody's election.
         zxids: The transaction that last wrote each of ``states``.
         effects: Every effect so far that is no question.
         questions: Every question so far.
@@ -58,6 +60,7 @@ class World:
     log_dir_events: dict[str, BrokerId] = field(default_factory=dict)
     answers: dict[type[Ask[Any]], Callable[[Any], object]] = field(default_factory=dict)
     owns_controller: bool = False
+    stray: Claim | None = None
     effects: list[Effect] = field(default_factory=list)
     questions: list[Ask[Any]] = field(default_factory=list)
     interruptions: dict[type[Ask[Any]], Interruption] = field(default_factory=dict)
@@ -131,9 +134,9 @@ class World:
     def _read(self, question: Ask[Any]) -> object:
         match question:
             case effects.ReadController():
-                return self.controller
-            case effects.ContestController():
-                return self._contest()
+                return Controllership(self.claim, ControllerEpoch(self.epoch))
+            case effects.ContestController(seen, above):
+                return self._contest(seen, above)
             case effects.GiveUpController():
                 if self.owns_controller:
                     self.controller, self.owns_controller = NO_CONTROLLER, False
@@ -153,11 +156,19 @@ class World:
                 return effects.IsrChanges(tuple(self.notes), tuple(named))
         return self._write(question)
 
-    def _contest(self) -> Reign | effects.Lost:
-        if self.controller != NO_CONTROLLER:
+    @property
+    def claim(self) -> Claim | None:
+        """What stands in ``/controller``."""
+        if self.stray is not None or self.controller == NO_CONTROLLER:
+            return self.stray
+        return Claim(self.controller, Owner.THIS_SESSION if self.owns_controller else Owner.NAMED_BROKER, 0)
+
+    def _contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | effects.Lost:
+        if self.claim != seen:
             return effects.Lost()
+        self.stray = None
         self.controller, self.owns_controller = self.context.facts.broker_id, True
-        self.epoch += 1
+        self.epoch = max(self.epoch, above) + 1
         return Reign(ControllerEpoch(self.epoch), EpochVersion(self.epoch))
 
     def _write(self, question: Ask[Any]) -> object:
@@ -321,6 +332,10 @@ def _answer(answer: object) -> str:
     match answer:
         case None | Interruption() | Reign() | effects.Lost() | int():
             return str(answer)
+        case Controllership(None, epoch):
+            return f"nobody, epoch {epoch}"
+        case Controllership(claim, epoch):
+            return f"{claim.named}, {claim.owner.name} owns it, epoch {epoch}"
         case effects.StatesWritten(versions, conflicts, failures):
             written = [f"{tp} version {version}" for tp, version in versions.items()]
             return "; ".join([*written, *(f"{tp} conflict" for tp in sorted(conflicts)), *map(str, failures)])

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from cluster.model.brokers import Broker
+from cluster.model.controllership import Controllership
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion, Zxid
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
@@ -52,12 +53,13 @@ def inquiry(**tables):
 
 
 async def test_the_race():
-    table = Table(active=None, elect=FENCE, give_up=None)
+    nobody = Controllership(None, ControllerEpoch(2))
+    table = Table(look=nobody, elect=FENCE, give_up=None)
     asking, _ = inquiry(controller=table)
-    assert await asking.answer(effects.ReadController()) == -1
-    assert await asking.answer(effects.ContestController()) == REIGN
+    assert await asking.answer(effects.ReadController()) == nobody
+    assert await asking.answer(effects.ContestController(None, ControllerEpoch(2))) == REIGN
     assert await asking.answer(effects.GiveUpController()) is None
-    assert [name for name, _, _ in table.calls] == ["active", "elect", "give_up"]
+    assert [name for name, _, _ in table.calls] == ["look", "elect", "give_up"]
 
 
 async def test_what_was_watched_is_unwatched_but_never_the_controller():
@@ -67,7 +69,7 @@ async def test_what_was_watched_is_unwatched_but_never_the_controller():
     notes = Table(pending={})
     notes.path = "/isr_change_notification"
     asking, unwatched = inquiry(
-        brokers=brokers, topics=topics, isr_changes=notes, controller=Table(active=None)
+        brokers=brokers, topics=topics, isr_changes=notes, controller=Table(look=None)
     )
     await asking.answer(effects.ReadController())
     assert await asking.answer(effects.ReadBrokers()) == {BrokerId(1): one}

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from cluster.model.commands import CreateTopics, NewTopic, Refused
+from cluster.model.controllership import Claim, Controllership, Owner
 from cluster.model.epochs import ControllerEpoch, EpochVersion
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
@@ -14,7 +15,6 @@ from cluster.runtime.supervisor import Supervisor
 from cluster.zk.errors import SessionExpired
 from cluster.zk.fence import Fence
 from cluster.zk.operations import Change, WatchEvent
-from cluster.zk.store_controller import ActiveController
 from controller.node import ControllerNode, ControllerSettings
 
 DEADLINE_S = 10
@@ -28,12 +28,15 @@ class Race:
         self.epoch = 0
         self.is_over = False
 
-    async def active(self, *, watch):
+    async def look(self, *, watch):
         if self.is_over:
             raise SessionExpired("over")
-        return None if self.named is None else ActiveController(BrokerId(self.named), is_this_session=True)
+        if self.named is None:
+            return Controllership(None, ControllerEpoch(self.epoch))
+        owner = Owner.THIS_SESSION if self.named == 1 else Owner.NAMED_BROKER
+        return Controllership(Claim(BrokerId(self.named), owner, 0), ControllerEpoch(self.epoch))
 
-    async def elect(self, broker, now_ms):
+    async def elect(self, broker, now_ms, seen, above):
         self.named = broker
         self.epoch += 1
         return Fence(ControllerEpoch(self.epoch), EpochVersion(self.epoch))
@@ -62,11 +65,12 @@ def empty_store(race):
 @pytest.fixture
 async def stage():
     """A node, the race it takes part in, and who it said is the controller."""
-    learned, deaths, lines = [], [], []
+    learned, epochs, deaths, lines = [], [], [], []
     heard = asyncio.Event()
 
-    def on_controller(controller_id):
+    def on_controller(controller_id, epoch):
         learned.append(controller_id)
+        epochs.append(epoch)
         heard.set()
 
     supervisor = Supervisor(lambda name, error: deaths.append((name, error)))
@@ -79,7 +83,9 @@ async def stage():
                 heard.clear()
                 await heard.wait()
 
-    yield SimpleNamespace(node=node, race=Race(), learned=learned, until_learned=until_learned, lines=lines)
+    yield SimpleNamespace(
+        node=node, race=Race(), learned=learned, epochs=epochs, until_learned=until_learned, lines=lines
+    )
     await node.stop()
     assert await supervisor.close(DEADLINE_S) == []
     assert deaths == []
@@ -93,9 +99,10 @@ async def test_it_takes_part_in_the_race_and_says_who_won(stage):
 
 
 async def test_a_change_of_the_node_is_heard(stage):
-    stage.race.named = 2
+    stage.race.named, stage.race.epoch = 2, 4
     await stage.node.start(empty_store(stage.race))
     await stage.until_learned(2)
+    assert stage.epochs[-1] == 4, "the reign of the other broker, which this one is to obey alone"
     stage.race.named = None
     stage.node.on_zookeeper_event(WatchEvent("/controller", Change.DELETED))
     stage.node.on_zookeeper_event(WatchEvent("/config/changes", Change.CHILDREN))

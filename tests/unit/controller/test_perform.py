@@ -12,7 +12,7 @@ from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.requests import StopReplicaRequest, UpdateMetadataRequest
 from cluster.model.statechange import ControllerLines
 from cluster.runtime.metrics import Metrics
-from cluster.zk.errors import ControllerMoved, SessionExpired, ZooKeeperTimeout
+from cluster.zk.errors import ControllerMoved, RequestTooLarge, SessionExpired, ZooKeeperTimeout
 from controller.core import effects
 from controller.core.effects import Effect, Interruption, Reply
 from controller.core.reasons import LeaderElected
@@ -56,7 +56,7 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
         effects.SendStopReplica(BrokerId(2), stop),
         effects.CloseChannel(BrokerId(2)),
         effects.CloseAllChannels(),
-        effects.AnnounceController(BrokerId(3)),
+        effects.AnnounceController(BrokerId(3), ControllerEpoch(2)),
         effects.StopWatching(),
         reply,
     ):
@@ -67,7 +67,7 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
         ("send", (BrokerId(2), stop)),
         ("close", (BrokerId(2),)),
         ("close_all", ()),
-        ("on_controller", (BrokerId(3),)),
+        ("on_controller", (BrokerId(3), ControllerEpoch(2))),
         ("reply", (reply,)),
     ]
 
@@ -104,6 +104,7 @@ async def test_without_a_session_every_question_is_answered_by_its_end(performer
     [
         (SessionExpired("over"), Interruption.SESSION_EXPIRED),
         (ControllerMoved("moved"), Interruption.CONTROLLER_MOVED),
+        (ZooKeeperTimeout("no answer"), Interruption.ZOOKEEPER_SILENT),
     ],
 )
 async def test_what_ends_a_reign_comes_as_an_answer(performer, error, answer):
@@ -112,8 +113,8 @@ async def test_what_ends_a_reign_comes_as_an_answer(performer, error, answer):
 
 
 async def test_any_other_error_is_for_the_loop(performer):
-    performer.use_session(failing(ZooKeeperTimeout("no answer")), BrokerId(1))
-    with pytest.raises(ZooKeeperTimeout):
+    performer.use_session(failing(RequestTooLarge("1 GB")), BrokerId(1))
+    with pytest.raises(RequestTooLarge):
         await performer.answer(effects.ReadTopics())
 
 

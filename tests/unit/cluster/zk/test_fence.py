@@ -44,7 +44,7 @@ async def test_once_another_was_elected_nothing_is_written(fenced: Any) -> None:
 
 
 async def test_without_the_node_there_is_no_fence_to_pass(zk: Any) -> None:
-    with pytest.raises(NoNode):
+    with pytest.raises(ControllerMoved):
         await write(zk, FENCE, Create("/a"))
 
 

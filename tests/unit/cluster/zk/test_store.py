@@ -10,7 +10,7 @@ async def test_all_stores_speak_over_the_one_session(zk: Any) -> None:
     assert store.session is zk
     await store.cluster.create_persistent_paths()
     assert await store.brokers.live() == {}
-    assert await store.controller.active() is None
+    assert (await store.controller.look()).claim is None
     assert await store.topics.names() == set()
     assert await store.partitions.read([]) == {}
     assert await store.isr_changes.pending() == {}

@@ -4,24 +4,98 @@ from typing import Any
 
 import pytest
 
+from cluster.model.controllership import Claim, Controllership, Owner
+from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.zk.errors import ControllerMoved
 from cluster.zk.fence import Fence
-from cluster.zk.store_controller import ActiveController, ControllerStore
+from cluster.zk.operations import Create, Node, Stat
+from cluster.zk.store_controller import ControllerStore
 
 ONE, TWO = BrokerId(1), BrokerId(2)
+BY_HAND = b'{"version":1,"brokerid":2,"timestamp":"1"}'
+
+
+@pytest.fixture
+async def registered(zk: Any, rival: Any) -> None:
+    """Broker 1 in the session under test, broker 2 in the other."""
+    await zk.multi(Create("/brokers"), Create("/brokers/ids"), Create("/brokers/ids/1", ephemeral=True))
+    await rival.create("/brokers/ids/2", ephemeral=True)
 
 
 async def test_the_first_controller_of_a_cluster_has_epoch_1(zk: Any) -> None:
     store = ControllerStore(zk)
-    assert await store.active(watch=True) is None
+    assert await store.look(watch=True) == Controllership(None)
     assert zk.watched == ["/controller"]
     assert await store.elect(ONE, 1690000000000) == Fence(1, 1)
     assert zk.tree.nodes["/controller"].data == b'{"version":1,"brokerid":1,"timestamp":"1690000000000"}'
     assert zk.tree.nodes["/controller_epoch"].data == b"1"
-    assert await store.active() == ActiveController(ONE, is_this_session=True)
+    assert await store.look() == Controllership(Claim(ONE, Owner.THIS_SESSION, 0), 1)
 
 
+@pytest.mark.usefixtures("registered")
+async def test_an_elected_controllers_node_belongs_to_the_session_of_its_registration(
+    zk: Any, rival: Any
+) -> None:
+    await ControllerStore(rival).elect(TWO, 0)
+    assert await ControllerStore(zk).look() == Controllership(Claim(TWO, Owner.NAMED_BROKER, 0), 1)
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("named", [b"1", b"77"], ids=["this broker", "nobody we know"])
+async def test_a_hand_written_id_is_the_former_controllers_node(zk: Any, rival: Any, named: bytes) -> None:
+    await ControllerStore(rival).elect(TWO, 0)
+    await zk.set("/controller", BY_HAND.replace(b"2", named))
+    expected = Claim(BrokerId(int(named)), Owner.OTHER_BROKER, 1)
+    assert (await ControllerStore(zk).look()).claim == expected
+    assert (await ControllerStore(rival).look()).claim == Claim(expected.named, Owner.THIS_SESSION, 1)
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("ephemeral", [False, True])
+async def test_a_node_made_by_hand_is_nobodys(zk: Any, tree: Any, *, ephemeral: bool) -> None:
+    await tree.session(3).create("/controller", BY_HAND, ephemeral=ephemeral)
+    assert (await ControllerStore(zk).look()).claim == Claim(TWO, Owner.NOBODY, 0)
+
+
+@pytest.mark.parametrize("content", [b"", b"?", b'{"version":1,"brokerid":-1,"timestamp":"1"}'])
+async def test_what_names_nobody_is_found_with_its_version(zk: Any, rival: Any, content: bytes) -> None:
+    await rival.create("/controller", content)
+    assert (await ControllerStore(zk).look()).claim == Claim(None, Owner.NOBODY, 0)
+
+
+async def test_an_epoch_that_cannot_be_read_is_none(zk: Any) -> None:
+    await zk.create("/controller_epoch", b"many")
+    assert await ControllerStore(zk).look() == Controllership(None, 0)
+
+
+async def test_a_stray_node_is_replaced_in_the_transaction_of_the_election(zk: Any, rival: Any) -> None:
+    await rival.create("/controller", b"?")
+    store = ControllerStore(zk)
+    seen = (await store.look()).claim
+    assert await store.elect(ONE, 0, seen) == Fence(1, 1)
+    assert (await store.look()).claim == Claim(ONE, Owner.THIS_SESSION, 0)
+
+
+@pytest.mark.usefixtures("registered")
+async def test_a_stray_node_that_another_has_replaced_is_left_to_it(zk: Any, rival: Any) -> None:
+    await rival.create("/controller", b"?")
+    seen = (await ControllerStore(zk).look()).claim
+    await rival.set("/controller", b"??")
+    await ControllerStore(rival).elect(TWO, 0, Claim(None, Owner.NOBODY, 1))
+    await rival.set("/controller", rival.tree.nodes["/controller"].data)
+    await rival.set("/controller", rival.tree.nodes["/controller"].data)
+    with pytest.raises(ControllerMoved, match="broker 2 is controller at epoch 1, not broker 1"):
+        await ControllerStore(zk).elect(ONE, 0, seen)
+    assert zk.tree.nodes["/controller_epoch"].data == b"1"
+
+
+async def test_a_stray_node_that_vanishes_is_no_election(zk: Any) -> None:
+    with pytest.raises(ControllerMoved, match="gone already"):
+        await ControllerStore(zk).elect(ONE, 0, Claim(None, Owner.NOBODY, 0))
+
+
+@pytest.mark.usefixtures("registered")
 async def test_the_loser_of_a_race_is_told(zk: Any, rival: Any) -> None:
     await ControllerStore(rival).elect(TWO, 0)
     with pytest.raises(ControllerMoved, match="broker 2 is controller at epoch 1, not broker 1"):
@@ -29,14 +103,20 @@ async def test_the_loser_of_a_race_is_told(zk: Any, rival: Any) -> None:
     assert zk.tree.nodes["/controller_epoch"].data == b"1"
 
 
+async def test_an_epoch_that_was_lowered_by_hand_does_not_come_again(zk: Any) -> None:
+    store = ControllerStore(zk)
+    await store.elect(ONE, 0)
+    await store.give_up()
+    await zk.delete("/controller_epoch")
+    assert await store.elect(ONE, 0, above=ControllerEpoch(7)) == Fence(8, 1)
+
+
 async def test_the_epoch_moved_between_reading_and_writing(zk: Any, rival: Any) -> None:
     await ControllerStore(rival).elect(TWO, 0)
     rival.end()
 
     def another_reign() -> None:
-        rival.tree.nodes["/controller_epoch"] = type(node)(
-            b"2", type(node.stat)(2, node.stat.czxid, node.stat.mzxid)
-        )
+        rival.tree.nodes["/controller_epoch"] = Node(b"2", Stat(2, node.stat.czxid, node.stat.mzxid))
 
     node = zk.tree.nodes["/controller_epoch"]
     zk.before_write = another_reign
@@ -55,18 +135,30 @@ async def test_another_session_of_the_same_broker_is_another_controller(zk: Any,
     """A former life of this broker holds the node at the very epoch that this one wants to write."""
     await ControllerStore(rival).elect(ONE, 0)
     node = zk.tree.nodes["/controller_epoch"]
-    zk.tree.nodes["/controller_epoch"] = type(node)(b"0", node.stat)
+    zk.tree.nodes["/controller_epoch"] = Node(b"0", node.stat)
     zk.before_write = lambda: zk.tree.nodes.update({"/controller_epoch": node})
     with pytest.raises(ControllerMoved):
         await ControllerStore(zk).elect(ONE, 0)
 
 
 async def test_only_the_owner_gives_up(zk: Any, rival: Any) -> None:
-    fence = await ControllerStore(zk).elect(ONE, 0)
+    await ControllerStore(zk).elect(ONE, 0)
     await ControllerStore(rival).give_up()
-    assert await ControllerStore(rival).active() == ActiveController(ONE, is_this_session=False)
-    with pytest.raises(ControllerMoved):
-        await ControllerStore(zk).give_up(Fence(fence.controller_epoch, 99))
-    await ControllerStore(zk).give_up(fence)
-    await ControllerStore(zk).give_up(fence)
-    assert await ControllerStore(rival).active() is None
+    assert "/controller" in zk.tree.nodes
+    await ControllerStore(zk).give_up()
+    await ControllerStore(zk).give_up()
+    assert "/controller" not in zk.tree.nodes
+
+
+async def test_giving_up_spares_whoever_was_elected_meanwhile(zk: Any, rival: Any) -> None:
+    """The other's node has the very version that ours had when it was read."""
+    await ControllerStore(zk).elect(ONE, 0)
+
+    def replaced() -> None:
+        del zk.tree.nodes["/controller"]
+        rival.tree.carry_out([Create("/controller", BY_HAND, ephemeral=True)], rival.id)
+        zk.tree.nodes["/controller_epoch"] = Node(b"2", Stat(2, 1, 9))
+
+    zk.before_write = replaced
+    await ControllerStore(zk).give_up()
+    assert zk.tree.nodes["/controller"].data == BY_HAND

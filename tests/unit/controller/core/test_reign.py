@@ -1,9 +1,18 @@
 from __future__ import annotations
 
+import itertools
+
+import pytest
+
+from cluster.model.controllership import Claim, Owner
 from cluster.model.ids import BrokerId
 from controller.core import effects
 from controller.core.effects import NO_CONTROLLER, Interruption
-from controller.core.inputs import ControllerChange, Expire, ShutdownEventThread, Startup
+from controller.core.inputs import BrokerChange, ControllerChange, Expire, ShutdownEventThread, Startup
+from controller.core.reign import CONTESTS, Verdict, judge
+
+ONE, TWO = BrokerId(1), BrokerId(2)
+THIS, NAMED, OTHER, NOBODY = Owner.THIS_SESSION, Owner.NAMED_BROKER, Owner.OTHER_BROKER, Owner.NOBODY
 
 
 def announced(world):
@@ -31,11 +40,11 @@ def test_a_broker_that_finds_another_controller_stands_down(make_world):
 def test_a_lost_race_leads_to_the_winner(make_world):
     world = make_world(active=False)
 
-    def win(question):
+    def win(_seen, _above):
         world.controller = BrokerId(3)
         return effects.Lost()
 
-    world._contest = lambda: win(None)
+    world._contest = win
     world.run(Startup())
     assert world.context.active_controller_id == 3
     assert world.reasons() == ["another broker was elected controller", "broker 3 is the controller"]
@@ -91,9 +100,9 @@ def test_expiry_resigns_without_asking_zookeeper(make_world):
     assert world.context.brokers == {}
     assert [type(effect) for effect in world.effects] == [
         effects.Explain,
+        effects.AnnounceController,
         effects.StopWatching,
         effects.CloseAllChannels,
-        effects.AnnounceController,
     ]
 
 
@@ -123,3 +132,96 @@ def test_a_session_that_expires_in_the_race_ends_the_decision(make_world):
     world.interruptions[effects.ContestController] = Interruption.SESSION_EXPIRED
     world.run(Startup())
     assert world.reasons() == ["gave up Startup, because the ZooKeeper session has expired"]
+
+
+def expected(named, owner, *, acts):
+    """The issue's sentences, one after the other, for broker 1."""
+    if named is None:
+        return Verdict.CONTEST  # missing, unreadable, or naming nobody
+    if owner is THIS:
+        return Verdict.REIGN if acts and named == ONE else Verdict.GIVE_UP
+    if owner is NOBODY:
+        return Verdict.CONTEST  # names a broker that does not act as controller, and no session ends it
+    return Verdict.FOLLOW if owner is NAMED and named == TWO else Verdict.WAIT
+
+
+@pytest.mark.parametrize(
+    ("named", "owner", "acts"), list(itertools.product((None, ONE, TWO), Owner, (False, True))), ids=str
+)
+def test_every_claim_has_its_verdict(named, owner, acts):
+    assert judge(Claim(named, owner, 3), ONE, acts=acts) is expected(named, owner, acts=acts)
+
+
+@pytest.mark.parametrize("acts", [False, True])
+def test_no_claim_is_contested(acts):
+    assert judge(None, ONE, acts=acts) is Verdict.CONTEST
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [Claim(None, OTHER, 2), Claim(None, NOBODY, 2), Claim(TWO, NOBODY, 2), Claim(ONE, NOBODY, 2)],
+    ids=str,
+)
+@pytest.mark.parametrize("active", [False, True])
+def test_nobodys_node_is_replaced_in_the_transaction_of_the_election(make_world, stray, active):
+    world = make_world(active=active)
+    world.stray = stray
+    world.run(ControllerChange())
+    (contest,) = world.sent(effects.ContestController, world.questions)
+    assert contest.seen == stray
+    assert not world.sent(effects.GiveUpController, world.questions)
+    assert world.context.is_active
+    assert world.context.epoch == (2 if active else 1)
+
+
+def test_a_rewritten_node_is_left_to_the_broker_whose_session_keeps_it(make_world):
+    """Also by the broker that it names: it has no privilege."""
+    world = make_world(active=False)
+    for named in (ONE, TWO, BrokerId(77)):
+        world.stray = Claim(named, OTHER, 1)
+        world.run(ControllerChange())
+        assert not world.context.is_active
+        assert world.context.active_controller_id == NO_CONTROLLER
+    assert not world.sent(effects.ContestController, world.questions)
+
+
+def test_a_claim_that_nobody_can_replace_is_left_to_its_next_change(make_world):
+    """The epoch cannot be read, say: no election can raise it, and the race must not spin."""
+    world = make_world(active=False)
+    world._contest = lambda _seen, _above: effects.Lost()
+    world.run(Startup())
+    assert len(world.sent(effects.ContestController, world.questions)) == CONTESTS
+    assert world.context.active_controller_id == NO_CONTROLLER
+    assert world.reasons()[-1] == "there is no controller now"
+
+
+def test_who_follows_a_controller_obeys_no_earlier_reign(make_world):
+    world = make_world(active=False)
+    world.controller, world.epoch = TWO, 7
+    world.run(Startup())
+    (announcement,) = world.sent(effects.AnnounceController)
+    assert (announcement.controller_id, announcement.epoch) == (2, 7)
+
+
+def test_an_epoch_lowered_by_hand_does_not_make_an_earlier_reign(make_world):
+    world = make_world(active=False)
+    world.controller, world.epoch = TWO, 7
+    world.run(Startup())
+    world.controller, world.epoch = NO_CONTROLLER, 0
+    world.run(ControllerChange())
+    assert world.context.epoch == 8
+
+
+def test_a_controller_that_zookeeper_leaves_without_an_answer_resigns_and_contests_when_it_is_back(
+    make_world,
+):
+    """What it was deciding is half done; it forgets it all, and keeps nobody out of the race."""
+    world = make_world()
+    world.write_topic("t", (1, 2))
+    world.interruptions[effects.ReadBrokers] = Interruption.ZOOKEEPER_SILENT
+    world.run(BrokerChange())
+    assert not world.context.is_active
+    assert world.owns_controller, "it cannot delete its node now"
+    world.run(ControllerChange())
+    assert world.context.is_active
+    assert world.context.epoch == 2
