@@ -38,6 +38,11 @@ class PartitionView:
     isr: tuple[BrokerId, ...]
     replicas: tuple[BrokerId, ...]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has a leader and all its replicas are in sync."""
+        return self.leader is not None and set(self.isr) == set(self.replicas)
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
@@ -52,6 +57,15 @@ class ClusterView:
     brokers: Mapping[BrokerId, str] = field(default_factory=dict)
     controller: BrokerId | None = None
     partitions: Mapping[TopicPartition, PartitionView] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> int:
+        """How many partitions have a leader and all their replicas in sync."""
+        return sum(partition.is_whole for partition in self.partitions.values())
+
+    def led_by(self, broker: BrokerId) -> int:
+        """How many partitions the broker leads."""
+        return sum(partition.leader == broker for partition in self.partitions.values())
 
     def leader_of_most(self) -> BrokerId:
         """The broker that leads most partitions; of several the lowest id.
@@ -136,12 +150,7 @@ class Observer:
                 view = self.look(topic)
             except confluent_kafka.KafkaException:
                 continue  # nobody answered within its own timeout: ask again until the deadline
-            whole = {
-                tp
-                for tp, p in view.partitions.items()
-                if p.leader is not None and set(p.isr) == set(p.replicas)
-            }
-            if len(whole) == partitions:
+            if view.whole == partitions:
                 return view
             time.sleep(_POLL_S)
         raise TimeoutError(

@@ -17,6 +17,13 @@ STALL_SHOWN_S = 0.5
 """A partition whose writes wait longer is shown as one that cannot be written."""
 
 
+SOURCE = "As brokers tell it to clients: a few seconds late."
+"""What is said of leaders and ISRs: they are Metadata's, which the controller updates after the fact."""
+
+SPAN = "The longest time between two acknowledgements in which a write waited."
+"""What is said of the stalls."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """All that one picture shows.
@@ -44,16 +51,16 @@ def cluster_picture(scene: Scene) -> RenderableType:
 def _brokers(scene: Scene) -> Table:
     table = _table("broker", "process", "role", "leads")
     for broker, pid in sorted(scene.processes.items()):
-        leads = sum(p.leader == broker for p in scene.view.partitions.values())
         is_controller = scene.view.controller == broker
         role = Text(f"controller, epoch {scene.epoch}", "bold magenta") if is_controller else Text("")
         alive = Text(f"pid {pid}", "green") if pid is not None else Text("dead", "bold red")
-        table.add_row(str(broker), alive, role, str(leads))
+        table.add_row(str(broker), alive, role, str(scene.view.led_by(broker)))
     return table
 
 
 def _partitions(scene: Scene) -> Table:
     table = _table("partition", "leader", "in sync", "acknowledged", "writes")
+    table.caption = SOURCE
     for tp, partition in scene.view.partitions.items():
         table.add_row(
             str(tp),
@@ -69,7 +76,7 @@ def _leader(partition: PartitionView, processes: Mapping[BrokerId, int | None]) 
     if partition.leader is None:
         return Text("none", "bold red")
     dead = partition.leader in processes and processes[partition.leader] is None
-    return Text(str(partition.leader), "red" if dead else "green")
+    return Text(f"{partition.leader}, dead", "red") if dead else Text(str(partition.leader), "green")
 
 
 def _isr(partition: PartitionView) -> Text:
@@ -86,7 +93,7 @@ def _writes(waiting_s: float) -> Text:
 
 
 def verdict_picture(verdict: Verdict) -> RenderableType:
-    """The four numbers, how long each partition could not be written, and what is wrong, if anything is."""
+    """How long each partition took no write, the numbers, and what is wrong, if anything is."""
     numbers = _table("acknowledged", "read", "lost", "duplicated", "reordered", "outcome unknown")
     numbers.add_row(
         f"{verdict.acknowledged:,}",
@@ -96,9 +103,10 @@ def verdict_picture(verdict: Verdict) -> RenderableType:
         _count(len(verdict.reordered)),
         f"{verdict.unknown:,}",
     )
-    stalls = _table("partition", "could not be written for")
+    stalls = _table("partition", "nothing acknowledged for")
+    stalls.caption = SPAN
     for stall in verdict.stalls:
-        stalls.add_row(str(stall.partition), f"{stall.seconds:.1f} s at most")
+        stalls.add_row(str(stall.partition), f"{stall.seconds:.1f} s")
     problems = [Text(problem, "bold red") for problem in verdict.problems()]
     return Group(stalls, numbers, *problems)
 
@@ -108,7 +116,7 @@ def _count(number: int) -> Text:
 
 
 def _table(*columns: str) -> Table:
-    table = Table(header_style="dim", title_justify="left")
+    table = Table(header_style="dim", caption_style="dim", caption_justify="left")
     for column in columns:
         table.add_column(column, min_width=len(column), justify="left")
     return table

@@ -23,6 +23,9 @@ OUTSTANDING_MAX = 2_000
 TICK_S = 0.01
 """How often a workload sends its share of records."""
 
+INTERRUPTED_STOP_S = 0.5
+"""How long Ctrl-C waits for outcomes, which may never come while the cluster is broken."""
+
 SETTLE_S = 10.0
 """How long a reader at the end of every partition waits for acknowledged records that are not there."""
 
@@ -74,7 +77,10 @@ class Workload:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.stop()
+        if kind is KeyboardInterrupt:
+            self.stop(INTERRUPTED_STOP_S)
+        else:
+            self.stop()
 
     def start(self) -> None:
         """Begin to write."""

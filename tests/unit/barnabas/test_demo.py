@@ -61,6 +61,17 @@ def test_a_story_that_cannot_be_told_is_one_line_and_a_failure(monkeypatch, caps
     assert tmp_path.exists()
 
 
+def test_ctrl_c_leaves_nothing_behind(monkeypatch, capsys, tmp_path):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "_tell", interrupt)
+    monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
+    assert demo.run() == 130
+    assert "Stopped. Its logs and data are removed." in capsys.readouterr().out
+    assert not tmp_path.exists()
+
+
 @pytest.mark.parametrize(("kept", "status"), [(True, 0), (False, 1)])
 def test_the_exit_status_says_whether_every_promise_was_kept(monkeypatch, tmp_path, kept, status):
     monkeypatch.setattr(demo, "_tell", lambda *arguments: kept)

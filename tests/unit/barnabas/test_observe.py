@@ -42,8 +42,18 @@ def view(*leaders):
 def test_the_leader_of_most_partitions_is_found_and_ties_go_to_the_lowest_id():
     assert view(2, 3, 3, None, None, None).leader_of_most() == 3
     assert view(3, 2, 1, 2, 3, 1).leader_of_most() == 1
+    assert [view(2, 3, 3, None).led_by(broker) for broker in (1, 2, 3)] == [0, 1, 2]
     with pytest.raises(LookupError, match="none of 1 partitions"):
         view(None).leader_of_most()
+
+
+@pytest.mark.parametrize(
+    ("leader", "isr", "whole"), [(1, (3, 1, 2), True), (1, (1, 2), False), (None, (1, 2, 3), False)]
+)
+def test_a_whole_partition_has_a_leader_and_all_its_replicas_in_sync(leader, isr, whole):
+    partition = PartitionView(leader, isr, replicas=(1, 2, 3))
+    assert partition.is_whole is whole
+    assert ClusterView(partitions={TopicPartition("t", 0): partition}).whole == whole
 
 
 def test_the_controller_epoch_is_the_highest_any_log_speaks_of(tmp_path):

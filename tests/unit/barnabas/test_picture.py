@@ -55,6 +55,13 @@ def test_partitions_show_leader_isr_and_whether_writes_flow():
     assert "wait 2.3 s" in line_of(text, "story-1")
 
 
+def test_a_dead_leader_is_called_dead_and_the_source_of_it_all_is_named():
+    view = ClusterView(partitions={TP0: PartitionView(leader=2, isr=(2, 3), replicas=(1, 2, 3))})
+    text = drawn(cluster_picture(Scene(view, processes={1: 101, 2: None})))
+    assert "2, dead" in line_of(text, "story-0")
+    assert "As brokers tell it to clients: a few seconds late." in " ".join(text.split())
+
+
 def test_nothing_known_yet_can_be_drawn():
     assert "partition" in drawn(cluster_picture(Scene()))
 
@@ -71,6 +78,7 @@ HISTORY = [
 def test_the_verdict_shows_the_numbers_and_the_longest_stall_of_each_partition():
     text = drawn(verdict_picture(check([*HISTORY, Read(9.0, "r", TP0, 1, "b"), Tail(9.1, "r", TP0, 2, 2)])))
     assert "4.5 s" in line_of(text, "story-0")
+    assert "The longest time between two acknowledgements in which a write waited" in " ".join(text.split())
     assert line_of(text, "2 ").replace("│", " ").split() == ["2", "2", "0", "0", "0", "0"]
 
 

@@ -77,6 +77,19 @@ def test_writes_without_any_outcome_are_unknown_when_the_workload_ends():
     assert [op.value for op in ops(h, Unknown)] == sorted(op.value for op in ops(h, Sent))
 
 
+def test_who_interrupts_waits_for_no_outcome():
+    class Patient(Answering):
+        def close(self, timeout_s):
+            assert timeout_s < 1
+
+    def interrupted():
+        with Workload(Patient(lambda tp: None), TPS, history()):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+
 def test_a_partition_that_does_not_answer_holds_up_no_other():
     silent = TPS[0]
     producer, h = Answering(lambda tp: None if tp == silent else Delivery(offset=0)), history()
