@@ -10,9 +10,16 @@ from typing import Any, cast
 
 from cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
+from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.errors import ErrorCode
 from controller.core.effects import Reply, Token
-from controller.core.inputs import AlterConfigsRequested, CommandReceived, CreateTopicsRequested, Draw
+from controller.core.inputs import (
+    AlterConfigsRequested,
+    CommandReceived,
+    ControlledShutdownRequested,
+    CreateTopicsRequested,
+    Draw,
+)
 
 
 class Service:
@@ -50,6 +57,8 @@ class Service:
         match command:
             case CreateTopics(topics):
                 return CreateTopicsRequested(token, command, self._draws(len(topics)))
+            case ControlledShutdown():
+                return ControlledShutdownRequested(token, command)
             case AlterConfigs() | IncrementalAlterConfigs():
                 return AlterConfigsRequested(token, command)
         raise TypeError(f"{command!r} is no command that the controller knows")

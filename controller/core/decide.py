@@ -14,6 +14,7 @@ from cluster.model.commands import Refused
 from cluster.model.errors import ErrorCode
 from controller.core import broker_changes, isr_changes, log_dir_events, reign, responses, topic_changes
 from controller.core.alter_configs import alter_configs
+from controller.core.controlled_shutdown import shut_down_broker
 from controller.core.create_topics import create_topics
 from controller.core.effects import Decision, Explain, InterruptedDecisionError, Interruption, Reply
 from controller.core.inputs import (
@@ -22,6 +23,7 @@ from controller.core.inputs import (
     BrokerChange,
     BrokerModifications,
     CommandReceived,
+    ControlledShutdownRequested,
     ControllerChange,
     ControllerState,
     CreateTopicsRequested,
@@ -117,6 +119,7 @@ _HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None
     IsrChangeNotification: lambda context, _: isr_changes.take_notes(context),
     LogDirEventNotification: lambda context, _: log_dir_events.take_log_dir_events(context),
     CreateTopicsRequested: create_topics,
+    ControlledShutdownRequested: shut_down_broker,
     AlterConfigsRequested: alter_configs,
     LeaderAndIsrResponseReceived: responses.hear_leader_and_isr,
     UpdateMetadataResponseReceived: responses.hear_update_metadata,

@@ -12,6 +12,7 @@ from enum import IntEnum
 
 from cluster.model.commands import CreateTopics
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
+from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.epochs import BrokerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
@@ -25,6 +26,7 @@ class ControllerState(IntEnum):
     CONTROLLER_CHANGE = 1
     BROKER_CHANGE = 2
     TOPIC_CHANGE = 3
+    CONTROLLED_SHUTDOWN = 8
     ISR_CHANGE = 9
     LEADER_AND_ISR_RESPONSE_RECEIVED = 10
     LOG_DIR_CHANGE = 11
@@ -124,6 +126,13 @@ class CreateTopicsRequested(CommandReceived):
 
 
 @dataclass(frozen=True, slots=True)
+class ControlledShutdownRequested(CommandReceived):
+    """A broker is about to stop and asks to be relieved of what it leads."""
+
+    command: ControlledShutdown
+
+
+@dataclass(frozen=True, slots=True)
 class AlterConfigsRequested(CommandReceived):
     """A broker asks for other settings of topics or brokers; Kafka's handlers write them themselves."""
 
@@ -170,6 +179,7 @@ EVENTS: Mapping[type[Input], Event] = {
     TopicChange: Event(ControllerState.TOPIC_CHANGE),
     PartitionModifications: Event(ControllerState.TOPIC_CHANGE),
     CreateTopicsRequested: Event(ControllerState.TOPIC_CHANGE),
+    ControlledShutdownRequested: Event(ControllerState.CONTROLLED_SHUTDOWN),
     AlterConfigsRequested: Event(ControllerState.IDLE),
     IsrChangeNotification: Event(ControllerState.ISR_CHANGE),
     LogDirEventNotification: Event(ControllerState.LOG_DIR_CHANGE),

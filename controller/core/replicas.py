@@ -109,10 +109,11 @@ def _stop(
     context: ControllerContext, broker: BrokerId, tps: Iterable[TopicPartition], batch: RequestBatch
 ) -> Decision[None]:
     """Stop the replicas of ``tps`` on ``broker``, take them out of their ISRs and tell the others."""
-    for tp in tps:
-        batch.add_stop_replica(broker, tp, delete=False)
     led = [tp for tp in tps if tp in context.leaderships]
     states, failed = yield from remove_from_isr(context, broker, led)
+    for tp in tps:
+        # In the leader epoch that its leaving began: a broker obeys no StopReplica in the one it follows in.
+        batch.add_stop_replica(broker, tp, delete=False)
     for tp, cause in failed.items():
         if not context.is_being_deleted(tp.topic):
             source = context.replica_states[PartitionReplica(tp, broker)]

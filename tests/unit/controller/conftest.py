@@ -80,6 +80,9 @@ class World:
             id_ = BrokerId(number)
             self.brokers[id_] = Broker(id_, BrokerEpoch(self._transaction()), endpoints, rack)
 
+    def epoch_of(self, number: int) -> BrokerEpoch:
+        return self.brokers[BrokerId(number)].epoch
+
     def remove(self, *numbers: int) -> None:
         for number in numbers:
             del self.brokers[BrokerId(number)]

@@ -6,6 +6,8 @@ import pytest
 
 from cluster.model.commands import CreateTopics, NewTopic
 from cluster.model.commands_configs import AlterConfigs
+from cluster.model.commands_shutdown import ControlledShutdown
+from cluster.model.controllership import Claim, Owner
 from cluster.model.epochs import BrokerEpoch, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
@@ -19,6 +21,7 @@ from controller.core.inputs import (
     AlterConfigsRequested,
     BrokerChange,
     BrokerModifications,
+    ControlledShutdownRequested,
     ControllerChange,
     CreateTopicsRequested,
     Draw,
@@ -28,6 +31,7 @@ from controller.core.inputs import (
     LeaderAndIsrResponseReceived,
     LogDirEventNotification,
     PartitionModifications,
+    ShutdownEventThread,
     Startup,
     TopicChange,
     UpdateMetadataResponseReceived,
@@ -40,6 +44,7 @@ RESPONSES = [
     UpdateMetadataResponseReceived(BrokerId(2), UpdateMetadataResponse(ErrorCode.NONE)),
 ]
 ONLY_ACTIVE = [
+    ControlledShutdownRequested(5, ControlledShutdown(BrokerId(2), BrokerEpoch(1))),
     BrokerChange(),
     BrokerModifications(BrokerId(2)),
     TopicChange(),
@@ -177,7 +182,41 @@ def controller_fails_over(world, transcript):
     transcript.happens("the session of broker 1 expires", Expire())
 
 
-STORIES = [topic_created, broker_dies_and_returns, controller_fails_over]
+def controlled_shutdown(world, transcript):
+    world.write_topic("orders", (2, 3, 1), (3, 2), (2,))
+    transcript.happens("broker 1 is the controller of brokers 2 and 3", Startup())
+    world.write_state(TopicPartition("orders", 1), 3, (3, 2))
+
+    def asks(token):
+        return ControlledShutdownRequested(token, ControlledShutdown(BrokerId(2), world.epoch_of(2)))
+
+    world.meanwhile[TopicPartition("orders", 0)] = LeaderAndIsr(BrokerId(2), LeaderEpoch(0), (BrokerId(2),))
+    transcript.happens("broker 2 gets SIGTERM; just then its followers of orders-0 lag behind", asks(1))
+    world.write_state(TopicPartition("orders", 0), 2, (2, 3))
+    transcript.happens("broker 3 has caught up, and broker 2 asks again", asks(2))
+    world.remove(2)
+    transcript.happens("broker 2 has stopped", BrokerChange())
+
+
+def resignation(world, transcript):
+    world.write_topic("orders", (1, 2))
+    transcript.happens("broker 1 becomes the controller", Startup())
+    world.controller = BrokerId(3)
+    transcript.happens(
+        "somebody writes 3 into its node: it gives the node up, and all contest", ControllerChange()
+    )
+    world.stray = Claim(None, Owner.OTHER_BROKER, 2)
+    transcript.happens("somebody makes the node unreadable", ControllerChange())
+    world.interruptions[effects.ReadBrokers] = Interruption.ZOOKEEPER_SILENT
+    transcript.happens("ZooKeeper is away when it is asked", BrokerChange())
+    transcript.happens("ZooKeeper is back in the same session", ControllerChange())
+    transcript.happens("the session expires", Expire())
+    world.controller, world.owns_controller = NO_CONTROLLER, False
+    transcript.happens("a new session is open, and broker 1 registered in it", Startup())
+    transcript.happens("broker 1 stops", ShutdownEventThread())
+
+
+STORIES = [topic_created, broker_dies_and_returns, controller_fails_over, controlled_shutdown, resignation]
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)

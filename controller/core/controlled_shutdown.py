@@ -1,0 +1,69 @@
+"""Controlled shutdown: a broker that is about to stop hands over what it leads, and leaves every ISR.
+
+From here on, until its registration is gone, it is live no more: it is elected nowhere. Source:
+kafka-controller.md, 5.6 (``KafkaController.doControlledShutdown``).
+"""
+
+from __future__ import annotations
+
+from cluster.model.commands import Refused
+from cluster.model.commands_shutdown import ControlledShutdownResult
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from controller.core.effects import Decision, Explain, Reply
+from controller.core.elections import OtherElection
+from controller.core.inputs import ControlledShutdownRequested
+from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from controller.core.partitions import change_partitions
+from controller.core.reasons_shutdown import ShutdownRefused, ShuttingDown
+from controller.core.replicas import change_replicas
+from controller.core.state import ControllerContext, PartitionReplica
+
+
+def shut_down_broker(context: ControllerContext, request: ControlledShutdownRequested) -> Decision[None]:
+    """Move the leaders off the broker, take it out of the ISRs, and say what it still leads.
+
+    Partitions of one replica stay: there is nobody to hand them over to.
+    """
+    broker = request.command.broker_id
+    refusal = _refusal(context, request)
+    if refusal is not None:
+        yield Explain(ShutdownRefused(broker, refusal.error, refusal.message))
+        yield Reply(request.token, refusal)
+        return
+    context.shutting_down.add(broker)
+    shared = [tp for tp in _held(context, broker) if len(context.assignment(tp).replicas) > 1]
+    led = [tp for tp in shared if _leads(context, broker, tp)]
+    followed = [PartitionReplica(tp, broker) for tp in shared if not _leads(context, broker, tp)]
+    strategy = OtherElection.CONTROLLED_SHUTDOWN
+    yield from change_partitions(context, led, PartitionMachineState.ONLINE, strategy)
+    yield from change_replicas(context, followed, ReplicaMachineState.OFFLINE)
+    remaining = tuple(tp for tp in led if _leads(context, broker, tp))
+    yield Explain(ShuttingDown(broker, len(led), len(followed), remaining))
+    yield Reply(request.token, ControlledShutdownResult(remaining))
+
+
+def _refusal(context: ControllerContext, request: ControlledShutdownRequested) -> Refused | None:
+    broker, epoch = request.command.broker_id, request.command.broker_epoch
+    known = context.brokers.get(broker)
+    if known is None:
+        return Refused(ErrorCode.BROKER_NOT_AVAILABLE, f"Broker id {broker} does not exist.")
+    if epoch < known.epoch:
+        return Refused(
+            ErrorCode.STALE_BROKER_EPOCH,
+            f"Broker {broker} asked in its life of epoch {epoch}; it is registered with {known.epoch}.",
+        )
+    return None
+
+
+def _held(context: ControllerContext, broker: BrokerId) -> list[TopicPartition]:
+    """The partitions with a leadership that have a replica on ``broker``, but for topics being deleted."""
+    return [
+        tp
+        for tp, _ in context.replicas_on((broker,))
+        if tp in context.leaderships and not context.is_being_deleted(tp.topic)
+    ]
+
+
+def _leads(context: ControllerContext, broker: BrokerId, tp: TopicPartition) -> bool:
+    return context.leaderships[tp].leader_and_isr.leader == broker
