@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from broker.config import BrokerConfig
+from broker.disk.errors import KafkaStorageError
 from broker.disk.log_dirs import LogDirs
 from cluster.runtime.supervisor import Supervisor
 
@@ -30,8 +31,21 @@ async def repeat(interval_ms: int, work: Callable[[], None]) -> None:
         work()
 
 
-def keep_logs(supervisor: Supervisor, logs: LogDirs, config: BrokerConfig) -> None:
-    """Have checkpoints written, logs flushed and deleted logs unlinked, each in its time."""
+def keep_logs(
+    supervisor: Supervisor,
+    logs: LogDirs,
+    config: BrokerConfig,
+    on_offline: Callable[[KafkaStorageError], None],
+) -> None:
+    """Have checkpoints written, logs flushed and deleted logs unlinked, each in its time.
+
+    Args:
+        supervisor: Owns the tasks.
+        logs: The broker's log directories.
+        config: Says when.
+        on_offline: Told of each directory that is offline, again and again: a directory that fails in passing
+            is noticed by nobody who reads or writes.
+    """
     intervals = {
         "recovery-point-checkpoint": (
             config.integer("log.flush.offset.checkpoint.interval.ms"),
@@ -43,11 +57,24 @@ def keep_logs(supervisor: Supervisor, logs: LogDirs, config: BrokerConfig) -> No
         ),
         "log-flusher": (config.integer("log.flush.scheduler.interval.ms"), logs.flush_due_logs),
         "delete-logs": (PURGE_INTERVAL_MS, logs.purge_deleted),
-        "log-directories": (LOG_DIRS_INTERVAL_MS, lambda: demand_a_directory(logs, config)),
+        "log-directories": (LOG_DIRS_INTERVAL_MS, lambda: look_at_directories(logs, config, on_offline)),
     }
     for name, (interval_ms, work) in intervals.items():
         if 0 < interval_ms < NEVER_MS:
             supervisor.spawn(name, repeat(interval_ms, work))
+
+
+def look_at_directories(
+    logs: LogDirs, config: BrokerConfig, on_offline: Callable[[KafkaStorageError], None]
+) -> None:
+    """Tell of the directories that are offline, and see that one is left.
+
+    Raises:
+        NoLogDirectoryLeftError: All have failed.
+    """
+    for error in tuple(logs.offline.values()):
+        on_offline(error)
+    demand_a_directory(logs, config)
 
 
 def demand_a_directory(logs: LogDirs, config: BrokerConfig) -> None:

@@ -18,12 +18,16 @@ from pathlib import Path
 import structlog
 
 from broker.config import BrokerConfig
+from broker.config_applier import ConfigApplier
+from broker.config_changes import ConfigChanges
 from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
 from broker.disk.log_dirs import LogDirs, LogDirsOptions
 from broker.errors import StartError
 from broker.housekeeping import keep_logs
 from broker.identity import broker_id_of, new_cluster_id
 from broker.leader_store import LeaderStore
+from broker.live_config import LiveConfig
+from broker.log_dir_events import LogDirEvents
 from broker.membership import Membership, Registration, SessionListeners, ZooKeeperAddress
 from broker.process import BrokerProcess
 from broker.replicas.producer_ids import ProducerIdBlocks
@@ -38,13 +42,14 @@ from broker.server.request_meter import RequestMeter
 from broker.sockets import bind, port_of
 from broker.topic_configs import TopicConfigs
 from cluster.model.brokers import Endpoint
-from cluster.model.configs_described import BrokerSettings
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.requests import LeaderAndIsrRequest
 from cluster.model.statechange.levels import Level
 from cluster.runtime.metrics import BrokerState
 from cluster.zk.errors import ZooKeeperError
+from cluster.zk.operations import WatchEvent
+from cluster.zk.schema.paths import CONFIG_CHANGES
 from cluster.zk.schema.settings import ProducerIdBlock
 from cluster.zk.store import ZooKeeperStore
 from controller.node import ControllerNode, ControllerSettings
@@ -97,7 +102,9 @@ class Node:
                 self._config.connection_timeout_ms,
             )
         )
-        self._topic_configs = TopicConfigs(self._config, lambda: self._membership.store.topics)
+        self._live = LiveConfig(self._config)
+        self._topic_configs = TopicConfigs(lambda: self._live.config, lambda: self._membership.store.topics)
+        self._applier = ConfigApplier(self._live, self._topic_configs)
 
     async def start(self) -> None:
         """Open everything and serve.
@@ -129,13 +136,19 @@ class Node:
         cluster_id = await store.cluster.cluster_id(new_cluster_id())
         broker_id = await broker_id_of(self._config, store)
         _log.info(f"Cluster ID = {cluster_id}, broker.id = {broker_id}")
+        changes = ConfigChanges(broker_id, lambda: self._membership.store.configs, self._applier, _now_ms)
+        await changes.read_brokers()
         logs = await self._open_logs(broker_id, cluster_id, store)
         replicas = self._open_replicas(broker_id, logs)
         controller = self._open_controller(broker_id, replicas)
+        self._applier.serve(lambda: logs.logs, None)
         peer_port = await self._open_peers(replicas, controller)
         context = self._context(broker_id, cluster_id, replicas, controller)
-        await self._join(broker_id, sockets, peer_port, replicas, controller)
-        keep_logs(self._process.supervisor, logs, self._config)
+        ports = {name: port_of(bound) for name, bound in sockets.items()}
+        ports[self._config.inter_broker_listener] = peer_port
+        await self._join(broker_id, ports, replicas, controller, changes)
+        keep_logs(self._process.supervisor, logs, self._config, replicas.hosted.disk_failed)
+        self._process.supervisor.spawn("config-changes", changes.run())
         await self._open_listeners(context, sockets)
         _log.info(f"[KafkaServer id={broker_id}] started")
 
@@ -162,7 +175,7 @@ class Node:
             cluster_id,
             self._topic_configs.config_for,
             threads.__getitem__,
-            lambda: time.time_ns() // 1_000_000,
+            _now_ms,
         )
         opening = asyncio.ensure_future(asyncio.to_thread(LogDirs.open, self._config.log_dirs, options))
         self._stack.push_async_callback(self._close_logs, opening)
@@ -191,6 +204,7 @@ class Node:
             unknown = {tp.topic for tp in named if replicas.hosted.get(tp) is None}
             await self._topic_configs.read_new({tp.topic for tp in named}, unknown)
 
+        events = LogDirEvents(broker_id, lambda: self._membership.store.log_dir_events)
         replicas = ReplicaService(
             broker_id,
             logs,
@@ -201,8 +215,10 @@ class Node:
             write=process.state_change_log.write,
             on_metadata=self._signal.notify,
             prepare=read_settings,
+            on_directory_failed=events.failed,
         )
         replicas.start()
+        process.supervisor.spawn("log-dir-events", events.run())
         self._stack.push_async_callback(replicas.close)
         metrics = process.metrics
         metrics.watch(metrics.live_brokers, lambda: len(replicas.metadata.live_brokers))
@@ -221,7 +237,7 @@ class Node:
                 broker_id,
                 config.integer("num.partitions"),
                 config.integer("default.replication.factor"),
-                config.flag("unclean.leader.election.enable"),
+                self._live.config.flag("unclean.leader.election.enable"),
                 config.session_timeout_ms,
                 config.integer("controller.socket.timeout.ms"),
                 config.inter_broker_listener,
@@ -278,31 +294,36 @@ class Node:
             producer_ids=ProducerIdBlocks(take_block),
             meter=RequestMeter(self._process.metrics),
             topic_overrides=self._topic_configs,
-            broker_settings=BrokerSettings(self._config.values, self._config.given),
+            broker_settings=lambda: self._live.settings,
         )
 
     async def _join(
         self,
         broker_id: BrokerId,
-        sockets: dict[str, socket.socket],
-        peer_port: int,
+        ports: dict[str, int],
         replicas: ReplicaService,
         controller: ControllerNode,
+        changes: ConfigChanges,
     ) -> None:
         """Register, and stay registered from session to session."""
 
         async def joined(store: ZooKeeperStore, epoch: BrokerEpoch) -> None:
             replicas.gate.registered(epoch)
+            changes.session_began()
             await controller.start(store)
 
-        ports = {name: port_of(bound) for name, bound in sockets.items()}
-        ports[self._config.inter_broker_listener] = peer_port
+        def watched(event: WatchEvent) -> None:
+            if event.path == CONFIG_CHANGES:
+                changes.noticed()
+            else:
+                controller.on_zookeeper_event(event)
+
         registration = Registration(
             broker_id,
             tuple(_bound(each, ports) for each in self._config.advertised),
             self._config.text("broker.rack"),
         )
-        listeners = SessionListeners(controller.on_zookeeper_event, controller.on_session_expired, joined)
+        listeners = SessionListeners(watched, controller.on_session_expired, joined)
         await self._membership.join(registration, listeners)
         staying = self._process.supervisor.spawn("membership", self._membership.stay(registration))
         self._stack.callback(staying.cancel)
@@ -314,6 +335,10 @@ class Node:
         for listener, bound in zip(listeners, sockets.values(), strict=True):
             await listener.start_on(bound)
             self._stack.push_async_callback(listener.stop)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _bound(endpoint: Endpoint, ports: dict[str, int]) -> Endpoint:

@@ -31,7 +31,6 @@ def server_settings(config: BrokerConfig) -> ServerSettings:
         fetch_max_bytes=config.integer("fetch.max.bytes"),
         request_max_bytes=config.integer("socket.request.max.bytes"),
         max_idle_ms=config.integer("connections.max.idle.ms"),
-        max_connections=config.integer("max.connections"),
         send_buffer_bytes=config.integer("socket.send.buffer.bytes"),
         receive_buffer_bytes=config.integer("socket.receive.buffer.bytes"),
         request_timeout_ms=config.integer("request.timeout.ms"),

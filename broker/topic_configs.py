@@ -28,21 +28,27 @@ class TopicSettings(Protocol):
 
 
 class TopicConfigs:
-    """Log settings by topic, as they stood when they were last read.
+    """Log settings by topic, as they stood when they were last read or told.
 
     Args:
-        config: The broker's settings, which hold where a topic says nothing.
+        config: Gives the broker's settings in force, which hold where a topic says nothing.
         store: Gives the topics of the current ZooKeeper session.
     """
 
-    def __init__(self, config: BrokerConfig, store: Callable[[], TopicSettings]) -> None:
+    def __init__(self, config: Callable[[], BrokerConfig], store: Callable[[], TopicSettings]) -> None:
         self._config = config
         self._store = store
+        self._own: dict[str, Mapping[str, str]] = {}
         self._known: dict[str, LogConfig] = {}
+
+    @property
+    def topics(self) -> Collection[str]:
+        """The topics that were read."""
+        return self._known.keys()
 
     def config_for(self, topic: str) -> LogConfig:
         """The log settings of ``topic``; the broker's own for one that was not read."""
-        return self._known.get(topic, self._config.topic_defaults)
+        return self._known.get(topic, self._config().topic_defaults)
 
     async def read(self, topics: Collection[str]) -> None:
         """Read the settings of these topics; waits for as long as ZooKeeper does not answer.
@@ -60,7 +66,7 @@ class TopicConfigs:
                     told = True
                 await asyncio.sleep(RETRY_S)
         for topic in topics:
-            self._known[topic] = self._resolve(topic, found.get(topic, {}))
+            self._take(topic, found.get(topic, {}))
 
     async def read_new(self, topics: Collection[str], fresh: Collection[str] = ()) -> None:
         """Read the settings of those among ``topics`` that are not known yet, and of all in ``fresh``."""
@@ -76,9 +82,30 @@ class TopicConfigs:
         """
         return await self._store().configs(topics)
 
-    def _resolve(self, topic: str, overrides: Mapping[str, str]) -> LogConfig:
+    def changed(self, topic: str, own: Mapping[str, str]) -> bool:
+        """What ``topic`` sets itself is now ``own``; one that was not read is not remembered either.
+
+        Returns:
+            Whether that is news, as far as is known.
+        """
+        if topic not in self._known:
+            return True
+        before = self._own[topic]
+        self._take(topic, own)
+        return before != own
+
+    def broker_changed(self) -> None:
+        """The broker's settings in force are others now: what the topics do not set themselves follows."""
+        for topic, own in self._own.items():
+            self._known[topic] = self._resolve(topic, own)
+
+    def _take(self, topic: str, own: Mapping[str, str]) -> None:
+        self._own[topic] = own
+        self._known[topic] = self._resolve(topic, own)
+
+    def _resolve(self, topic: str, own: Mapping[str, str]) -> LogConfig:
         try:
-            return self._config.log_config(overrides)
+            return self._config().log_config(own)
         except ConfigError as error:
             _log.error(f"The settings of topic {topic} in ZooKeeper are not used: {error}")
-            return self._config.topic_defaults
+            return self._config().topic_defaults

@@ -70,15 +70,25 @@ class LogDirs:
         log_dir = self._holder(topic_partition)
         return log_dir.logs[topic_partition] if log_dir else None
 
-    def get_or_create(self, topic_partition: TopicPartition) -> Log:
+    def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Log:
         """That partition's log; a new one is created in the live directory with the fewest partitions.
 
+        Args:
+            topic_partition: Whose log.
+            is_new: Whether the partition has never had a log. One that has may lie in a directory that is
+                offline, and must not begin anew elsewhere: it would lead, or be in sync, with nothing.
+
         Raises:
-            KafkaStorageError: The disk refused, or no directory is live.
+            KafkaStorageError: The disk refused, or no directory is live, or the log may lie in one that is
+                not.
         """
         log = self.get(topic_partition)
         if log is not None:
             return log
+        if not is_new and self._offline:
+            raise KafkaStorageError(
+                next(iter(self._offline)), f"no log of {topic_partition} is made, because it may lie there"
+            )
         if not self._live:
             raise next(iter(self._offline.values()))
         emptiest = min(self._live.values(), key=lambda log_dir: len(log_dir.logs))

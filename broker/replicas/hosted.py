@@ -7,7 +7,7 @@ at once, so that nothing ever has to be polled.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -55,8 +55,8 @@ class Logs(Protocol):
         """That partition's log, or None where this broker has none."""
         ...
 
-    def get_or_create(self, topic_partition: TopicPartition) -> Log:
-        """That partition's log, created where there is none."""
+    def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Log:
+        """That partition's log, created where there is none and it cannot lie in a failed directory."""
         ...
 
     def delete(self, topic_partition: TopicPartition) -> None:
@@ -107,6 +107,7 @@ class HostedPartitions:
         broker_id: This broker.
         produces: Where acks=all waits for the high watermark, by partition.
         fetches: Where long polls wait for data, by partition; a follower's hold waits under its session.
+        on_directory_failed: Told once of each log directory that fails which partitions are gone with it.
     """
 
     def __init__(
@@ -120,6 +121,8 @@ class HostedPartitions:
         self._metadata = metadata
         self._partitions: dict[TopicPartition, HostedPartition] = {}
         self._offline: set[TopicPartition] = set()
+        self._failed_directories: set[Path] = set()
+        self.on_directory_failed: Callable[[Collection[TopicPartition]], None] = lambda _: None
 
     @property
     def all(self) -> Collection[HostedPartition]:
@@ -168,15 +171,19 @@ class HostedPartitions:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    def host(self, topic_partition: TopicPartition) -> HostedPartition:
-        """The partition; where it is new, with its log as it lies on disk, or an empty one.
+    def host(self, topic_partition: TopicPartition, *, is_new: bool = True) -> HostedPartition:
+        """The partition; where it was not hosted, with its log as it lies on disk, or an empty one.
+
+        Args:
+            topic_partition: Which.
+            is_new: Whether it has never had a log.
 
         Raises:
-            KafkaStorageError: The log cannot be created.
+            KafkaStorageError: The log cannot be created, or may lie in a directory that has failed.
         """
         partition = self._partitions.get(topic_partition)
         if partition is None:
-            log = self._logs.get_or_create(topic_partition)
+            log = self._logs.get_or_create(topic_partition, is_new=is_new)
             checkpointed = self._logs.high_watermark(topic_partition)
             replica = Replica(self.broker_id, topic_partition, self.settings.lag_time_max_ms, checkpointed)
             partition = self._partitions[topic_partition] = HostedPartition(replica, log)
@@ -214,8 +221,14 @@ class HostedPartitions:
         self.fetches.check_and_complete(topic_partition)
 
     def disk_failed(self, error: KafkaStorageError) -> None:
-        """Take the log directory that ``error`` names offline, with all its partitions; the others go on."""
+        """Take the log directory that ``error`` names offline, with all its partitions; the others go on.
+
+        Whoever meets the failure says so; only the first time counts.
+        """
         gone = self._logs.fail(error.log_dir, str(error))
+        if error.log_dir in self._failed_directories:
+            return
+        self._failed_directories.add(error.log_dir)
         _log.error(
             "log directory taken offline",
             directory=str(error.log_dir),
@@ -227,6 +240,7 @@ class HostedPartitions:
             partition = self._partitions.pop(topic_partition, None)
             if partition is not None:
                 self.leadership_changed(partition)
+        self.on_directory_failed(gone)
 
     def checkpoint_high_watermarks(self) -> None:
         """Begin to write down how far each partition is committed as far as this broker knows."""

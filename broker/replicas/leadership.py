@@ -197,7 +197,7 @@ class Leadership:
             self._write(lines.completed_leader_transition(partition.topic_partition))
 
     def _make_leader(self, partition: LeaderAndIsrPartition, lines: RequestLines) -> None:
-        hosted = self._hosted.host(partition.topic_partition)
+        hosted = self._hosted.host(partition.topic_partition, is_new=partition.is_new)
         replica, log = hosted.replica, hosted.log
         previous = replica.leader_epoch
         # The epoch begins where the log ends, written down at once: a follower that asks about it must find
@@ -243,7 +243,7 @@ class Leadership:
     def _make_follower(self, partition: LeaderAndIsrPartition, this_round: _Round) -> None:
         lines, topic_partition = this_round.lines, partition.topic_partition
         leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
-        hosted = self._hosted.host(topic_partition)
+        hosted = self._hosted.host(topic_partition, is_new=partition.is_new)
         previous = hosted.replica.leader_epoch
         is_new_leader = hosted.replica.become_follower(partition)
         self._truncate_unknown(hosted)

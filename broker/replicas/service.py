@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 from broker.core.control_gate import ControlGate
 from broker.core.metadata_cache import MetadataCache
@@ -15,7 +15,7 @@ from broker.replicas.leadership import Leadership, Write
 from broker.replicas.read import Reader
 from broker.replicas.sessions import FollowerSessions
 from broker.replicas.settings import ReplicaSettings
-from cluster.model.ids import BrokerId
+from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.requests import LeaderAndIsrRequest
 from cluster.runtime.metrics import Metrics
 from cluster.runtime.supervisor import Supervisor
@@ -44,6 +44,7 @@ class ReplicaService:
         write: Writes state-change.log.
         on_metadata: Told after each change of ``metadata``.
         prepare: Awaited before an admitted LeaderAndIsr is carried out.
+        on_directory_failed: Told once of each log directory that fails.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class ReplicaService:
         write: Write,
         on_metadata: Callable[[], None],
         prepare: Callable[[LeaderAndIsrRequest], Awaitable[None]] | None = None,
+        on_directory_failed: Callable[[], None] = lambda: None,
     ) -> None:
         self._settings = settings
         self._supervisor = supervisor
@@ -78,6 +80,8 @@ class ReplicaService:
             on_metadata=on_metadata,
             prepare=prepare,
         )
+        self._on_directory_failed = on_directory_failed
+        self.hosted.on_directory_failed = self._directory_failed
         self._show(metrics)
 
     def _show(self, metrics: Metrics) -> None:
@@ -92,6 +96,10 @@ class ReplicaService:
         metrics.watch(delayed, lambda: hosted.produces.delayed, delayedOperation="Produce")
         metrics.watch(size, lambda: hosted.fetches.watched, delayedOperation="Fetch")
         metrics.watch(delayed, lambda: hosted.fetches.delayed, delayedOperation="Fetch")
+
+    def _directory_failed(self, gone: Collection[TopicPartition]) -> None:
+        self._fetchers.stop(gone)
+        self._on_directory_failed()
 
     def start(self) -> None:
         """Begin what goes on by the clock."""

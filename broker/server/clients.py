@@ -51,7 +51,7 @@ class ClientListener:
         return ClientConnection(self._context, self._handlers, self._name, self._made, self._lost)
 
     def _made(self, connection: ClientConnection) -> bool:
-        if len(self._connections) >= self._context.settings.max_connections:
+        if len(self._connections) >= self._context.max_connections:
             return False
         self._connections.add(connection)
         return True

@@ -102,7 +102,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)
         self._peer = _address(transport.get_extra_info("peername"))
         if not self._on_made(self):
-            self.close("too many connections", maximum=self._context.settings.max_connections)
+            self.close("too many connections", maximum=self._context.max_connections)
             return
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
         self._set_socket_options(transport.get_extra_info("socket"))

@@ -26,7 +26,6 @@ class ServerSettings:
             request says.
         request_max_bytes: ``socket.request.max.bytes``: a larger frame closes its connection.
         max_idle_ms: ``connections.max.idle.ms``; a connection that is silent for longer is closed.
-        max_connections: ``max.connections``; one more is closed at once.
         send_buffer_bytes: ``socket.send.buffer.bytes``; -1 leaves it to the operating system.
         receive_buffer_bytes: ``socket.receive.buffer.bytes``; -1 leaves it to the operating system.
         request_timeout_ms: ``request.timeout.ms``: how long an automatic topic creation may take.
@@ -36,7 +35,6 @@ class ServerSettings:
     fetch_max_bytes: int = 57_671_680
     request_max_bytes: int = 104_857_600
     max_idle_ms: int = 600_000
-    max_connections: int = 2_147_483_647
     send_buffer_bytes: int = 102_400
     receive_buffer_bytes: int = 102_400
     request_timeout_ms: int = 30_000
@@ -88,7 +86,7 @@ class ServerContext:
         producer_ids: Where producer ids come from.
         meter: Where requests are counted.
         topic_overrides: What topics set themselves.
-        broker_settings: The settings this broker runs by, for those who ask for them.
+        broker_settings: Gives the settings that this broker runs by now, for those who ask for them.
     """
 
     broker_id: BrokerId
@@ -103,7 +101,12 @@ class ServerContext:
     producer_ids: ProducerIds
     meter: RequestMeter
     topic_overrides: TopicOverrides
-    broker_settings: BrokerSettings
+    broker_settings: Callable[[], BrokerSettings]
+
+    @property
+    def max_connections(self) -> int:
+        """``max.connections`` as it is now; one more is closed at once."""
+        return int(str(self.broker_settings().values["max.connections"]))
 
 
 Answer = Body | None

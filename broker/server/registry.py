@@ -7,10 +7,12 @@ from types import MappingProxyType
 
 from broker.server.context import Handler
 from broker.server.handlers import (
+    alter_configs,
     api_versions,
     create_topics,
     describe_configs,
     fetch,
+    incremental_alter_configs,
     init_producer_id,
     list_offsets,
     metadata,
@@ -30,6 +32,8 @@ HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType(
         ApiKey.INIT_PRODUCER_ID: init_producer_id.handle,
         ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch.handle,
         ApiKey.DESCRIBE_CONFIGS: describe_configs.handle,
+        ApiKey.ALTER_CONFIGS: alter_configs.handle,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs.handle,
     }
 )
 """The handler of each served API."""

@@ -26,6 +26,8 @@ class ApiKey(IntEnum):
     INIT_PRODUCER_ID = 22
     OFFSET_FOR_LEADER_EPOCH = 23
     DESCRIBE_CONFIGS = 32
+    ALTER_CONFIGS = 33
+    INCREMENTAL_ALTER_CONFIGS = 44
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ _TABLE = (
     Api(ApiKey.INIT_PRODUCER_ID, 0, 4),
     Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4),
     Api(ApiKey.DESCRIBE_CONFIGS, 1, 4),
+    Api(ApiKey.ALTER_CONFIGS, 0, 2),
+    Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
 )
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in _TABLE})

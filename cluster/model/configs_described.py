@@ -7,7 +7,7 @@ of release 2.8; KIP-133, KIP-226.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from itertools import dropwhile
 
@@ -76,22 +76,27 @@ class BrokerSettings:
     """The settings a broker runs by.
 
     Attributes:
-        values: Every setting of the table, parsed, defaults filled in.
+        values: Every setting of the table, parsed, as it is in force.
         given: The text of those that ``server.properties`` and the command line hold, unknown ones too.
+        dynamic: The text of those that ``/config/brokers`` holds of this broker.
+        dynamic_default: The text of those that it holds of all brokers.
     """
 
     values: Mapping[str, Value]
     given: Mapping[str, str]
+    dynamic: Mapping[str, str] = field(default_factory=dict)
+    dynamic_default: Mapping[str, str] = field(default_factory=dict)
 
 
-DYNAMIC_BROKER_CONFIGS = frozenset(
-    {config.name for config in BROKER_CONFIGS.values() if config.topic is not None}
+LISTENER_CONFIGS = frozenset({"advertised.listeners", "listener.security.protocol.map", "listeners"})
+"""Broker settings that Kafka calls dynamic, and that a broker of ours reads at its start alone."""
+
+DYNAMIC_BROKER_CONFIGS = (
+    frozenset(config.name for config in BROKER_CONFIGS.values() if config.topic is not None)
     - {"log.message.format.version"}
+    | LISTENER_CONFIGS
     | {
-        "advertised.listeners",
         "background.threads",
-        "listener.security.protocol.map",
-        "listeners",
         "log.cleaner.backoff.ms",
         "log.cleaner.dedupe.buffer.size",
         "log.cleaner.io.buffer.size",
@@ -106,6 +111,9 @@ DYNAMIC_BROKER_CONFIGS = frozenset(
     }
 )
 """The broker settings that Kafka does not call read-only."""
+
+LIVE_BROKER_CONFIGS = DYNAMIC_BROKER_CONFIGS - LISTENER_CONFIGS
+"""Those that a running broker of ours takes over."""
 
 _FAMILIES = (
     ("log.roll.ms", "log.roll.hours"),
@@ -149,7 +157,8 @@ def describe_topic(broker: BrokerSettings, overrides: Mapping[str, str]) -> tupl
 
 def describe_broker(broker: BrokerSettings) -> tuple[DescribedConfig, ...]:
     """Every setting of a broker, and the keys it was given that no declaration knows."""
-    unknown = [name for name in broker.given if name not in BROKER_CONFIGS]
+    given = dict.fromkeys((*broker.given, *broker.dynamic_default, *broker.dynamic))
+    unknown = [name for name in given if name not in BROKER_CONFIGS]
     return tuple(
         DescribedConfig(
             name,
@@ -162,13 +171,30 @@ def describe_broker(broker: BrokerSettings) -> tuple[DescribedConfig, ...]:
     )
 
 
+def describe_brokers_default(broker: BrokerSettings) -> tuple[DescribedConfig, ...]:
+    """The settings that all brokers are given at run time, as ``broker`` knows them."""
+    source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    described = []
+    for name, text in broker.dynamic_default.items():
+        value = text if name in BROKER_CONFIGS else None
+        own = ConfigSynonym(name, value, source)
+        read_only = name not in DYNAMIC_BROKER_CONFIGS
+        described.append(DescribedConfig(name, value, BROKER_CONFIGS.get(name), read_only, (own,)))
+    return tuple(described)
+
+
 def _broker_synonyms(broker: BrokerSettings, name: str) -> tuple[ConfigSynonym, ...]:
     """Where the broker setting ``name`` could come from.
 
     Kafka lets go of what stands before the first place of that very name: ``log.retention.hours`` alone does
     not make ``log.retention.ms``, nor ``retention.ms``, anything but a default.
     """
-    layers = ((ConfigSource.STATIC_BROKER_CONFIG, broker.given), (ConfigSource.DEFAULT_CONFIG, _DEFAULTS))
+    layers = (
+        (ConfigSource.DYNAMIC_BROKER_CONFIG, broker.dynamic),
+        (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, broker.dynamic_default),
+        (ConfigSource.STATIC_BROKER_CONFIG, broker.given),
+        (ConfigSource.DEFAULT_CONFIG, _DEFAULTS),
+    )
     found = (
         ConfigSynonym(each, texts[each] if each in BROKER_CONFIGS else None, source)
         for source, texts in layers

@@ -22,12 +22,9 @@ from cluster.model.commands_configs import (
 )
 from cluster.model.configs import Config, ConfigError, Type, Value
 from cluster.model.configs_broker import BROKER_CONFIGS
-from cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS
+from cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
 from cluster.model.configs_topic import TOPIC_CONFIGS, parse_topic
 from cluster.model.errors import ErrorCode
-
-LISTENER_CONFIGS = frozenset({"advertised.listeners", "listener.security.protocol.map", "listeners"})
-"""Broker settings that Kafka calls dynamic and that a broker of ours reads at its start alone."""
 
 _TABLES: Mapping[ConfigResourceType, Mapping[str, Config]] = {
     ConfigResourceType.TOPIC: TOPIC_CONFIGS,

@@ -1,8 +1,7 @@
 """DescribeConfigs (32): the settings of topics and of this broker, and where their values come from.
 
-Settings of brokers that ``/config/brokers`` holds are not in force here, so they are not told either; nor are
-there loggers to describe. Sources: ``KafkaApis.handleDescribeConfigsRequest`` and ``ConfigHelper`` of release
-2.8; KIP-133, KIP-226, KIP-569.
+There are no loggers to describe. Sources: ``KafkaApis.handleDescribeConfigsRequest`` and ``ConfigHelper`` of
+release 2.8; KIP-133, KIP-226, KIP-569.
 """
 
 from __future__ import annotations
@@ -17,7 +16,12 @@ import structlog
 from broker.server.context import Answer, ServerContext
 from broker.wire.frames import NO_THROTTLE, Request
 from cluster.model.configs import ConfigError, Type
-from cluster.model.configs_described import DescribedConfig, describe_broker, describe_topic
+from cluster.model.configs_described import (
+    DescribedConfig,
+    describe_broker,
+    describe_brokers_default,
+    describe_topic,
+)
 from cluster.model.errors import ErrorCode
 from cluster.model.topic_names import fault
 from cluster.zk.errors import ZooKeeperError
@@ -128,21 +132,21 @@ def _describe_topic(context: ServerContext, name: str, overrides: _Overrides) ->
             ErrorCode.REQUEST_TIMED_OUT, f"ZooKeeper did not give the settings of topic '{name}'"
         )
     try:
-        return describe_topic(context.broker_settings, own)
+        return describe_topic(context.broker_settings(), own)
     except ConfigError as error:
         raise _RefusedError(ErrorCode.INVALID_CONFIG, f"Topic '{name}': {error}") from error
 
 
 def _describe_broker(context: ServerContext, name: str) -> tuple[DescribedConfig, ...]:
-    """This broker's settings; the empty name asks for the cluster's dynamic ones, of which there are none."""
+    """This broker's settings; the empty name asks for those that all brokers are given at run time."""
     if not name:
-        return ()
+        return describe_brokers_default(context.broker_settings())
     if name != str(context.broker_id):
         raise _RefusedError(
             ErrorCode.INVALID_REQUEST,
             f"Unexpected broker id, expected {context.broker_id} or empty string, but received {name}",
         )
-    return describe_broker(context.broker_settings)
+    return describe_broker(context.broker_settings())
 
 
 def _asked_keys(resource: Any, described: Iterable[DescribedConfig]) -> Iterable[DescribedConfig]:

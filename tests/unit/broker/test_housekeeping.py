@@ -38,7 +38,7 @@ async def test_work_is_repeated():
 
 async def test_each_kind_of_work_has_its_task_unless_its_interval_is_never():
     supervisor = Supervisor(lambda name, error: pytest.fail(f"{name}: {error}"))
-    keep_logs(supervisor, Logs(), config())
+    keep_logs(supervisor, Logs(), config(), print)
     assert supervisor.names == [
         "delete-logs",
         "log-directories",
@@ -50,7 +50,7 @@ async def test_each_kind_of_work_has_its_task_unless_its_interval_is_never():
 
 async def test_a_flush_interval_brings_the_flusher():
     supervisor = Supervisor(lambda name, error: pytest.fail(f"{name}: {error}"))
-    keep_logs(supervisor, Logs(), config(log_flush_scheduler_interval_ms="1000"))
+    keep_logs(supervisor, Logs(), config(log_flush_scheduler_interval_ms="1000"), print)
     assert "log-flusher" in supervisor.names
     await supervisor.close(5)
 
@@ -67,9 +67,11 @@ def test_a_broker_goes_on_while_one_directory_is_left(tmp_path):
 async def test_the_owner_hears_when_no_directory_is_left(tmp_path):
     heard = asyncio.get_running_loop().create_future()
     supervisor = Supervisor(lambda name, error: heard.set_result((name, error)))
-    keep_logs(supervisor, Logs(tmp_path), config(log_dirs=str(tmp_path)))
+    told = []
+    keep_logs(supervisor, Logs(tmp_path), config(log_dirs=str(tmp_path)), told.append)
     async with asyncio.timeout(60):
         name, error = await heard
     assert name == "log-directories"
     assert isinstance(error, NoLogDirectoryLeftError)
+    assert [error.log_dir for error in told] == [tmp_path]
     await supervisor.close(5)

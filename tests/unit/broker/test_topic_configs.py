@@ -22,7 +22,7 @@ class Store:
 
 def configs(store):
     config, _ = parse({"zookeeper.connect": "z", "min.insync.replicas": "2"}, hostname="here")
-    return TopicConfigs(config, lambda: store)
+    return TopicConfigs(lambda: config, lambda: store)
 
 
 async def test_a_topics_own_settings_hold_over_the_brokers():
@@ -72,3 +72,32 @@ async def test_overrides_are_read_anew_each_time():
 async def test_overrides_are_not_waited_for():
     with pytest.raises(ZooKeeperTimeout):
         await configs(Store({}, failures=1)).overrides(["a"])
+
+
+async def test_what_a_topic_sets_itself_may_change():
+    known = configs(Store({"a": {"min.insync.replicas": "3"}}))
+    await known.read(["a"])
+    assert list(known.topics) == ["a"]
+    assert known.changed("a", {"min.insync.replicas": "4"})
+    assert known.config_for("a").min_insync_replicas == 4
+    assert not known.changed("a", {"min.insync.replicas": "4"})
+    assert known.changed("a", {})
+    assert known.config_for("a").min_insync_replicas == 2
+
+
+async def test_a_change_of_a_topic_that_was_not_read_is_news_and_not_remembered():
+    known = configs(Store({}))
+    assert known.changed("a", {"min.insync.replicas": "3"})
+    assert known.config_for("a").min_insync_replicas == 2
+    assert list(known.topics) == []
+
+
+async def test_topics_follow_the_broker_in_what_they_do_not_set_themselves():
+    in_force = [parse({"zookeeper.connect": "z"}, hostname="here")[0]]
+    store = Store({"a": {"min.insync.replicas": "3"}})
+    known = TopicConfigs(lambda: in_force[0], lambda: store)
+    await known.read(["a", "b"])
+    in_force[0] = parse({"zookeeper.connect": "z", "min.insync.replicas": "2"}, hostname="here")[0]
+    known.broker_changed()
+    assert known.config_for("a").min_insync_replicas == 3
+    assert known.config_for("b").min_insync_replicas == 2

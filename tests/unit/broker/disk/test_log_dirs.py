@@ -120,3 +120,13 @@ def test_logs_that_are_due_are_flushed(open_dirs, paths, batch):
     dirs.flush_due_logs()
     log.flush()
     assert log.recovery_point == 2
+
+
+def test_a_log_that_may_lie_in_a_failed_directory_is_not_made_elsewhere(open_dirs, paths):
+    dirs = open_dirs(*paths)
+    dirs.get_or_create(tp(0), is_new=False)
+    dirs.fail(paths[1], "test")
+    with pytest.raises(KafkaStorageError, match="no log of events-1 is made") as refusal:
+        dirs.get_or_create(tp(1), is_new=False)
+    assert refusal.value.log_dir == paths[1]
+    assert dirs.get_or_create(tp(2), is_new=True).directory.parent == paths[0]

@@ -87,3 +87,12 @@ async def test_counts(room):
     hosted = room.hosted
     assert len(hosted.all) == 2
     assert (hosted.leader_count, hosted.under_replicated_count, hosted.under_min_isr_count) == (1, 1, 0)
+
+
+async def test_a_failed_directory_is_told_of_once(room, tmp_path):
+    told = []
+    room.hosted.on_directory_failed = told.append
+    room.lead()
+    for _ in range(2):
+        room.hosted.disk_failed(KafkaStorageError(tmp_path, "test"))
+    assert told == [(TP,)]

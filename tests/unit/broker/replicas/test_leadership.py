@@ -205,7 +205,7 @@ async def test_a_log_that_knows_no_epoch_is_cut_at_the_high_watermark(room, scen
 
 
 async def test_a_disk_that_fails_is_answered_for_each_role(room, scene, tmp_path, monkeypatch):
-    def fail(_topic_partition):
+    def fail(_topic_partition, *, is_new):
         raise KafkaStorageError(tmp_path, "test")
 
     monkeypatch.setattr(room.logs, "get_or_create", fail)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from broker.disk.errors import KafkaStorageError
+from broker.replicas.fetchers import Fetchers
 from broker.replicas.service import ReplicaService
 from broker.replicas.settings import ReplicaSettings
 from cluster.model.ids import Offset, TopicPartition
@@ -40,3 +42,22 @@ async def test_from_start_to_close(room):
     await supervisor.close(5)
     await service.close()
     assert written == [{TP: Offset(1)}]
+
+
+async def test_a_failed_directory_is_told_of_and_nothing_is_fetched_for_it(room, tmp_path, monkeypatch):
+    stopped, told = [], []
+    monkeypatch.setattr(Fetchers, "stop", lambda _self, gone: stopped.append(tuple(gone)))
+    service = ReplicaService(
+        1,
+        room.logs,
+        ReplicaSettings(),
+        store=lambda: None,
+        supervisor=Supervisor(lambda *_: None),
+        metrics=Metrics(),
+        write=lambda _line: None,
+        on_metadata=lambda: None,
+        on_directory_failed=lambda: told.append(True),
+    )
+    service.hosted.host(TP)
+    service.hosted.disk_failed(KafkaStorageError(tmp_path, "test"))
+    assert (stopped, told) == ([(TP,)], [True])

@@ -173,7 +173,7 @@ class FakeBroker:
             self.producer_ids,
             self.meter,
             self.topic_overrides,
-            self.broker_settings,
+            lambda: self.broker_settings,
         )
 
     def brokers(self, *numbers: int, listeners: tuple[str, ...] = ("PLAINTEXT", "OUTSIDE")) -> None:

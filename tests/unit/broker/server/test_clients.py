@@ -16,7 +16,10 @@ from broker.server.clients import ClientListener
 async def listen(broker):
     listeners = []
 
-    async def start(**settings):
+    async def start(max_connections=None, **settings):
+        if max_connections is not None:
+            values = {**broker.broker_settings.values, "max.connections": max_connections}
+            broker.broker_settings = dataclasses.replace(broker.broker_settings, values=values)
         broker.settings = dataclasses.replace(broker.settings, **settings)
         listener = ClientListener(broker.context, "PLAINTEXT")
         listeners.append(listener)
@@ -45,6 +48,16 @@ async def test_connections_are_counted(listen):
     await until(lambda: listener.connection_count == 1)
     writer.close()
     await until(lambda: listener.connection_count == 0)
+
+
+async def test_the_limit_of_connections_may_change_meanwhile(listen, broker):
+    listener, port = await listen(max_connections=0)
+    broker.broker_settings = dataclasses.replace(
+        broker.broker_settings, values={**broker.broker_settings.values, "max.connections": 1}
+    )
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    await until(lambda: listener.connection_count == 1)
+    writer.close()
 
 
 async def test_one_connection_too_many_is_closed(listen):

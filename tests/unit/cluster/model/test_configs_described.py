@@ -1,13 +1,18 @@
+from dataclasses import replace
+
 import pytest
 
 from cluster.model.configs import ConfigError, parse_given, with_defaults
 from cluster.model.configs_broker import BROKER_CONFIGS
 from cluster.model.configs_described import (
     DYNAMIC_BROKER_CONFIGS,
+    LISTENER_CONFIGS,
+    LIVE_BROKER_CONFIGS,
     BrokerSettings,
     ConfigSource,
     ConfigSynonym,
     describe_broker,
+    describe_brokers_default,
     describe_topic,
 )
 from cluster.model.configs_topic import TOPIC_CONFIGS
@@ -116,3 +121,36 @@ def test_only_known_settings_are_dynamic_and_the_rest_is_read_only():
     assert told["log.retention.hours"].read_only
     assert told["log.message.format.version"].read_only
     assert not told["log.retention.ms"].read_only
+
+
+def test_dynamic_layers_lie_over_the_file_and_the_brokers_own_over_that_of_all():
+    dynamic = replace(
+        settings(min_insync_replicas="2"),
+        dynamic={"min.insync.replicas": "4"},
+        dynamic_default={"min.insync.replicas": "3", "a.plugins.own": "x"},
+    )
+    told = {each.name: each for each in describe_broker(dynamic)}
+    assert told["min.insync.replicas"].synonyms == (
+        ConfigSynonym("min.insync.replicas", "4", ConfigSource.DYNAMIC_BROKER_CONFIG),
+        ConfigSynonym("min.insync.replicas", "3", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+        ConfigSynonym("min.insync.replicas", "2", STATIC),
+        ConfigSynonym("min.insync.replicas", "1", DEFAULT),
+    )
+    assert (told["a.plugins.own"].value, told["a.plugins.own"].is_sensitive) == (None, True)
+    topics = {each.name: each for each in describe_topic(dynamic, {})}
+    assert topics["min.insync.replicas"].source is ConfigSource.DYNAMIC_BROKER_CONFIG
+
+
+def test_the_default_of_all_brokers_holds_only_what_was_set_for_all():
+    texts = {"min.insync.replicas": "3", "a.plugins.own": "x"}
+    told = describe_brokers_default(replace(settings(), dynamic_default=texts))
+    source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    assert [(each.name, each.value, each.source, each.read_only) for each in told] == [
+        ("min.insync.replicas", "3", source, False),
+        ("a.plugins.own", None, source, True),
+    ]
+
+
+def test_a_running_broker_takes_over_all_but_its_listeners():
+    assert LIVE_BROKER_CONFIGS == DYNAMIC_BROKER_CONFIGS - LISTENER_CONFIGS
+    assert "listeners" in DYNAMIC_BROKER_CONFIGS

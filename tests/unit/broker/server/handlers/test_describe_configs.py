@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from broker.server.handlers.describe_configs import handle
@@ -10,6 +12,7 @@ from cluster.zk.errors import ZooKeeperTimeout
 E = ErrorCode
 TOPIC, BROKER, LOGGER = 2, 4, 8
 TOPIC_CONFIG, STATIC_BROKER_CONFIG, DEFAULT_CONFIG = 1, 4, 5
+DYNAMIC_BROKER_CONFIG, DYNAMIC_DEFAULT_BROKER_CONFIG = 2, 3
 
 
 @pytest.fixture
@@ -104,9 +107,35 @@ async def test_this_brokers_settings(broker, describe):
     assert (sauce.value, sauce.is_sensitive, sauce.config_type) == (None, True, 0)
 
 
-async def test_the_cluster_has_no_dynamic_settings(broker, describe):
+async def test_the_cluster_has_no_dynamic_settings_until_it_is_given_some(broker, describe):
     (result,) = (await handle(broker.context, describe((BROKER, "", None)))).results
     assert (result.error_code, result.configs) == (E.NONE, ())
+    broker.broker_settings = replace(broker.broker_settings, dynamic_default={"message.max.bytes": "2000"})
+    (result,) = (await handle(broker.context, describe((BROKER, "", None)))).results
+    (config,) = result.configs
+    assert (config.name, config.value, config.config_source, config.read_only) == (
+        "message.max.bytes",
+        "2000",
+        DYNAMIC_DEFAULT_BROKER_CONFIG,
+        False,
+    )
+
+
+async def test_a_dynamic_setting_of_this_broker(broker, describe):
+    broker.broker_settings = replace(
+        broker.broker_settings,
+        values={**broker.broker_settings.values, "message.max.bytes": 3000},
+        dynamic={"message.max.bytes": "3000"},
+        dynamic_default={"message.max.bytes": "2000"},
+    )
+    request = describe((BROKER, "1", ("message.max.bytes",)), include_synonyms=True)
+    ((config,),) = [each.configs for each in (await handle(broker.context, request)).results]
+    assert (config.value, config.config_source) == ("3000", DYNAMIC_BROKER_CONFIG)
+    assert [(each.value, each.source) for each in config.synonyms] == [
+        ("3000", DYNAMIC_BROKER_CONFIG),
+        ("2000", DYNAMIC_DEFAULT_BROKER_CONFIG),
+        ("1048588", DEFAULT_CONFIG),
+    ]
 
 
 @pytest.mark.parametrize(

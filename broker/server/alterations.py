@@ -1,0 +1,95 @@
+"""What AlterConfigs and IncrementalAlterConfigs have in common: who may be asked for what, and the answer.
+
+As in Kafka any broker takes alterations of topics and of the cluster's default, and a broker those of its own
+settings; clients send them so. They are carried out by the controller, wherever it is. Source:
+``KafkaApis.handleAlterConfigsRequest``, ``ZkAdminManager.getBrokerId`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from broker.server.context import Answer, ServerContext
+from broker.wire.frames import NO_THROTTLE, Request
+from cluster.model.commands import Command, Refused
+from cluster.model.commands_configs import (
+    AlterConfigsResult,
+    ConfigResource,
+    ConfigResourceType,
+    ResourceResult,
+)
+from cluster.model.errors import ErrorCode
+
+W = TypeVar("W")
+
+_Named = tuple[int, str]
+"""A resource as the request names it: the number of its type, which may be unknown, and its name."""
+
+
+class BadAlterationError(Exception):
+    """A resource cannot be altered as it is asked; the text says why. ``INVALID_REQUEST``."""
+
+
+async def alter(
+    context: ServerContext,
+    request: Request,
+    response: str,
+    wanted: Callable[[Any], W],
+    command: Callable[[dict[ConfigResource, W], bool], Command[AlterConfigsResult]],
+) -> Answer:
+    """Have the controller alter what ``request`` names; of a resource named twice the last word holds.
+
+    Args:
+        context: The broker.
+        request: An AlterConfigs or IncrementalAlterConfigs request.
+        response: The name of its answer.
+        wanted: What is asked of one resource of the request; raises ``BadAlterationError``.
+        command: The command, from what is asked of each resource and whether it is only to be checked.
+    """
+    named = {(each.resource_type, each.resource_name): each for each in request.body.resources}
+    errors: dict[_Named, tuple[ErrorCode, str | None]] = {}
+    asked: dict[ConfigResource, W] = {}
+    for name, each in named.items():
+        try:
+            asked[_resource(context, *name)] = wanted(each)
+        except BadAlterationError as error:
+            errors[name] = ErrorCode.INVALID_REQUEST, str(error)
+    if asked:
+        told = await context.any_controller.submit(
+            command(asked, request.body.validate_only), context.settings.request_timeout_ms
+        )
+        results = told.resources if isinstance(told, AlterConfigsResult) else _all_refused(told, asked)
+        errors |= {(each.resource.type, each.resource.name): (each.error, each.message) for each in results}
+    return request.answer(
+        response,
+        throttle_time=NO_THROTTLE,
+        responses=tuple(
+            request.answer(
+                "AlterConfigsResourceResponse",
+                error_code=errors[name][0],
+                error_message=errors[name][1],
+                resource_type=name[0],
+                resource_name=name[1],
+            )
+            for name in named
+        ),
+    )
+
+
+def _resource(context: ServerContext, type_: int, name: str) -> ConfigResource:
+    if type_ == ConfigResourceType.TOPIC:
+        return ConfigResource(ConfigResourceType.TOPIC, name)
+    if type_ != ConfigResourceType.BROKER:
+        raise BadAlterationError(
+            f"AlterConfigs is only supported for topics and brokers, but resource type is {type_}"
+        )
+    if name and not name.isdecimal():
+        raise BadAlterationError(f"Broker id must be an integer, but it is: {name}")
+    if name and int(name) != context.broker_id:
+        raise BadAlterationError(f"Unexpected broker id, expected {context.broker_id}, but received {name}")
+    return ConfigResource(ConfigResourceType.BROKER, name)
+
+
+def _all_refused(refusal: Refused, asked: dict[ConfigResource, W]) -> tuple[ResourceResult, ...]:
+    return tuple(ResourceResult(each, refusal.error, refusal.message) for each in asked)

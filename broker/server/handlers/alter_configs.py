@@ -1,0 +1,25 @@
+"""AlterConfigs (33): let topics, this broker or all brokers set exactly these settings themselves.
+
+Sources: ``ZkAdminManager.alterConfigs`` of release 2.8; KIP-133.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker.server.alterations import BadAlterationError, alter
+from broker.server.context import Answer, ServerContext
+from broker.wire.frames import Request
+from cluster.model.commands_configs import AlterConfigs
+
+
+async def handle(context: ServerContext, request: Request) -> Answer:
+    """What became of each resource, in the order of the request."""
+    return await alter(context, request, "AlterConfigsResponse", _settings, AlterConfigs)
+
+
+def _settings(resource: Any) -> dict[str, str]:
+    null = [config.name for config in resource.configs if config.value is None]
+    if null:
+        raise BadAlterationError(f"Null value not supported for : {','.join(null)}")
+    return {config.name: config.value for config in resource.configs}

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from broker.server.handlers import alter_configs
+from cluster.model.commands import Refused
+from cluster.model.commands_configs import (
+    AlterConfigs,
+    AlterConfigsResult,
+    ConfigResource,
+    ConfigResourceType,
+    ResourceResult,
+)
+from cluster.model.errors import ErrorCode
+
+E = ErrorCode
+TOPIC, BROKER, LOGGER = 2, 4, 8
+A_TOPIC = ConfigResource(ConfigResourceType.TOPIC, "orders")
+
+
+@pytest.fixture
+def alter(broker, schema, request_of):
+    async def send(*resources, validate_only=False):
+        s = schema(33, 2)
+        asked = tuple(
+            s.AlterConfigsResource(
+                resource_type=type_,
+                resource_name=name,
+                configs=tuple(s.AlterableConfig(name=key, value=value) for key, value in own.items()),
+            )
+            for type_, name, own in resources
+        )
+        request = request_of(33, 2, s.request(resources=asked, validate_only=validate_only))
+        answer = await alter_configs.handle(broker.context, request)
+        return [(r.resource_type, r.resource_name, r.error_code, r.error_message) for r in answer.responses]
+
+    return send
+
+
+def results(**errors):
+    return AlterConfigsResult(
+        tuple(
+            ResourceResult(ConfigResource(ConfigResourceType.TOPIC, name), error, "why")
+            for name, error in errors.items()
+        )
+    )
+
+
+async def test_the_controller_is_asked_wherever_it_is(broker, alter):
+    broker.any_controller.answer = results(orders=E.NONE)
+    assert await alter((TOPIC, "orders", {"flush.ms": "9"})) == [(TOPIC, "orders", E.NONE, "why")]
+    assert broker.any_controller.commands == [(AlterConfigs({A_TOPIC: {"flush.ms": "9"}}), 30_000)]
+    assert broker.controller.commands == []
+
+
+async def test_only_the_check_may_be_asked_for(broker, alter):
+    broker.any_controller.answer = results(orders=E.NONE)
+    await alter((TOPIC, "orders", {}), validate_only=True)
+    ((command, _),) = broker.any_controller.commands
+    assert command.validate_only
+
+
+async def test_this_broker_and_all_brokers_may_be_altered_here(broker, alter):
+    own, everybody = (ConfigResource(ConfigResourceType.BROKER, name) for name in ("1", ""))
+    broker.any_controller.answer = AlterConfigsResult(
+        (ResourceResult(own, E.NONE), ResourceResult(everybody, E.INVALID_REQUEST, "no"))
+    )
+    assert await alter((BROKER, "1", {}), (BROKER, "", {})) == [
+        (BROKER, "1", E.NONE, None),
+        (BROKER, "", E.INVALID_REQUEST, "no"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("type_", "name", "says"),
+    [
+        (BROKER, "2", "Unexpected broker id, expected 1, but received 2"),
+        (BROKER, "one", "Broker id must be an integer, but it is: one"),
+        (LOGGER, "1", "only supported for topics and brokers, but resource type is 8"),
+        (77, "x", "only supported for topics and brokers, but resource type is 77"),
+    ],
+)
+async def test_what_cannot_be_altered_here(broker, alter, type_, name, says):
+    ((_, _, error, message),) = await alter((type_, name, {}))
+    assert error is E.INVALID_REQUEST
+    assert says in message
+    assert broker.any_controller.commands == []
+
+
+async def test_without_a_controller_each_resource_is_refused_so_that_clients_try_again(broker, alter):
+    broker.any_controller.answer = Refused(E.NOT_CONTROLLER, "there is no controller now")
+    assert await alter((TOPIC, "orders", {}), (BROKER, "2", {})) == [
+        (TOPIC, "orders", E.NOT_CONTROLLER, "there is no controller now"),
+        (BROKER, "2", E.INVALID_REQUEST, "Unexpected broker id, expected 1, but received 2"),
+    ]
+
+
+async def test_a_resource_named_twice_is_answered_once(broker, alter):
+    broker.any_controller.answer = results(orders=E.NONE)
+    assert len(await alter((TOPIC, "orders", {"flush.ms": "1"}), (TOPIC, "orders", {"flush.ms": "2"}))) == 1
+    ((command, _),) = broker.any_controller.commands
+    assert command.resources == {A_TOPIC: {"flush.ms": "2"}}

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+
+from broker import config_changes
+from broker.config_changes import NOTE_LIFE_MS, ConfigChanges
+from cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from cluster.model.ids import BrokerId
+from cluster.zk.errors import ZooKeeperTimeout
+from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.store_configs import ConfigChange, ResourceConfigs
+
+TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
+OWN = ConfigResource(ConfigResourceType.BROKER, "1")
+OTHER = ConfigResource(ConfigResourceType.BROKER, "2")
+DEFAULT = ConfigResource(ConfigResourceType.BROKER, "")
+NOW = 10 * NOTE_LIFE_MS
+
+
+class Store:
+    """``/config`` and its notes, and a listener that takes down what it is told."""
+
+    def __init__(self):
+        self.settings = {}
+        self.notes = []
+        self.reads = []
+        self.failures = []
+        self.heard = []
+        self.told = asyncio.Event()
+        self.topic_was_told = asyncio.Event()
+        self.topics = ("t",)
+
+    def note(self, number, resource, age_ms=0):
+        self.notes.append(ConfigChange(f"config_change_{number:010d}", number, resource, NOW - age_ms))
+
+    async def read(self, resources):
+        self.reads.append(list(resources))
+        self._fail("read")
+        return {each: self.settings.get(each, ResourceConfigs({}, None)) for each in resources}
+
+    async def changes(self, *, watch=False):
+        assert watch
+        self._fail("changes")
+        self.told.set()
+        return list(self.notes)
+
+    async def delete_change(self, name):
+        self.notes = [note for note in self.notes if note.name != name]
+
+    def _fail(self, what):
+        if self.failures and self.failures[0] == what:
+            self.failures.pop(0)
+            raise ZooKeeperTimeout("no answer")
+
+    def topic_changed(self, topic, own):
+        self.heard.append((topic, dict(own)))
+        self.topic_was_told.set()
+
+    def brokers_default_changed(self, settings):
+        self.heard.append(("all brokers", dict(settings)))
+
+    def own_changed(self, settings):
+        self.heard.append(("this broker", dict(settings)))
+
+
+@pytest.fixture
+def store():
+    return Store()
+
+
+@pytest.fixture
+async def changes(store, monkeypatch):
+    monkeypatch.setattr(config_changes, "RETRY_S", 0)
+    changes = ConfigChanges(BrokerId(1), lambda: store, store, lambda: NOW)
+    task = asyncio.create_task(changes.run())
+    yield changes
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+async def settled(store):
+    """Until what was noticed is dealt with."""
+    async with asyncio.timeout(10):
+        await store.told.wait()
+    store.told.clear()
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_each_kind_of_note_reaches_the_listener(changes, store):
+    store.settings[TOPIC] = ResourceConfigs({"flush.ms": "9"}, 0)
+    for number, resource in enumerate((TOPIC, DEFAULT, OWN, OTHER, None)):
+        store.note(number, resource)
+    changes.noticed()
+    await settled(store)
+    assert sorted(store.heard) == [("all brokers", {}), ("t", {"flush.ms": "9"}), ("this broker", {})]
+
+
+async def test_a_note_is_dealt_with_once_and_many_of_one_resource_at_once(changes, store):
+    store.note(3, TOPIC)
+    store.note(4, TOPIC)
+    changes.noticed()
+    await settled(store)
+    changes.noticed()
+    await settled(store)
+    assert store.heard == [("t", {})]
+    store.note(5, TOPIC)
+    changes.noticed()
+    await settled(store)
+    assert store.heard == [("t", {})] * 2
+
+
+async def test_old_notes_are_removed_by_whoever_reads_them(changes, store):
+    store.note(1, TOPIC, age_ms=NOTE_LIFE_MS + 1)
+    store.note(2, TOPIC, age_ms=NOTE_LIFE_MS)
+    changes.noticed()
+    await settled(store)
+    assert [note.number for note in store.notes] == [2]
+    assert store.heard == [("t", {})]
+
+
+async def test_with_a_session_everything_in_use_is_read(changes, store):
+    changes.session_began()
+    await settled(store)
+    assert sorted(name for name, _ in store.heard) == ["all brokers", "t", "this broker"]
+    store.heard.clear()
+    changes.noticed()
+    await settled(store)
+    assert store.heard == []
+
+
+@pytest.mark.parametrize("what", ["changes", "read"])
+async def test_nothing_is_lost_while_zookeeper_does_not_answer(changes, store, what):
+    store.failures = [what, what]
+    store.note(1, TOPIC)
+    changes.noticed()
+    async with asyncio.timeout(10):
+        await store.topic_was_told.wait()
+    assert ("t", {}) in store.heard
+    assert store.failures == []
+
+
+async def test_settings_that_cannot_be_read_change_nothing(changes, store):
+    error = ZnodeDecodeError("/config/topics/t", b"?", "json")
+    store.settings[TOPIC] = ResourceConfigs(None, 0, error)
+    store.note(1, TOPIC)
+    changes.noticed()
+    await settled(store)
+    assert store.heard == []
+
+
+async def test_what_is_set_for_brokers_is_read_before_anything_goes_by_it(store):
+    store.settings[OWN] = ResourceConfigs({"min.insync.replicas": "2"}, 0)
+    await ConfigChanges(BrokerId(1), lambda: store, store, lambda: NOW).read_brokers()
+    assert store.heard == [("all brokers", {}), ("this broker", {"min.insync.replicas": "2"})]
