@@ -242,6 +242,13 @@ class Node:
                 config.integer("controller.socket.timeout.ms"),
                 config.inter_broker_listener,
                 config.values["state.change.log.level"] == Level.TRACE.name,
+                auto_leader_rebalance_enable=config.flag("auto.leader.rebalance.enable"),
+                leader_imbalance_per_broker_percentage=config.integer(
+                    "leader.imbalance.per.broker.percentage"
+                ),
+                leader_imbalance_check_interval_seconds=config.integer(
+                    "leader.imbalance.check.interval.seconds"
+                ),
             ),
             process.supervisor,
             process.state_change_log,

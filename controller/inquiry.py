@@ -16,9 +16,10 @@ from controller.candidacy import Candidacy
 from controller.core import effects
 from controller.core.effects import Ask
 from controller.inquiry_configs import CONFIGS
+from controller.inquiry_elections import ELECTIONS
 from controller.reading import Answerer, fence_of, read_readable
 
-BY_ROOM: Mapping[type[Ask[Any]], Answerer] = CONFIGS
+BY_ROOM: Mapping[type[Ask[Any]], Answerer] = {**CONFIGS, **ELECTIONS}
 """The questions that a module of their own answers."""
 
 

@@ -14,7 +14,7 @@ from cluster.runtime.metrics import Metrics
 from controller.core.decide import decide, recover, refuse
 from controller.core.effects import Ask, Breathe, Decision
 from controller.core.inputs import EVENTS, ControllerState, Expire, Input, ShutdownEventThread
-from controller.core.measures import measure
+from controller.core.measures import Census
 from controller.core.state import ControllerContext
 from controller.perform import Performer
 from controller.watches import Coalescer
@@ -62,6 +62,7 @@ class ControllerLoop:
         self._metrics = metrics
         self._clock = clock
         self._coalescer = Coalescer()
+        self._census = Census()
         self._turn_began = 0.0
         self._mailbox: Mailbox[_Entry] = Mailbox(
             on_depth=metrics.event_queue_size.set,
@@ -150,9 +151,13 @@ class ControllerLoop:
                 self._turn_began = self._clock()
 
     def _measure(self) -> None:
-        measures = measure(self._context)
+        measures = self._census.measure(self._context)
         self._metrics.active_controller_count.set(measures.active_controller_count)
         self._metrics.offline_partitions_count.set(measures.offline_partitions_count)
         self._metrics.preferred_replica_imbalance_count.set(measures.preferred_replica_imbalance_count)
         self._metrics.global_topic_count.set(measures.global_topic_count)
         self._metrics.global_partition_count.set(measures.global_partition_count)
+        self._metrics.topics_to_delete_count.set(measures.topics_to_delete_count)
+        self._metrics.replicas_to_delete_count.set(measures.replicas_to_delete_count)
+        self._metrics.topics_ineligible_to_delete_count.set(measures.topics_ineligible_to_delete_count)
+        self._metrics.replicas_ineligible_to_delete_count.set(measures.replicas_ineligible_to_delete_count)

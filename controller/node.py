@@ -29,13 +29,17 @@ from cluster.runtime.statechange_log import StateChangeLog
 from cluster.runtime.supervisor import Supervisor
 from cluster.zk.operations import WatchEvent
 from cluster.zk.store import ZooKeeperStore
+from controller.alarm import Alarm
 from controller.channels import BrokerChannels, ChannelSettings
 from controller.core.inputs import (
+    AutoPreferredReplicaLeaderElection,
     CommandReceived,
     Expire,
     LeaderAndIsrResponseReceived,
     ShutdownEventThread,
     Startup,
+    TopicUncleanLeaderElectionEnable,
+    UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
 )
 from controller.core.state import ControllerContext, Facts
@@ -58,6 +62,9 @@ class ControllerSettings:
         controller_socket_timeout_ms: ``controller.socket.timeout.ms``.
         inter_broker_listener_name: ``inter.broker.listener.name``.
         state_change_log_traces: Whether ``state.change.log.level`` is TRACE.
+        auto_leader_rebalance_enable: ``auto.leader.rebalance.enable``.
+        leader_imbalance_per_broker_percentage: ``leader.imbalance.per.broker.percentage``.
+        leader_imbalance_check_interval_seconds: ``leader.imbalance.check.interval.seconds``.
     """
 
     broker_id: BrokerId
@@ -68,6 +75,9 @@ class ControllerSettings:
     controller_socket_timeout_ms: int = 30_000
     inter_broker_listener_name: str = "GRPC"
     state_change_log_traces: bool = True
+    auto_leader_rebalance_enable: bool = True
+    leader_imbalance_per_broker_percentage: int = 10
+    leader_imbalance_check_interval_seconds: int = 300
 
 
 class ControllerNode:
@@ -100,6 +110,9 @@ class ControllerNode:
                 settings.default_replication_factor,
                 settings.unclean_leader_election_enable,
                 settings.state_change_log_traces,
+                auto_leader_rebalance=settings.auto_leader_rebalance_enable,
+                leader_imbalance_percentage=settings.leader_imbalance_per_broker_percentage,
+                leader_imbalance_check_interval_s=settings.leader_imbalance_check_interval_seconds,
             )
         )
         self._service = Service(self._put)
@@ -110,7 +123,7 @@ class ControllerNode:
         )
         channels = BrokerChannels(supervisor, channel_settings, self._on_response)
         self._performer = Performer(
-            Outlets(channels, state_change_log, metrics, self._service, on_controller)
+            Outlets(channels, state_change_log, metrics, self._service, on_controller, Alarm(self._remind))
         )
         self._loop = ControllerLoop(self._context, self._performer, metrics)
         self._task: asyncio.Task[None] | None = None
@@ -138,6 +151,14 @@ class ControllerNode:
         if happened is not None:
             self._loop.put_once(happened)
 
+    def enable_unclean_leader_election(self, topic: str) -> None:
+        """Hear that a topic's own ``unclean.leader.election.enable`` has become true."""
+        self._loop.put_once(TopicUncleanLeaderElectionEnable(topic))
+
+    def set_unclean_leader_election(self, *, enabled: bool) -> None:
+        """Hear of this broker's ``unclean.leader.election.enable``, at each session's begin and change."""
+        self._loop.put(UncleanLeaderElectionEnable(enabled))
+
     async def on_session_expired(self) -> None:
         """Resign; whatever waits is dropped, its callers hear NOT_CONTROLLER. Returns when that is done."""
         if self._task is not None:
@@ -149,6 +170,9 @@ class ControllerNode:
             await self._loop.preempt(ShutdownEventThread())
             await self._task
             self._task = None
+
+    def _remind(self) -> None:
+        self._loop.put_once(AutoPreferredReplicaLeaderElection())
 
     def _put(self, command: CommandReceived) -> None:
         self._loop.put(command)

@@ -8,16 +8,17 @@ from typing import Any
 
 import structlog
 
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId
-from cluster.model.requests import UpdateMetadataRequest
 from cluster.runtime.metrics import Metrics
 from cluster.runtime.statechange_log import StateChangeLog
 from cluster.zk import errors
 from cluster.zk.store import ZooKeeperStore
+from controller.alarm import Alarm
 from controller.channels import BrokerChannels
 from controller.core import effects
 from controller.core.effects import Ask, Effect, Interruption
+from controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
 from controller.core.reasons import LeaderElected, Reason
 from controller.inquiry import Inquiry
 from controller.service import Service
@@ -36,6 +37,7 @@ class Outlets:
         service: Who waits for replies.
         on_controller: Told who is the controller, whenever that is learned, ``NO_CONTROLLER`` for nobody; and
             the epoch of the latest reign known then.
+        rebalance: Reminds the controller to see whether the preferred replicas lead.
     """
 
     channels: BrokerChannels
@@ -43,6 +45,7 @@ class Outlets:
     metrics: Metrics
     service: Service
     on_controller: Callable[[BrokerId, ControllerEpoch], None]
+    rebalance: Alarm
 
 
 class Performer:
@@ -55,6 +58,25 @@ class Performer:
     def __init__(self, outlets: Outlets) -> None:
         self._outlets = outlets
         self._inquiry: Inquiry | None = None
+        self._tellers = self._table(outlets)
+
+    def _table(self, out: Outlets) -> Mapping[type[Effect], Callable[[Any], None]]:
+        """What performs each kind of effect that has no answer."""
+        return {
+            effects.LogStateChange: lambda log: out.state_change_log.write(log.line),
+            effects.SendLeaderAndIsr: lambda send: out.channels.send(send.broker_id, send.request),
+            effects.SendStopReplica: lambda send: out.channels.send(send.broker_id, send.request),
+            effects.SendUpdateMetadata: self._send_update_metadata,
+            effects.OpenChannel: lambda to: out.channels.open(to.broker),
+            effects.CloseChannel: lambda to: out.channels.close(to.broker_id),
+            effects.CloseAllChannels: lambda _: out.channels.close_all(),
+            effects.Explain: lambda why: self._explain(why.reason),
+            effects.Reply: out.service.reply,
+            effects.AnnounceController: lambda news: out.on_controller(news.controller_id, news.epoch),
+            effects.StopWatching: lambda _: self._stop_watching(),
+            ScheduleLeaderRebalance: lambda plan: out.rebalance.set(plan.delay_s),
+            CancelLeaderRebalance: lambda _: out.rebalance.cancel(),
+        }
 
     def use_session(self, store: ZooKeeperStore, broker_id: BrokerId) -> None:
         """Ask this session from now on; what the one before watched is forgotten."""
@@ -62,31 +84,10 @@ class Performer:
 
     def tell(self, effect: Effect) -> None:
         """Perform an effect that has no answer; never waits."""
-        out = self._outlets
-        match effect:
-            case effects.LogStateChange(line):
-                out.state_change_log.write(line)
-            case effects.SendLeaderAndIsr(broker_id, request) | effects.SendStopReplica(broker_id, request):
-                out.channels.send(broker_id, request)
-            case effects.SendUpdateMetadata(recipients, request):
-                self._send_update_metadata(recipients, request)
-            case effects.OpenChannel(broker):
-                out.channels.open(broker)
-            case effects.CloseChannel(broker_id):
-                out.channels.close(broker_id)
-            case effects.CloseAllChannels():
-                out.channels.close_all()
-            case effects.Explain(reason):
-                self._explain(reason)
-            case effects.Reply():
-                out.service.reply(effect)
-            case effects.AnnounceController(controller_id, epoch):
-                out.on_controller(controller_id, epoch)
-            case effects.StopWatching():
-                if self._inquiry is not None:
-                    self._inquiry.stop_watching()
-            case _:
-                raise TypeError(f"cannot perform {effect!r}: no effect without an answer is of this kind")
+        teller = self._tellers.get(type(effect))
+        if teller is None:
+            raise TypeError(f"cannot perform {effect!r}: no effect without an answer is of this kind")
+        teller(effect)
 
     async def answer(self, question: Ask[Any]) -> object:
         """Perform an effect that has an answer; the answer, or the `Interruption` that ends the decision."""
@@ -101,11 +102,13 @@ class Performer:
         except errors.ControllerMoved:
             return Interruption.CONTROLLER_MOVED
 
-    def _send_update_metadata(
-        self, recipients: Mapping[BrokerId, BrokerEpoch], request: UpdateMetadataRequest
-    ) -> None:
-        for broker_id, epoch in recipients.items():
-            self._outlets.channels.send(broker_id, replace(request, broker_epoch=epoch))
+    def _stop_watching(self) -> None:
+        if self._inquiry is not None:
+            self._inquiry.stop_watching()
+
+    def _send_update_metadata(self, send: effects.SendUpdateMetadata) -> None:
+        for broker_id, epoch in send.recipients.items():
+            self._outlets.channels.send(broker_id, replace(send.request, broker_epoch=epoch))
 
     def _explain(self, reason: Reason) -> None:
         _log.info(str(reason))

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
+from cluster.model.commands_elections import ElectLeaders
 from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.errors import ErrorCode
 from controller.core.effects import Reply, Token
@@ -19,6 +20,7 @@ from controller.core.inputs import (
     ControlledShutdownRequested,
     CreateTopicsRequested,
     Draw,
+    ElectLeadersRequested,
 )
 
 
@@ -61,6 +63,8 @@ class Service:
                 return ControlledShutdownRequested(token, command)
             case AlterConfigs() | IncrementalAlterConfigs():
                 return AlterConfigsRequested(token, command)
+            case ElectLeaders():
+                return ElectLeadersRequested(token, command)
         raise TypeError(f"{command!r} is no command that the controller knows")
 
     def _draws(self, count: int) -> tuple[Draw, ...]:

@@ -17,6 +17,7 @@ from controller.core.inputs import (
     IsrChangeNotification,
     LogDirEventNotification,
     PartitionModifications,
+    ReplicaLeaderElection,
     TopicChange,
 )
 
@@ -25,6 +26,7 @@ _FIXED: dict[str, Input] = {
     paths.BROKER_IDS: BrokerChange(),
     paths.TOPICS: TopicChange(),
     paths.ISR_CHANGE_NOTIFICATION: IsrChangeNotification(),
+    paths.PREFERRED_REPLICA_ELECTION: ReplicaLeaderElection(),
     paths.LOG_DIR_EVENT_NOTIFICATION: LogDirEventNotification(),
 }
 

@@ -13,10 +13,12 @@ from typing import Any
 
 from cluster.model.commands import Command, CommandResult, CreateTopics, Refused
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
+from cluster.model.commands_elections import ElectLeaders
 from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.errors import ErrorCode
 from cluster.rpc import control_pb2 as pb
 from cluster.rpc import translate_configs as configs
+from cluster.rpc import translate_elections as elections
 from cluster.rpc import translate_shutdown as shutdown
 from cluster.rpc import translate_topics as topics
 
@@ -116,6 +118,15 @@ METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
             configs.incremental_alter_configs_from_message,
             configs.alter_configs_result_to_message,
             configs.alter_configs_result_from_message,
+        ),
+        ElectLeaders: Method(
+            "ElectLeaders",
+            pb.ElectLeadersRequest,
+            pb.ElectLeadersResponse,
+            elections.elect_leaders_to_message,
+            elections.elect_leaders_from_message,
+            elections.elect_leaders_result_to_message,
+            elections.elect_leaders_result_from_message,
         ),
     }
 )

@@ -47,6 +47,10 @@ class Metrics:
     global_topic_count: Gauge = field(init=False)
     global_partition_count: Gauge = field(init=False)
     preferred_replica_imbalance_count: Gauge = field(init=False)
+    topics_to_delete_count: Gauge = field(init=False)
+    replicas_to_delete_count: Gauge = field(init=False)
+    topics_ineligible_to_delete_count: Gauge = field(init=False)
+    replicas_ineligible_to_delete_count: Gauge = field(init=False)
     controller_state: Gauge = field(init=False)
     event_queue_size: Gauge = field(init=False)
     event_queue_time_ms: Histogram = field(init=False)
@@ -114,6 +118,16 @@ _METRICS: dict[str, _Make] = {
     "global_partition_count": _gauge(_CONTROLLER + "GlobalPartitionCount", "Partitions the controller knows"),
     "preferred_replica_imbalance_count": _gauge(
         _CONTROLLER + "PreferredReplicaImbalanceCount", "Partitions not led by their preferred replica"
+    ),
+    "topics_to_delete_count": _gauge(_CONTROLLER + "TopicsToDeleteCount", "Topics queued for deletion"),
+    "replicas_to_delete_count": _gauge(
+        _CONTROLLER + "ReplicasToDeleteCount", "Replicas of topics queued for deletion, not deleted yet"
+    ),
+    "topics_ineligible_to_delete_count": _gauge(
+        _CONTROLLER + "TopicsIneligibleToDeleteCount", "Topics whose deletion has to wait"
+    ),
+    "replicas_ineligible_to_delete_count": _gauge(
+        _CONTROLLER + "ReplicasIneligibleToDeleteCount", "Replicas that cannot be deleted now"
     ),
     "controller_state": _gauge(_CONTROLLER + "ControllerState", "Number of the kind of event being handled"),
     "event_queue_size": _gauge(_EVENTS + "EventQueueSize", "Events that wait for the controller"),

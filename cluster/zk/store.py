@@ -11,6 +11,7 @@ from cluster.zk.store_brokers import BrokerStore
 from cluster.zk.store_cluster import ClusterStore
 from cluster.zk.store_configs import ConfigStore
 from cluster.zk.store_controller import ControllerStore
+from cluster.zk.store_elections import ElectionStore
 from cluster.zk.store_notifications import NotificationQueue
 from cluster.zk.store_partitions import PartitionStore
 from cluster.zk.store_topics import TopicStore
@@ -30,6 +31,7 @@ class ZooKeeperStore:
         topics: ``/brokers/topics/<t>`` and the topics' settings.
         partitions: The partitions' states.
         configs: ``/config`` and ``/config/changes``.
+        elections: ``/admin/preferred_replica_election``.
         isr_changes: What leaders tell the controller of their ISR changes.
         log_dir_events: What brokers tell the controller of failed log directories.
     """
@@ -42,6 +44,7 @@ class ZooKeeperStore:
         self.topics = TopicStore(session)
         self.partitions = PartitionStore(session)
         self.configs = ConfigStore(session)
+        self.elections = ElectionStore(session)
         self.isr_changes: NotificationQueue[Iterable[TopicPartition], tuple[TopicPartition, ...]]
         self.isr_changes = NotificationQueue(
             session, paths.ISR_CHANGE_PREFIX, admin.encode_partitions, admin.decode_isr_change

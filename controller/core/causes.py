@@ -16,6 +16,16 @@ _FAILED = "kafka.common.StateChangeFailedException: "
 _ILLEGAL = "java.lang.IllegalStateException: "
 
 
+def is_failed_change(cause: str) -> bool:
+    """Whether ``cause`` is one of those below that a partition can help, and no illegal move or ZooKeeper."""
+    return cause.startswith(_FAILED)
+
+
+def message_of(cause: str) -> str:
+    """``cause`` without the class of its exception."""
+    return cause.partition(": ")[2]
+
+
 def no_leader(tp: TopicPartition, strategy: Strategy) -> str:
     """An election chose nobody."""
     return f"{_FAILED}Failed to elect leader for partition {tp} under strategy {strategy}"

@@ -12,7 +12,15 @@ from typing import Any
 
 from cluster.model.commands import Refused
 from cluster.model.errors import ErrorCode
-from controller.core import broker_changes, isr_changes, log_dir_events, reign, responses, topic_changes
+from controller.core import (
+    broker_changes,
+    isr_changes,
+    log_dir_events,
+    reign,
+    replica_elections,
+    responses,
+    topic_changes,
+)
 from controller.core.alter_configs import alter_configs
 from controller.core.controlled_shutdown import shut_down_broker
 from controller.core.create_topics import create_topics
@@ -20,6 +28,7 @@ from controller.core.effects import Decision, Explain, InterruptedDecisionError,
 from controller.core.inputs import (
     EVENTS,
     AlterConfigsRequested,
+    AutoPreferredReplicaLeaderElection,
     BrokerChange,
     BrokerModifications,
     CommandReceived,
@@ -27,15 +36,19 @@ from controller.core.inputs import (
     ControllerChange,
     ControllerState,
     CreateTopicsRequested,
+    ElectLeadersRequested,
     Expire,
     Input,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
     LogDirEventNotification,
     PartitionModifications,
+    ReplicaLeaderElection,
     ShutdownEventThread,
     Startup,
     TopicChange,
+    TopicUncleanLeaderElectionEnable,
+    UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
 )
 from controller.core.reasons import GaveUp, NotActive
@@ -80,6 +93,8 @@ def recover(context: ControllerContext, failed: Input, because: str) -> Decision
     """
     if EVENTS[type(failed)].state is ControllerState.CONTROLLER_CHANGE:
         yield from reign.step_down(context, because)
+    elif isinstance(failed, AutoPreferredReplicaLeaderElection):
+        yield from replica_elections.schedule_next_rebalance(context)
 
 
 def _handle(context: ControllerContext, happened: Input) -> Decision[None]:
@@ -121,6 +136,13 @@ _HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None
     CreateTopicsRequested: create_topics,
     ControlledShutdownRequested: shut_down_broker,
     AlterConfigsRequested: alter_configs,
+    ReplicaLeaderElection: lambda context, _: replica_elections.elect_by_znode(context),
+    ElectLeadersRequested: replica_elections.elect_on_request,
+    AutoPreferredReplicaLeaderElection: lambda context, _: replica_elections.rebalance(context),
+    UncleanLeaderElectionEnable: replica_elections.enable_unclean,
+    TopicUncleanLeaderElectionEnable: lambda context, change: replica_elections.enable_unclean_for(
+        context, change.topic
+    ),
     LeaderAndIsrResponseReceived: responses.hear_leader_and_isr,
     UpdateMetadataResponseReceived: responses.hear_update_metadata,
 }

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from cluster.model.epochs import Zxid
 from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import partitions, replicas
+from controller.core import partitions, replica_elections, replicas
 from controller.core.batch import update_metadata
 from controller.core.effects import (
     Decision,
@@ -48,6 +48,8 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     yield from partitions.start_up(context)
     count = sum(len(numbers) for numbers in context.assignments.values())
     yield Explain(ControllerReady(context.epoch, len(context.brokers), len(context.assignments), count))
+    yield from replica_elections.elect_by_znode(context)
+    yield from replica_elections.schedule_first_rebalance(context)
 
 
 def _read_cluster(context: ControllerContext) -> Decision[dict[TopicPartition, Zxid]]:

@@ -12,6 +12,7 @@ from enum import IntEnum
 
 from cluster.model.commands import CreateTopics
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
+from cluster.model.commands_elections import ElectLeaders
 from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.epochs import BrokerEpoch
 from cluster.model.ids import BrokerId
@@ -26,11 +27,15 @@ class ControllerState(IntEnum):
     CONTROLLER_CHANGE = 1
     BROKER_CHANGE = 2
     TOPIC_CHANGE = 3
+    AUTO_LEADER_BALANCE = 6
+    MANUAL_LEADER_BALANCE = 7
     CONTROLLED_SHUTDOWN = 8
     ISR_CHANGE = 9
     LEADER_AND_ISR_RESPONSE_RECEIVED = 10
     LOG_DIR_CHANGE = 11
     CONTROLLER_SHUTDOWN = 12
+    UNCLEAN_LEADER_ELECTION_ENABLE = 13
+    TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE = 14
     UPDATE_METADATA_RESPONSE_RECEIVED = 16
 
 
@@ -94,6 +99,30 @@ class LogDirEventNotification(Input):
 
 
 @dataclass(frozen=True, slots=True)
+class ReplicaLeaderElection(Input):
+    """``/admin/preferred_replica_election`` was created, changed or deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutoPreferredReplicaLeaderElection(Input):
+    """It is time to see whether the preferred replicas lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class UncleanLeaderElectionEnable(Input):
+    """This broker's ``unclean.leader.election.enable`` is ``enabled`` from now on."""
+
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopicUncleanLeaderElectionEnable(Input):
+    """The topic's own ``unclean.leader.election.enable`` is true from now on."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
 class Draw:
     """The dice of one topic's placement, each uniform in [0, 1)."""
 
@@ -140,6 +169,13 @@ class AlterConfigsRequested(CommandReceived):
 
 
 @dataclass(frozen=True, slots=True)
+class ElectLeadersRequested(CommandReceived):
+    """A broker asks for leader elections (Kafka: ReplicaLeaderElection)."""
+
+    command: ElectLeaders
+
+
+@dataclass(frozen=True, slots=True)
 class LeaderAndIsrResponseReceived(Input):
     """A broker answered LeaderAndIsr; ``broker_epoch`` is the life of the broker that was asked."""
 
@@ -181,6 +217,11 @@ EVENTS: Mapping[type[Input], Event] = {
     CreateTopicsRequested: Event(ControllerState.TOPIC_CHANGE),
     ControlledShutdownRequested: Event(ControllerState.CONTROLLED_SHUTDOWN),
     AlterConfigsRequested: Event(ControllerState.IDLE),
+    AutoPreferredReplicaLeaderElection: Event(ControllerState.AUTO_LEADER_BALANCE),
+    ReplicaLeaderElection: Event(ControllerState.MANUAL_LEADER_BALANCE),
+    ElectLeadersRequested: Event(ControllerState.MANUAL_LEADER_BALANCE),
+    UncleanLeaderElectionEnable: Event(ControllerState.UNCLEAN_LEADER_ELECTION_ENABLE, everybody=True),
+    TopicUncleanLeaderElectionEnable: Event(ControllerState.TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE),
     IsrChangeNotification: Event(ControllerState.ISR_CHANGE),
     LogDirEventNotification: Event(ControllerState.LOG_DIR_CHANGE),
     LeaderAndIsrResponseReceived: Event(ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controller.core.machines import PartitionMachineState
+from cluster.model.ids import TopicPartition
+from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.state import ControllerContext
 
 
@@ -14,10 +15,16 @@ class Measures:
 
     Attributes:
         active_controller_count: 1 on the active controller.
-        offline_partitions_count: Partitions without a live leader, of topics that are not being deleted.
-        preferred_replica_imbalance_count: Partitions led by another than their preferred replica.
+        offline_partitions_count: Partitions in the state OfflinePartition, of topics that are not being
+            deleted.
+        preferred_replica_imbalance_count: Partitions led by another than their preferred replica, of topics
+            that are not being deleted.
         global_topic_count: Topics.
         global_partition_count: Partitions.
+        topics_to_delete_count: Topics queued for deletion.
+        replicas_to_delete_count: Their replicas that are not deleted yet.
+        topics_ineligible_to_delete_count: Those of them whose deletion has to wait.
+        replicas_ineligible_to_delete_count: Their replicas that cannot be deleted now.
     """
 
     active_controller_count: int = 0
@@ -25,19 +32,72 @@ class Measures:
     preferred_replica_imbalance_count: int = 0
     global_topic_count: int = 0
     global_partition_count: int = 0
+    topics_to_delete_count: int = 0
+    replicas_to_delete_count: int = 0
+    topics_ineligible_to_delete_count: int = 0
+    replicas_ineligible_to_delete_count: int = 0
 
 
-def measure(context: ControllerContext) -> Measures:
-    """Count."""
-    if not context.is_active:
-        return Measures()
-    offline = imbalanced = partitions = 0
-    for tp in context.partitions():
-        partitions += 1
-        if context.is_being_deleted(tp.topic):
-            continue
-        known = context.leaderships.get(tp)
-        state = context.partition_states.get(tp)
-        offline += state is PartitionMachineState.OFFLINE or known is None or context.is_leader_offline(tp)
-        imbalanced += known is not None and known.leader_and_isr.leader != context.assignment(tp).replicas[0]
-    return Measures(1, offline, imbalanced, len(context.assignments), partitions)
+class Census:
+    """Keeps count of one context's partitions: to measure costs what has changed since, not what there is."""
+
+    def __init__(self) -> None:
+        self._offline: set[TopicPartition] = set()
+        self._imbalanced: set[TopicPartition] = set()
+        self._deleting: frozenset[str] = frozenset()
+
+    def measure(self, context: ControllerContext) -> Measures:
+        """Count, after each event; nobody else may take what the context notes as changed."""
+        changed = context.leaderships.take_changed() | context.partition_states.take_changed()
+        deleting = frozenset(context.topics_to_delete)
+        for topic in deleting ^ self._deleting:
+            changed.update(TopicPartition(topic, number) for number in context.assignments.get(topic, ()))
+        self._deleting = deleting
+        for tp in changed:
+            _keep(self._offline, tp, belongs=_is_offline(context, tp))
+            _keep(self._imbalanced, tp, belongs=_is_imbalanced(context, tp))
+        if not context.is_active:
+            return Measures()
+        to_delete, ineligible = _count_deletions(context)
+        return Measures(
+            active_controller_count=1,
+            offline_partitions_count=len(self._offline),
+            preferred_replica_imbalance_count=len(self._imbalanced),
+            global_topic_count=len(context.assignments),
+            global_partition_count=sum(map(len, context.assignments.values())),
+            topics_to_delete_count=len(deleting),
+            replicas_to_delete_count=to_delete,
+            topics_ineligible_to_delete_count=len(context.topics_ineligible_for_deletion),
+            replicas_ineligible_to_delete_count=ineligible,
+        )
+
+
+def _keep(members: set[TopicPartition], tp: TopicPartition, *, belongs: bool) -> None:
+    if belongs:
+        members.add(tp)
+    else:
+        members.discard(tp)
+
+
+def _is_offline(context: ControllerContext, tp: TopicPartition) -> bool:
+    is_down = context.partition_states.get(tp) is PartitionMachineState.OFFLINE
+    return is_down and not context.is_being_deleted(tp.topic)
+
+
+def _is_imbalanced(context: ControllerContext, tp: TopicPartition) -> bool:
+    known, replicas = context.leaderships.get(tp), context.assignment(tp).replicas
+    if known is None or not replicas or context.is_being_deleted(tp.topic):
+        return False
+    return known.leader_and_isr.leader != replicas[0]
+
+
+def _count_deletions(context: ControllerContext) -> tuple[int, int]:
+    """The replicas of topics queued for deletion: those not deleted yet, and those that cannot be now."""
+    to_delete = ineligible = 0
+    for topic in context.topics_to_delete:
+        partitions = [TopicPartition(topic, number) for number in context.assignments.get(topic, ())]
+        for replica in context.replicas(partitions):
+            state = context.replica_states.get(replica)
+            to_delete += state is not ReplicaMachineState.DELETION_SUCCESSFUL
+            ineligible += state is ReplicaMachineState.DELETION_INELIGIBLE
+    return to_delete, ineligible

@@ -5,7 +5,7 @@ Source: kafka-controller.md, 3.1 (``ZkPartitionStateMachine``); its log lines ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from cluster.model.ids import TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
@@ -54,30 +54,46 @@ def change_partitions(
     Returns:
         The partitions that have reached ``target``.
     """
+    outcomes = yield from try_partitions(context, tps, target, strategy)
+    return {tp for tp, cause in outcomes.items() if cause is None}
+
+
+def try_partitions(
+    context: ControllerContext,
+    tps: Iterable[TopicPartition],
+    target: PartitionMachineState,
+    strategy: Strategy | None = None,
+) -> Decision[Mapping[TopicPartition, str | None]]:
+    """As `change_partitions`; for each of ``tps`` the cause that was logged, None where it has got there."""
     batch = RequestBatch(context)
     by_action: dict[PartitionAction, list[TopicPartition]] = {}
+    outcomes: dict[TopicPartition, str | None] = {}
     for tp in tps:
         source = context.partition_states.get(tp, _NON_EXISTENT)
         action = PARTITION_TRANSITIONS.get((source, target))
         if action is None:
-            yield from _refuse(context, tp, source, target)
+            outcomes[tp] = yield from _refuse(context, tp, source, target)
         else:
             by_action.setdefault(action, []).append(tp)
-    reached: set[TopicPartition] = set()
     for action, some in by_action.items():
         match action:
             case PartitionAction.NOTE:
-                reached |= yield from _note(context, some, target)
+                yield from _note(context, some, target)
+                outcomes.update(dict.fromkeys(some))
             case PartitionAction.INITIALIZE:
-                reached |= yield from _initialize(context, some, batch)
+                outcomes.update((yield from _initialize(context, some, batch)))
             case PartitionAction.ELECT:
-                reached |= yield from _elect(context, some, strategy or OfflineElection(), batch)
+                outcomes.update((yield from _elect(context, some, strategy or OfflineElection(), batch)))
     yield from batch.flush()
-    return reached
+    return outcomes
 
 
-def bring_online(context: ControllerContext) -> Decision[set[TopicPartition]]:
+def bring_online(context: ControllerContext, topic: str | None = None) -> Decision[set[TopicPartition]]:
     """Try to bring every New and Offline partition Online, but for topics that are queued for deletion.
+
+    Args:
+        context: What is known.
+        topic: The one whose partitions are meant; None means all.
 
     Returns:
         Those that came Online.
@@ -85,7 +101,7 @@ def bring_online(context: ControllerContext) -> Decision[set[TopicPartition]]:
     waiting = [
         tp
         for tp, state in context.partition_states.items()
-        if state in {_NEW, _OFFLINE} and not context.is_being_deleted(tp.topic)
+        if state in {_NEW, _OFFLINE} and topic in {None, tp.topic} and not context.is_being_deleted(tp.topic)
     ]
     return (yield from change_partitions(context, waiting, _ONLINE, OfflineElection()))
 
@@ -106,7 +122,7 @@ def start_up(context: ControllerContext) -> Decision[None]:
 
 def _note(
     context: ControllerContext, tps: Iterable[TopicPartition], target: PartitionMachineState
-) -> Decision[set[TopicPartition]]:
+) -> Decision[None]:
     for tp in tps:
         source = context.partition_states.get(tp, _NON_EXISTENT)
         if target is _NEW:
@@ -116,24 +132,24 @@ def _note(
         context.partition_states[tp] = target
         if target is _NON_EXISTENT:
             del context.partition_states[tp]
-    return set(tps)
 
 
 def _initialize(
     context: ControllerContext, tps: Iterable[TopicPartition], batch: RequestBatch
-) -> Decision[set[TopicPartition]]:
+) -> Decision[dict[TopicPartition, str | None]]:
     """Write the first leaderships: the first online replica leads, all online replicas are in sync."""
     states: dict[TopicPartition, PartitionState] = {}
+    outcomes: dict[TopicPartition, str | None] = {}
     for tp in tps:
         online = context.online_replicas(tp)
         if online:
             states[tp] = PartitionState(LeaderAndIsr.initial(online[0], online), context.epoch)
         else:
-            yield from _fail(context, tp, _ONLINE, _no_replica_alive(context, tp))
+            outcomes[tp] = yield from _fail(context, tp, _ONLINE, _no_replica_alive(context, tp))
     if not states:
-        return set()
+        return outcomes
     answer = yield from ask(CreatePartitionStates(states, context.reign))
-    created: set[TopicPartition] = set()
+    outcomes.update(answer)
     for tp, state in states.items():
         cause = answer[tp]
         if cause is not None:
@@ -142,20 +158,19 @@ def _initialize(
         context.leaderships[tp] = state
         batch.add_leader_and_isr(state.leader_and_isr.isr, tp, state, is_new=True)
         yield from _go_online(context, tp)
-        created.add(tp)
-    return created
+    return outcomes
 
 
 def _elect(
     context: ControllerContext, tps: Collection[TopicPartition], strategy: Strategy, batch: RequestBatch
-) -> Decision[set[TopicPartition]]:
+) -> Decision[dict[TopicPartition, str | None]]:
     result = yield from elect_leaders(context, tps, strategy)
     for tp, cause in result.failed.items():
         yield from _fail(context, tp, _ONLINE, cause)
     for tp, elected in result.elected.items():
         batch.add_leader_and_isr(elected.recipients, tp, context.leaderships[tp])
         yield from _go_online(context, tp)
-    return set(result.elected)
+    return {**result.failed, **dict.fromkeys(result.elected)}
 
 
 def _go_online(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
@@ -176,9 +191,10 @@ def _no_replica_alive(context: ControllerContext, tp: TopicPartition) -> str:
 
 def _fail(
     context: ControllerContext, tp: TopicPartition, target: PartitionMachineState, cause: str
-) -> Decision[None]:
+) -> Decision[str]:
     source = context.partition_states.get(tp, _NON_EXISTENT)
     yield LogStateChange(context.lines.partition_failed(tp, source, target, cause))
+    return cause
 
 
 def _refuse(
@@ -186,7 +202,7 @@ def _refuse(
     tp: TopicPartition,
     source: PartitionMachineState,
     target: PartitionMachineState,
-) -> Decision[None]:
+) -> Decision[str]:
     cause = causes.invalid_partition_move(tp, source, target, valid_previous(PARTITION_TRANSITIONS, target))
     yield Explain(TransitionRefused(f"partition {tp}", source, target))
-    yield from _fail(context, tp, target, cause)
+    return (yield from _fail(context, tp, target, cause))

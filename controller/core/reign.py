@@ -22,6 +22,7 @@ from controller.core.effects import (
     StopWatching,
     ask,
 )
+from controller.core.effects_elections import CancelLeaderRebalance
 from controller.core.failover import fail_over
 from controller.core.reasons import ClaimContested, ControllerIs, ElectionLost, ElectionWon, Resigned
 from controller.core.state import ControllerContext
@@ -111,6 +112,7 @@ def resign(context: ControllerContext, because: str) -> Decision[None]:
     # From here on its port refuses, before anything is taken down.
     context.active_controller_id = NO_CONTROLLER
     yield AnnounceController(NO_CONTROLLER)
+    yield CancelLeaderRebalance()
     yield StopWatching()
     yield CloseAllChannels()
     context.forget_cluster()

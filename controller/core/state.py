@@ -17,6 +17,7 @@ from cluster.model.partition import Assignment, PartitionState
 from cluster.model.statechange import ControllerLines
 from controller.core.effects import NO_CONTROLLER, NO_REIGN, Reign
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from controller.core.noted import NotedDict
 
 _NO_ASSIGNMENT = Assignment(())
 
@@ -43,6 +44,10 @@ class Facts:
         unclean_leader_election: ``unclean.leader.election.enable``, which a topic may override.
         traces: Whether lines of level TRACE are wanted: there is one for each replica of each request, which
             is most of the work of a large failover.
+        delete_topic_enable: ``delete.topic.enable``.
+        auto_leader_rebalance: ``auto.leader.rebalance.enable``.
+        leader_imbalance_percentage: ``leader.imbalance.per.broker.percentage``.
+        leader_imbalance_check_interval_s: ``leader.imbalance.check.interval.seconds``.
     """
 
     broker_id: BrokerId
@@ -50,6 +55,10 @@ class Facts:
     default_replication_factor: int = 1
     unclean_leader_election: bool = False
     traces: bool = True
+    delete_topic_enable: bool = True
+    auto_leader_rebalance: bool = True
+    leader_imbalance_percentage: int = 10
+    leader_imbalance_check_interval_s: int = 300
 
 
 @dataclass(slots=True)
@@ -57,7 +66,7 @@ class ControllerContext:
     """The state of one broker's controller.
 
     Attributes:
-        facts: What does not change.
+        facts: What hardly ever changes.
         active_controller_id: Who is the controller, as far as this broker knows.
         reign: What its writes show, `NO_REIGN` while it is not the controller.
         latest_epoch: The latest reign that this broker knows of, of whatever controller.
@@ -69,6 +78,8 @@ class ControllerContext:
         partition_states: Where each partition stands.
         replica_states: Where each replica stands.
         topics_to_delete: Topics queued for deletion.
+        topics_ineligible_for_deletion: Those of them whose deletion has to wait for something.
+        topics_with_deletion_started: Those of them whose partitions are NonExistent already.
     """
 
     facts: Facts
@@ -79,10 +90,12 @@ class ControllerContext:
     shutting_down: set[BrokerId] = field(default_factory=set)
     offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     assignments: dict[str, dict[int, Assignment]] = field(default_factory=dict)
-    leaderships: dict[TopicPartition, PartitionState] = field(default_factory=dict)
-    partition_states: dict[TopicPartition, PartitionMachineState] = field(default_factory=dict)
+    leaderships: NotedDict[TopicPartition, PartitionState] = field(default_factory=NotedDict)
+    partition_states: NotedDict[TopicPartition, PartitionMachineState] = field(default_factory=NotedDict)
     replica_states: dict[PartitionReplica, ReplicaMachineState] = field(default_factory=dict)
     topics_to_delete: set[str] = field(default_factory=set)
+    topics_ineligible_for_deletion: set[str] = field(default_factory=set)
+    topics_with_deletion_started: set[str] = field(default_factory=set)
 
     # Who we are
 
@@ -113,6 +126,8 @@ class ControllerContext:
             self.partition_states,
             self.replica_states,
             self.topics_to_delete,
+            self.topics_ineligible_for_deletion,
+            self.topics_with_deletion_started,
         ):
             known.clear()
 
@@ -151,6 +166,8 @@ class ControllerContext:
     def assign(self, partition: TopicPartition, assignment: Assignment) -> None:
         """Remember the replicas of ``partition``."""
         self.assignments.setdefault(partition.topic, {})[partition.partition] = assignment
+        # Who leads it may be the preferred replica now, or be it no more.
+        self.leaderships.note(partition)
 
     def replicas(self, partitions: Iterable[TopicPartition]) -> list[PartitionReplica]:
         """All replicas of ``partitions``."""
@@ -175,6 +192,10 @@ class ControllerContext:
         """Whether ``topic`` is queued for deletion."""
         return topic in self.topics_to_delete
 
+    def is_being_reassigned(self, topic: str) -> bool:
+        """Whether a partition of ``topic`` is being reassigned."""
+        return any(assignment.is_being_reassigned for assignment in self.assignments.get(topic, {}).values())
+
     def forget_topic(self, topic: str) -> None:
         """Drop all that is known of ``topic``."""
         for number, assignment in self.assignments.pop(topic, {}).items():
@@ -184,3 +205,5 @@ class ControllerContext:
             for replica in assignment.replicas:
                 self.replica_states.pop(PartitionReplica(partition, replica), None)
         self.topics_to_delete.discard(topic)
+        self.topics_ineligible_for_deletion.discard(topic)
+        self.topics_with_deletion_started.discard(topic)

@@ -20,7 +20,7 @@ from cluster.model.epochs import (
 )
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
-from controller.core import effects, effects_configs
+from controller.core import effects, effects_configs, effects_elections
 from controller.core.decide import decide
 from controller.core.effects import NO_CONTROLLER, Ask, Decision, Effect, Interruption, Reign
 from controller.core.inputs import Input, Startup
@@ -42,6 +42,7 @@ class World:
         effects: Every effect so far that is no question.
         questions: Every question so far.
         interruptions: Answers that come instead of the next answer to a question of that kind.
+        preferred_election: What stands in ``/admin/preferred_replica_election``; None where nothing does.
         log_dir_events: The notes of brokers of which a log directory has failed.
         answers: How the questions of rooms with effects of their own are answered.
         meanwhile: What a partition's leader writes just before the controller's next write of that partition.
@@ -57,6 +58,7 @@ class World:
     zxids: dict[TopicPartition, Zxid] = field(default_factory=dict)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
+    preferred_election: tuple[TopicPartition, ...] | None = None
     log_dir_events: dict[str, BrokerId] = field(default_factory=dict)
     answers: dict[type[Ask[Any]], Callable[[Any], object]] = field(default_factory=dict)
     owns_controller: bool = False
@@ -154,6 +156,8 @@ class World:
                 return {tp: WrittenState(self.states[tp], self.zxids[tp]) for tp in tps if tp in self.states}
             case effects.ReadTopicConfigs(topics):
                 return {topic: self.configs.get(topic, {}) for topic in topics}
+            case effects_elections.ReadPreferredReplicaElection():
+                return self.preferred_election
             case effects.ReadIsrChanges():
                 named = dict.fromkeys(tp for tps in self.notes.values() for tp in tps)
                 return effects.IsrChanges(tuple(self.notes), tuple(named))
@@ -188,6 +192,9 @@ class World:
             case effects.DeleteIsrChanges(notes, _):
                 for note in notes:
                     self.notes.pop(note, None)
+                return None
+            case effects_elections.DeletePreferredReplicaElection(_):
+                self.preferred_election = None
                 return None
         raise AssertionError(f"this world has no answer to {question}")
 

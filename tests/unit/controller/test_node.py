@@ -4,8 +4,10 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
+import structlog
 
 from cluster.model.commands import CreateTopics, NewTopic, Refused
+from cluster.model.commands_elections import ElectionType, ElectLeaders
 from cluster.model.controllership import Claim, Controllership, Owner
 from cluster.model.epochs import ControllerEpoch, EpochVersion
 from cluster.model.errors import ErrorCode
@@ -51,12 +53,16 @@ def empty_store(race):
     async def none(*_arguments, **_options):
         return {}
 
+    async def nothing(*_arguments, **_options):
+        return None
+
     return SimpleNamespace(
         session=SimpleNamespace(unwatch=lambda *_: None),
         controller=race,
         brokers=SimpleNamespace(ids=none, read=none),
         topics=SimpleNamespace(names=none, read=none),
         partitions=SimpleNamespace(read=none, read_written=none),
+        elections=SimpleNamespace(preferred=nothing),
         isr_changes=SimpleNamespace(path="/isr_change_notification", pending=none),
         log_dir_events=SimpleNamespace(path="/log_dir_event_notification", pending=none),
     )
@@ -142,3 +148,15 @@ async def test_its_port_refuses_where_it_does_not_act(stage):
     result = await stage.node.port.submit(CreateTopics((NewTopic("t"),)), 10_000)
     assert isinstance(result, Refused)
     assert result.error is ErrorCode.NOT_CONTROLLER
+
+
+async def test_changed_settings_of_elections_are_heard(stage):
+    await stage.node.start(empty_store(stage.race))
+    await stage.until_learned(1)
+    with structlog.testing.capture_logs() as logs:
+        stage.node.enable_unclean_leader_election("t")
+        stage.node.set_unclean_leader_election(enabled=True)
+        await stage.node.port.submit(ElectLeaders(ElectionType.PREFERRED, ()), 10_000)
+    said = [entry["event"] for entry in logs]
+    assert "unclean leader election is enabled now for t" in said
+    assert "unclean leader election is enabled now for all topics" in said

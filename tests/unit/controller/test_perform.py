@@ -15,6 +15,7 @@ from cluster.runtime.metrics import Metrics
 from cluster.zk.errors import ControllerMoved, RequestTooLarge, SessionExpired, ZooKeeperTimeout
 from controller.core import effects
 from controller.core.effects import Effect, Interruption, Reply
+from controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
 from controller.core.reasons import LeaderElected
 from controller.perform import Outlets, Performer
 
@@ -43,7 +44,7 @@ def metrics():
 
 @pytest.fixture
 def performer(recorder, metrics):
-    return Performer(Outlets(recorder, recorder, metrics, recorder, recorder.on_controller))
+    return Performer(Outlets(recorder, recorder, metrics, recorder, recorder.on_controller, recorder))
 
 
 def test_each_effect_goes_to_its_outlet(performer, recorder):
@@ -58,6 +59,8 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
         effects.CloseAllChannels(),
         effects.AnnounceController(BrokerId(3), ControllerEpoch(2)),
         effects.StopWatching(),
+        ScheduleLeaderRebalance(60.0),
+        CancelLeaderRebalance(),
         reply,
     ):
         performer.tell(effect)
@@ -68,6 +71,8 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
         ("close", (BrokerId(2),)),
         ("close_all", ()),
         ("on_controller", (BrokerId(3), ControllerEpoch(2))),
+        ("set", (60.0,)),
+        ("cancel", ()),
         ("reply", (reply,)),
     ]
 

@@ -4,9 +4,10 @@ import asyncio
 
 from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
 from cluster.model.commands_configs import AlterConfigs, AlterConfigsResult, IncrementalAlterConfigs
+from cluster.model.commands_elections import ElectionType, ElectLeaders, ElectLeadersResult
 from cluster.model.errors import ErrorCode
 from controller.core.effects import Reply
-from controller.core.inputs import AlterConfigsRequested, Draw
+from controller.core.inputs import AlterConfigsRequested, Draw, ElectLeadersRequested
 from controller.service import Service
 
 COMMAND = CreateTopics((NewTopic("a"), NewTopic("b")))
@@ -65,3 +66,15 @@ async def test_alterations_of_settings_go_in_as_they_come():
     for entry in entries:
         door.reply(Reply(entry.token, AlterConfigsResult(())))
     assert await asyncio.gather(*waiting) == [AlterConfigsResult(())] * 2
+
+
+async def test_elections_go_in_as_they_come():
+    entries = []
+    door = service(entries.append)
+    command = ElectLeaders(ElectionType.UNCLEAN, ())
+    waiting = asyncio.ensure_future(door.submit(command, 10_000))
+    await asyncio.sleep(0)
+    (entry,) = entries
+    assert entry == ElectLeadersRequested(entry.token, command)
+    door.reply(Reply(entry.token, ElectLeadersResult({})))
+    assert await waiting == ElectLeadersResult({})

@@ -11,6 +11,7 @@ from controller.core.inputs import (
     IsrChangeNotification,
     LogDirEventNotification,
     PartitionModifications,
+    ReplicaLeaderElection,
     TopicChange,
 )
 from controller.watches import Coalescer, input_of
@@ -31,6 +32,8 @@ from controller.watches import Coalescer, input_of
         ("/brokers/topics/t", Change.DELETED, None),
         ("/isr_change_notification", Change.CHILDREN, IsrChangeNotification()),
         ("/log_dir_event_notification", Change.CHILDREN, LogDirEventNotification()),
+        ("/admin/preferred_replica_election", Change.CREATED, ReplicaLeaderElection()),
+        ("/admin/preferred_replica_election", Change.DELETED, ReplicaLeaderElection()),
         ("/config/changes", Change.CHILDREN, None),
     ],
 )

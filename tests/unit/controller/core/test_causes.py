@@ -3,7 +3,7 @@ from __future__ import annotations
 from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId, TopicPartition
 from controller.core import causes
-from controller.core.elections import OfflineElection
+from controller.core.elections import OfflineElection, OtherElection
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 
 TP = TopicPartition("t", 0)
@@ -58,4 +58,15 @@ def test_moves_that_the_tables_do_not_hold() -> None:
         "java.lang.IllegalStateException: Replica [R] should be in the NonExistentReplica states before "
         "moving to "
         "NewReplica state. Instead it is in NewReplica state"
+    )
+
+
+def test_a_cause_is_the_class_and_the_text_of_an_exception():
+    elected = causes.no_leader(TopicPartition("t", 0), OtherElection.PREFERRED)
+    moved = causes.invalid_partition_move(TopicPartition("t", 0), "A", "B", ("C",))
+    assert causes.is_failed_change(elected)
+    assert not causes.is_failed_change(moved)
+    assert causes.message_of(elected) == (
+        "Failed to elect leader for partition t-0 under strategy "
+        "PreferredReplicaPartitionLeaderElectionStrategy"
     )

@@ -6,6 +6,7 @@ import pytest
 
 from cluster.model.commands import CreateTopics, NewTopic
 from cluster.model.commands_configs import AlterConfigs
+from cluster.model.commands_elections import ElectionType, ElectLeaders
 from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.controllership import Claim, Owner
 from cluster.model.epochs import BrokerEpoch, LeaderEpoch
@@ -19,25 +20,31 @@ from controller.core.effects import NO_CONTROLLER, Interruption, Reply
 from controller.core.inputs import (
     EVENTS,
     AlterConfigsRequested,
+    AutoPreferredReplicaLeaderElection,
     BrokerChange,
     BrokerModifications,
     ControlledShutdownRequested,
     ControllerChange,
     CreateTopicsRequested,
     Draw,
+    ElectLeadersRequested,
     Expire,
     Input,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
     LogDirEventNotification,
     PartitionModifications,
+    ReplicaLeaderElection,
     ShutdownEventThread,
     Startup,
     TopicChange,
+    TopicUncleanLeaderElectionEnable,
+    UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
 )
 
 REQUEST = CreateTopicsRequested(3, CreateTopics((NewTopic("t"),)), (Draw(0, 0),))
+ELECTIONS_REQUEST = ElectLeadersRequested(5, ElectLeaders(ElectionType.PREFERRED, ()))
 CONFIGS_REQUEST = AlterConfigsRequested(4, AlterConfigs({}))
 RESPONSES = [
     LeaderAndIsrResponseReceived(BrokerId(2), BrokerEpoch(1), LeaderAndIsrResponse(ErrorCode.NONE)),
@@ -51,6 +58,9 @@ ONLY_ACTIVE = [
     PartitionModifications("t"),
     IsrChangeNotification(),
     LogDirEventNotification(),
+    ReplicaLeaderElection(),
+    AutoPreferredReplicaLeaderElection(),
+    TopicUncleanLeaderElectionEnable("t"),
 ]
 
 
@@ -118,7 +128,8 @@ def test_any_other_failure_is_left_to_the_next_event(make_world):
 
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
 def test_every_kind_of_input_has_its_handler(make_world, kind):
-    known = (*ONLY_ACTIVE, REQUEST, CONFIGS_REQUEST, *RESPONSES)
+    requests = (REQUEST, CONFIGS_REQUEST, ELECTIONS_REQUEST)
+    known = (*ONLY_ACTIVE, *requests, *RESPONSES, UncleanLeaderElectionEnable(enabled=True))
     samples = {happened.__class__: happened for happened in known}
     make_world().run(samples[kind] if kind in samples else kind())
 

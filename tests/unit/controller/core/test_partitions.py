@@ -9,7 +9,7 @@ from controller.core import effects
 from controller.core.effects import Interruption
 from controller.core.inputs import TopicChange
 from controller.core.machines import PARTITION_TRANSITIONS, PartitionMachineState
-from controller.core.partitions import bring_online, change_partitions
+from controller.core.partitions import bring_online, change_partitions, try_partitions
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 STATES = PartitionMachineState
@@ -102,3 +102,29 @@ def test_an_interruption_leaves_memory_as_it_was_written(make_world):
         world.drive(bring_online(world.context))
     assert world.context.partition_states[T0] is STATES.OFFLINE
     assert world.sent(effects.SendLeaderAndIsr) == []
+
+
+def test_each_outcome_has_its_cause(make_world):
+    world = with_topic(make_world)
+    world.context.partition_states[T1] = STATES.NON_EXISTENT
+    unknown = TopicPartition("u", 0)
+    outcomes = world.drive(try_partitions(world.context, [T0, T1, unknown], STATES.ONLINE))
+    assert outcomes[T0] is None
+    assert "Instead it is in NonExistentPartition state" in outcomes[T1]
+    assert [line.cause for line in causes_logged(world)] == [outcomes[T1], outcomes[unknown]]
+
+
+def causes_logged(world):
+    lines = [effect.line for effect in world.sent(effects.LogStateChange)]
+    return [line for line in lines if line.cause is not None]
+
+
+def test_one_topic_can_be_brought_online_alone(make_world):
+    world = make_world()
+    world.write_topic("t", (2, 3))
+    world.write_topic("u", (2, 3))
+    world.run(TopicChange())
+    u0 = TopicPartition("u", 0)
+    world.context.partition_states.update({T0: STATES.OFFLINE, u0: STATES.OFFLINE})
+    assert world.drive(bring_online(world.context, "u")) == {u0}
+    assert world.context.partition_states[T0] is STATES.OFFLINE

@@ -8,6 +8,7 @@ from cluster.model.controllership import Claim, Owner
 from cluster.model.ids import BrokerId
 from controller.core import effects
 from controller.core.effects import NO_CONTROLLER, Interruption
+from controller.core.effects_elections import CancelLeaderRebalance
 from controller.core.inputs import BrokerChange, ControllerChange, Expire, ShutdownEventThread, Startup
 from controller.core.reign import CONTESTS, Verdict, judge
 
@@ -101,6 +102,7 @@ def test_expiry_resigns_without_asking_zookeeper(make_world):
     assert [type(effect) for effect in world.effects] == [
         effects.Explain,
         effects.AnnounceController,
+        CancelLeaderRebalance,
         effects.StopWatching,
         effects.CloseAllChannels,
     ]

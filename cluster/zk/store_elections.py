@@ -1,0 +1,43 @@
+"""``/admin/preferred_replica_election``: what a tool, or a person, asks of the controller."""
+
+from __future__ import annotations
+
+from cluster.model.ids import TopicPartition
+from cluster.zk.errors import NoNode
+from cluster.zk.fence import Fence, write
+from cluster.zk.operations import Delete
+from cluster.zk.schema import admin, paths
+from cluster.zk.session import ZooKeeperSession
+
+
+class ElectionStore:
+    """The partitions whose preferred replicas are to be elected."""
+
+    def __init__(self, session: ZooKeeperSession) -> None:
+        self._session = session
+
+    async def preferred(self, *, watch: bool = False) -> tuple[TopicPartition, ...] | None:
+        """The partitions asked for; None where nothing is. The watch tells of the next ones, too.
+
+        Raises:
+            ZnodeDecodeError: The node cannot be read.
+        """
+        path = paths.PREFERRED_REPLICA_ELECTION
+        if await self._session.exists(path, watch=watch) is None:
+            return None
+        try:
+            node = await self._session.get(path, watch=watch)
+        except NoNode:
+            return None
+        return admin.decode_preferred_replica_election(node.data)
+
+    async def delete(self, fence: Fence | None) -> None:
+        """Delete the request; that it is gone already is no error.
+
+        Raises:
+            ControllerMoved: The fence refused.
+        """
+        try:
+            await write(self._session, fence, Delete(paths.PREFERRED_REPLICA_ELECTION))
+        except NoNode:
+            return

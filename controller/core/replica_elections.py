@@ -1,0 +1,183 @@
+"""Leader elections that nobody's death asks for: by request, by znode, by the clock, by a changed setting.
+
+Source: kafka-controller.md, 5.7 and 5.8 (``processReplicaLeaderElection``, ``onReplicaElection``,
+``checkAndTriggerAutoLeaderRebalance``, ``processTopicUncleanLeaderElectionEnable`` of release 2.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from enum import Enum
+
+from cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeadersResult
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from controller.core import causes
+from controller.core.effects import BREATH, BREATHE, Decision, Explain, Reply, ask
+from controller.core.effects_elections import (
+    DeletePreferredReplicaElection,
+    ReadPreferredReplicaElection,
+    ScheduleLeaderRebalance,
+)
+from controller.core.elections import OfflineElection, OtherElection, Strategy
+from controller.core.inputs import ElectLeadersRequested, UncleanLeaderElectionEnable
+from controller.core.machines import PartitionMachineState
+from controller.core.partitions import bring_online, try_partitions
+from controller.core.reasons_elections import (
+    LeaderImbalance,
+    PreferredElectionEnded,
+    ReplicaElectionSkipped,
+    ReplicaElectionStarted,
+    UncleanElectionEnabled,
+)
+from controller.core.rebalance import Led, find_imbalances, is_any_reassigned
+from controller.core.state import ControllerContext
+
+FIRST_REBALANCE_S = 5.0
+"""How long after a failover the leaders are first looked at; in Kafka too no setting says it."""
+
+_UNAVAILABLE = {
+    ElectionType.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+    ElectionType.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+}
+
+
+class Trigger(Enum):
+    """What sets an election off; the values are the words that Kafka prints."""
+
+    AUTO = "AutoTriggered"
+    ZNODE = "ZkTriggered"
+    REQUEST = "AdminClientTriggered"
+
+
+def elect_on_request(context: ControllerContext, requested: ElectLeadersRequested) -> Decision[None]:
+    """Elect leaders where another than the right one leads, and tell the caller what became of each."""
+    command = requested.command
+    results = yield from _elect(context, command.partitions, command.election_type, Trigger.REQUEST)
+    yield Reply(requested.token, ElectLeadersResult(results))
+
+
+def elect_by_znode(context: ControllerContext) -> Decision[None]:
+    """Have the preferred replicas lead what ``/admin/preferred_replica_election`` names, if it is there.
+
+    It is deleted when they do or cannot, so that a controller that fails in between leaves it to its
+    successor; and read again, because the next one may have been written at once.
+    """
+    while (named := (yield from ask(ReadPreferredReplicaElection()))) is not None:
+        results = yield from _elect(context, named, ElectionType.PREFERRED, Trigger.ZNODE)
+        yield _ended(results)
+        yield from ask(DeletePreferredReplicaElection(context.reign))
+
+
+def rebalance(context: ControllerContext) -> Decision[None]:
+    """Have the preferred replicas lead again where too many of a broker's partitions have gone astray."""
+    if not is_any_reassigned(context.assignments):
+        percentage = context.facts.leader_imbalance_percentage
+        led = yield from _list_led(context)
+        for found in find_imbalances(led, percentage, context.is_online):
+            imbalanced = len(found.imbalanced)
+            yield Explain(LeaderImbalance(found.broker_id, imbalanced, found.preferred, percentage))
+            if found.candidates:
+                results = yield from _elect(context, found.candidates, ElectionType.PREFERRED, Trigger.AUTO)
+                yield _ended(results)
+    yield from schedule_next_rebalance(context)
+
+
+def schedule_first_rebalance(context: ControllerContext) -> Decision[None]:
+    """Look at the leaders soon after a failover, if ``auto.leader.rebalance.enable`` says so."""
+    if context.facts.auto_leader_rebalance:
+        yield ScheduleLeaderRebalance(FIRST_REBALANCE_S)
+
+
+def schedule_next_rebalance(context: ControllerContext) -> Decision[None]:
+    """Look at the leaders again after ``leader.imbalance.check.interval.seconds``."""
+    yield ScheduleLeaderRebalance(context.facts.leader_imbalance_check_interval_s)
+
+
+def _list_led(context: ControllerContext) -> Decision[list[Led]]:
+    led: list[Led] = []
+    for count, tp in enumerate(context.partitions()):
+        if count % BREATH == 0:
+            yield BREATHE
+        if not context.is_being_deleted(tp.topic):
+            known = context.leaderships.get(tp)
+            led.append(Led(tp, context.assignment(tp), None if known is None else known.leader_and_isr))
+    return led
+
+
+def enable_unclean(context: ControllerContext, change: UncleanLeaderElectionEnable) -> Decision[None]:
+    """The broker's setting has changed; where it allows more, try again what failed for want of it.
+
+    Every broker remembers it, for the day when it is the controller.
+    """
+    context.facts = replace(context.facts, unclean_leader_election=change.enabled)
+    if change.enabled and context.is_active:
+        yield Explain(UncleanElectionEnabled(""))
+        yield from bring_online(context)
+
+
+def enable_unclean_for(context: ControllerContext, topic: str) -> Decision[None]:
+    """A topic's setting allows unclean elections now: try again what failed for want of it."""
+    yield Explain(UncleanElectionEnabled(topic))
+    yield from bring_online(context, topic)
+
+
+def _elect(
+    context: ControllerContext, tps: Iterable[TopicPartition], kind: ElectionType, trigger: Trigger
+) -> Decision[dict[TopicPartition, ElectionResult]]:
+    """Kafka: ``processReplicaLeaderElection`` and ``onReplicaElection``; the result of each of ``tps``."""
+    results = {tp: _refusal(context, tp, kind) for tp in tps}
+    electable = tuple(tp for tp, refusal in results.items() if refusal is None)
+    for refusal in dict.fromkeys(refusal for refusal in results.values() if refusal is not None):
+        refused = tuple(tp for tp, each in results.items() if each == refusal)
+        yield Explain(ReplicaElectionSkipped(refused, refusal.message or refusal.error.meaning))
+    outcomes: Mapping[TopicPartition, str | None] = {}
+    if electable:
+        yield Explain(ReplicaElectionStarted(kind.name, trigger.value, electable))
+        online = PartitionMachineState.ONLINE
+        outcomes = yield from try_partitions(context, electable, online, _strategy(kind))
+    return {
+        tp: _result(context, tp, kind, outcomes[tp]) if refusal is None else refusal
+        for tp, refusal in results.items()
+    }
+
+
+def _strategy(kind: ElectionType) -> Strategy:
+    match kind:
+        case ElectionType.PREFERRED:
+            return OtherElection.PREFERRED
+        case ElectionType.UNCLEAN:
+            return OfflineElection(allow_unclean=True)
+
+
+def _refusal(context: ControllerContext, tp: TopicPartition, kind: ElectionType) -> ElectionResult | None:
+    """Why no election is tried; None where one is."""
+    replicas = context.assignment(tp).replicas
+    if not replicas:
+        return ElectionResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+    if context.is_being_deleted(tp.topic):
+        return ElectionResult(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
+    known = context.leaderships.get(tp)
+    if known is None:
+        return None
+    leader = known.leader_and_isr.leader
+    is_right = leader == replicas[0] if kind is ElectionType.PREFERRED else leader in context.live_brokers
+    return ElectionResult(ErrorCode.ELECTION_NOT_NEEDED) if is_right else None
+
+
+def _result(
+    context: ControllerContext, tp: TopicPartition, kind: ElectionType, cause: str | None
+) -> ElectionResult:
+    if cause is None:
+        return ElectionResult(ErrorCode.NONE, leader=context.leaderships[tp].leader_and_isr.leader)
+    error = _UNAVAILABLE[kind] if causes.is_failed_change(cause) else ErrorCode.UNKNOWN_SERVER_ERROR
+    return ElectionResult(error, causes.message_of(cause))
+
+
+def _ended(results: Mapping[TopicPartition, ElectionResult]) -> Explain:
+    """What is said of elections that have no caller to hear of them."""
+    right = {ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED}
+    completed = tuple(tp for tp, result in results.items() if result.error in right)
+    failed = tuple(tp for tp, result in results.items() if result.error not in right)
+    return Explain(PreferredElectionEnded(completed, failed))

@@ -1,0 +1,43 @@
+"""The questions about elections that a znode asks for, put to ZooKeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from cluster.model.ids import TopicPartition
+from cluster.zk.schema import paths
+from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.store import ZooKeeperStore
+from controller.core.effects import Ask
+from controller.core.effects_elections import DeletePreferredReplicaElection, ReadPreferredReplicaElection
+from controller.reading import Answerer, fence_of
+
+_log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
+
+
+async def _read(
+    store: ZooKeeperStore, _question: ReadPreferredReplicaElection, watched: set[str]
+) -> tuple[TopicPartition, ...] | None:
+    watched.add(paths.PREFERRED_REPLICA_ELECTION)
+    try:
+        return await store.elections.preferred(watch=True)
+    except ZnodeDecodeError as error:
+        # It names no partition; it is deleted like one whose elections are over.
+        _log.error("a request for preferred leaders cannot be read", error=str(error))
+        return ()
+
+
+async def _delete(
+    store: ZooKeeperStore, question: DeletePreferredReplicaElection, _watched: set[str]
+) -> None:
+    await store.elections.delete(fence_of(question.reign))
+
+
+ELECTIONS: Mapping[type[Ask[Any]], Answerer] = {
+    ReadPreferredReplicaElection: _read,
+    DeletePreferredReplicaElection: _delete,
+}
+"""What answers each of them."""

@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from cluster.model.commands_elections import ElectionResult, ElectionType
+from cluster.model.errors import ErrorCode
+
+
+def test_the_types_have_the_numbers_of_the_wire_and_kafkas_names():
+    assert {kind.name: kind.value for kind in ElectionType} == {"PREFERRED": 0, "UNCLEAN": 1}
+
+
+def test_without_an_election_there_is_no_leader():
+    assert ElectionResult(ErrorCode.ELECTION_NOT_NEEDED).leader == -1

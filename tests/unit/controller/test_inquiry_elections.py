@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from cluster.model.epochs import ControllerEpoch, EpochVersion
+from cluster.model.ids import TopicPartition
+from cluster.zk.errors import ControllerMoved
+from cluster.zk.fence import Fence
+from cluster.zk.schema.body import ZnodeDecodeError
+from controller.core.effects import Reign
+from controller.core.effects_elections import DeletePreferredReplicaElection, ReadPreferredReplicaElection
+from controller.inquiry_elections import ELECTIONS
+
+PATH = "/admin/preferred_replica_election"
+REIGN = Reign(ControllerEpoch(3), EpochVersion(5))
+
+
+class Elections:
+    """The store, with one answer."""
+
+    def __init__(self, answer):
+        self.answer, self.fences = answer, []
+
+    async def preferred(self, *, watch):
+        assert watch
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    async def delete(self, fence):
+        self.fences.append(fence)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+
+
+async def ask(elections, question):
+    watched = set()
+    return await ELECTIONS[type(question)](SimpleNamespace(elections=elections), question, watched), watched
+
+
+@pytest.mark.parametrize("named", [None, (), (TopicPartition("t", 0),)])
+async def test_what_the_znode_names_and_its_watch(named):
+    assert await ask(Elections(named), ReadPreferredReplicaElection()) == (named, {PATH})
+
+
+async def test_a_znode_that_cannot_be_read_names_nothing():
+    answer = await ask(Elections(ZnodeDecodeError(PATH, b"?", "JSON")), ReadPreferredReplicaElection())
+    assert answer == ((), {PATH})
+
+
+async def test_the_deletion_shows_its_reign():
+    elections = Elections(None)
+    assert await ask(elections, DeletePreferredReplicaElection(REIGN)) == (None, set())
+    assert elections.fences == [Fence(ControllerEpoch(3), EpochVersion(5))]
+    with pytest.raises(ControllerMoved):
+        await ask(Elections(ControllerMoved("gone")), DeletePreferredReplicaElection(REIGN))
