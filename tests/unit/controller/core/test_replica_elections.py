@@ -212,14 +212,6 @@ def test_the_znode_is_done_and_deleted_then_watched_again(make_world):
     )
 
 
-def test_a_znode_that_cannot_be_read_is_deleted_and_no_election_held(make_world):
-    world = led_by_others(make_world)
-    world.preferred_election = ()
-    world.run(ReplicaLeaderElection())
-    assert world.preferred_election is None
-    assert world.sent(effects.SendLeaderAndIsr) == []
-
-
 def test_without_a_znode_there_is_nothing_to_delete(make_world):
     world = led_by_others(make_world)
     world.run(ReplicaLeaderElection())
