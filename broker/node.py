@@ -242,6 +242,7 @@ class Node:
                 config.integer("controller.socket.timeout.ms"),
                 config.inter_broker_listener,
                 config.values["state.change.log.level"] == Level.TRACE.name,
+                config.flag("delete.topic.enable"),
                 auto_leader_rebalance_enable=config.flag("auto.leader.rebalance.enable"),
                 leader_imbalance_per_broker_percentage=config.integer(
                     "leader.imbalance.per.broker.percentage"

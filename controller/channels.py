@@ -39,8 +39,8 @@ RETRY_BACKOFF_S = 0.1
 PARTITIONS_PER_MESSAGE = 1000
 """How many partitions share one message, so that it is small and is built in a few milliseconds."""
 
-OnResponse = Callable[[Broker, ControlResponse, int], None]
-"""Told which life of which broker answered what to the request of which correlation id."""
+OnResponse = Callable[[Broker, ControlRequest, ControlResponse, int], None]
+"""Told which life of which broker answered what to which request, and the request's correlation id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class BrokerChannel:
             else:
                 if failures:
                     _log.info("broker answers again", broker=self._broker.id, sendings=failures + 1)
-                self._on_response(self._broker, answer(response), correlation_id)
+                self._on_response(self._broker, request, answer(response), correlation_id)
                 return
 
 

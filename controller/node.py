@@ -23,7 +23,14 @@ from cluster.model.brokers import Broker
 from cluster.model.commands import ControllerPort
 from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId
-from cluster.model.requests import ControlResponse, LeaderAndIsrResponse, UpdateMetadataResponse
+from cluster.model.requests import (
+    ControlRequest,
+    ControlResponse,
+    LeaderAndIsrResponse,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataResponse,
+)
 from cluster.runtime.metrics import Metrics
 from cluster.runtime.statechange_log import StateChangeLog
 from cluster.runtime.supervisor import Supervisor
@@ -38,6 +45,7 @@ from controller.core.inputs import (
     LeaderAndIsrResponseReceived,
     ShutdownEventThread,
     Startup,
+    TopicDeletionStopReplicaResponseReceived,
     TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
@@ -62,6 +70,7 @@ class ControllerSettings:
         controller_socket_timeout_ms: ``controller.socket.timeout.ms``.
         inter_broker_listener_name: ``inter.broker.listener.name``.
         state_change_log_traces: Whether ``state.change.log.level`` is TRACE.
+        delete_topic_enable: ``delete.topic.enable``.
         auto_leader_rebalance_enable: ``auto.leader.rebalance.enable``.
         leader_imbalance_per_broker_percentage: ``leader.imbalance.per.broker.percentage``.
         leader_imbalance_check_interval_seconds: ``leader.imbalance.check.interval.seconds``.
@@ -75,6 +84,7 @@ class ControllerSettings:
     controller_socket_timeout_ms: int = 30_000
     inter_broker_listener_name: str = "GRPC"
     state_change_log_traces: bool = True
+    delete_topic_enable: bool = True
     auto_leader_rebalance_enable: bool = True
     leader_imbalance_per_broker_percentage: int = 10
     leader_imbalance_check_interval_seconds: int = 300
@@ -110,6 +120,7 @@ class ControllerNode:
                 settings.default_replication_factor,
                 settings.unclean_leader_election_enable,
                 settings.state_change_log_traces,
+                settings.delete_topic_enable,
                 auto_leader_rebalance=settings.auto_leader_rebalance_enable,
                 leader_imbalance_percentage=settings.leader_imbalance_per_broker_percentage,
                 leader_imbalance_check_interval_s=settings.leader_imbalance_check_interval_seconds,
@@ -127,6 +138,7 @@ class ControllerNode:
         )
         self._loop = ControllerLoop(self._context, self._performer, metrics)
         self._task: asyncio.Task[None] | None = None
+        self._unclean = settings.unclean_leader_election_enable
 
     @property
     def active_controller_id(self) -> BrokerId:
@@ -143,6 +155,8 @@ class ControllerNode:
         self._performer.use_session(store, self._broker_id)
         if self._task is None:
             self._task = self._supervisor.spawn("controller-event-thread", self._loop.run())
+        # Said anew, because the end of the last session may have preempted the news of a change.
+        self._loop.put(UncleanLeaderElectionEnable(self._unclean))
         self._loop.put_once(Startup())
 
     def on_zookeeper_event(self, event: WatchEvent) -> None:
@@ -156,7 +170,8 @@ class ControllerNode:
         self._loop.put_once(TopicUncleanLeaderElectionEnable(topic))
 
     def set_unclean_leader_election(self, *, enabled: bool) -> None:
-        """Hear of this broker's ``unclean.leader.election.enable``, at each session's begin and change."""
+        """Hear that this broker's ``unclean.leader.election.enable`` has changed."""
+        self._unclean = enabled
         self._loop.put(UncleanLeaderElectionEnable(enabled))
 
     async def on_session_expired(self) -> None:
@@ -177,12 +192,17 @@ class ControllerNode:
     def _put(self, command: CommandReceived) -> None:
         self._loop.put(command)
 
-    def _on_response(self, broker: Broker, response: ControlResponse, correlation_id: int) -> None:
+    def _on_response(
+        self, broker: Broker, request: ControlRequest, response: ControlResponse, correlation_id: int
+    ) -> None:
         self._state_change_log.write(self._context.lines.received_response(response, correlation_id, broker))
         match response:
             case LeaderAndIsrResponse():
                 self._loop.put(LeaderAndIsrResponseReceived(broker.id, broker.epoch, response))
             case UpdateMetadataResponse():
                 self._loop.put(UpdateMetadataResponseReceived(broker.id, response))
-            case _:
-                return
+            case StopReplicaResponse() if isinstance(request, StopReplicaRequest):
+                told = {partition.topic_partition for partition in request.partitions if partition.delete}
+                errors = {tp: error for tp, error in response.partition_errors.items() if tp in told}
+                if errors:
+                    self._loop.put(TopicDeletionStopReplicaResponseReceived(broker.id, broker.epoch, errors))

@@ -12,13 +12,16 @@ from cluster.model.commands import Command, CommandResult, CreateTopics, R, Refu
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from cluster.model.commands_elections import ElectLeaders
 from cluster.model.commands_shutdown import ControlledShutdown
+from cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from cluster.model.errors import ErrorCode
 from controller.core.effects import Reply, Token
 from controller.core.inputs import (
     AlterConfigsRequested,
     CommandReceived,
     ControlledShutdownRequested,
+    CreatePartitionsRequested,
     CreateTopicsRequested,
+    DeleteTopicsRequested,
     Draw,
     ElectLeadersRequested,
 )
@@ -61,6 +64,10 @@ class Service:
                 return CreateTopicsRequested(token, command, self._draws(len(topics)))
             case ControlledShutdown():
                 return ControlledShutdownRequested(token, command)
+            case CreatePartitions():
+                return CreatePartitionsRequested(token, command)
+            case DeleteTopics():
+                return DeleteTopicsRequested(token, command)
             case AlterConfigs() | IncrementalAlterConfigs():
                 return AlterConfigsRequested(token, command)
             case ElectLeaders():

@@ -19,12 +19,14 @@ from controller.core.inputs import (
     PartitionModifications,
     ReplicaLeaderElection,
     TopicChange,
+    TopicDeletion,
 )
 
 _FIXED: dict[str, Input] = {
     paths.CONTROLLER: ControllerChange(),
     paths.BROKER_IDS: BrokerChange(),
     paths.TOPICS: TopicChange(),
+    paths.DELETE_TOPICS: TopicDeletion(),
     paths.ISR_CHANGE_NOTIFICATION: IsrChangeNotification(),
     paths.PREFERRED_REPLICA_ELECTION: ReplicaLeaderElection(),
     paths.LOG_DIR_EVENT_NOTIFICATION: LogDirEventNotification(),

@@ -11,6 +11,7 @@ from cluster.zk.store_brokers import BrokerStore
 from cluster.zk.store_cluster import ClusterStore
 from cluster.zk.store_configs import ConfigStore
 from cluster.zk.store_controller import ControllerStore
+from cluster.zk.store_deletions import DeletionStore
 from cluster.zk.store_elections import ElectionStore
 from cluster.zk.store_notifications import NotificationQueue
 from cluster.zk.store_partitions import PartitionStore
@@ -30,6 +31,7 @@ class ZooKeeperStore:
         controller: ``/controller`` and ``/controller_epoch``.
         topics: ``/brokers/topics/<t>`` and the topics' settings.
         partitions: The partitions' states.
+        deletions: ``/admin/delete_topics``, and the end of a topic's nodes.
         configs: ``/config`` and ``/config/changes``.
         elections: ``/admin/preferred_replica_election``.
         isr_changes: What leaders tell the controller of their ISR changes.
@@ -43,6 +45,7 @@ class ZooKeeperStore:
         self.controller = ControllerStore(session)
         self.topics = TopicStore(session)
         self.partitions = PartitionStore(session)
+        self.deletions = DeletionStore(session)
         self.configs = ConfigStore(session)
         self.elections = ElectionStore(session)
         self.isr_changes: NotificationQueue[Iterable[TopicPartition], tuple[TopicPartition, ...]]

@@ -40,10 +40,6 @@ class TopicStore:
             n: topics.decode_topic(n, node.data, node.stat.version) for n, node in found if node is not None
         }
 
-    async def marked_for_deletion(self, *, watch: bool = False) -> set[str]:
-        """The topics that are to be deleted; the watch, on ``/admin/delete_topics``, tells of new ones."""
-        return set(await self._session.get_children(paths.DELETE_TOPICS, watch=watch))
-
     async def create(
         self,
         name: str,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from cluster.model.ids import BrokerId
+from controller.core import deletions
 from controller.core.batch import update_metadata
 from controller.core.effects import CloseChannel, Decision, Explain, OpenChannel, ReadBrokers, ask
 from controller.core.machines import ReplicaMachineState
@@ -74,8 +75,10 @@ def _started(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[
     yield from update_metadata(context, there)
     led = [tp for tp in context.leaderships if not context.is_being_deleted(tp.topic)]
     yield from update_metadata(context, ids, led)
-    yield from change_replicas(context, context.replicas_on(ids), ReplicaMachineState.ONLINE)
+    replicas = context.replicas_on(ids)
+    yield from change_replicas(context, replicas, ReplicaMachineState.ONLINE)
     yield from bring_online(context)
+    yield from deletions.resume(context, {one.partition.topic for one in replicas})
 
 
 def _failed(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[None]:

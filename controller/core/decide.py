@@ -14,6 +14,7 @@ from cluster.model.commands import Refused
 from cluster.model.errors import ErrorCode
 from controller.core import (
     broker_changes,
+    deletions,
     isr_changes,
     log_dir_events,
     reign,
@@ -23,7 +24,9 @@ from controller.core import (
 )
 from controller.core.alter_configs import alter_configs
 from controller.core.controlled_shutdown import shut_down_broker
+from controller.core.create_partitions import create_partitions
 from controller.core.create_topics import create_topics
+from controller.core.delete_topics import delete_topics
 from controller.core.effects import Decision, Explain, InterruptedDecisionError, Interruption, Reply
 from controller.core.inputs import (
     EVENTS,
@@ -35,7 +38,9 @@ from controller.core.inputs import (
     ControlledShutdownRequested,
     ControllerChange,
     ControllerState,
+    CreatePartitionsRequested,
     CreateTopicsRequested,
+    DeleteTopicsRequested,
     ElectLeadersRequested,
     Expire,
     Input,
@@ -47,6 +52,8 @@ from controller.core.inputs import (
     ShutdownEventThread,
     Startup,
     TopicChange,
+    TopicDeletion,
+    TopicDeletionStopReplicaResponseReceived,
     TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
@@ -131,10 +138,14 @@ _HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None
     BrokerModifications: lambda context, change: broker_changes.update_broker(context, change.broker_id),
     TopicChange: lambda context, _: topic_changes.compare_topics(context),
     PartitionModifications: lambda context, change: topic_changes.compare_partitions(context, change.topic),
+    TopicDeletion: lambda context, _: deletions.take_marks(context),
+    TopicDeletionStopReplicaResponseReceived: deletions.hear_stop_replica,
     IsrChangeNotification: lambda context, _: isr_changes.take_notes(context),
     LogDirEventNotification: lambda context, _: log_dir_events.take_log_dir_events(context),
     CreateTopicsRequested: create_topics,
     ControlledShutdownRequested: shut_down_broker,
+    CreatePartitionsRequested: create_partitions,
+    DeleteTopicsRequested: delete_topics,
     AlterConfigsRequested: alter_configs,
     ReplicaLeaderElection: lambda context, _: replica_elections.elect_by_znode(context),
     ElectLeadersRequested: replica_elections.elect_on_request,

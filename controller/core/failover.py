@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from cluster.model.epochs import Zxid
 from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import partitions, replica_elections, replicas
+from controller.core import deletions, partitions, replica_elections, replicas
 from controller.core.batch import update_metadata
 from controller.core.effects import (
     Decision,
@@ -40,6 +40,7 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     written = yield from _read_cluster(context)
     for broker in context.brokers.values():
         yield OpenChannel(broker)
+    yield from deletions.take_marks_over(context)
     # Brokers must know each other before any LeaderAndIsr names one as leader.
     yield from update_metadata(context, context.brokers)
     for broker_id, tps in _bounced_unseen(context, written).items():
@@ -48,6 +49,7 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     yield from partitions.start_up(context)
     count = sum(len(numbers) for numbers in context.assignments.values())
     yield Explain(ControllerReady(context.epoch, len(context.brokers), len(context.assignments), count))
+    yield from deletions.resume_all(context)
     yield from replica_elections.elect_by_znode(context)
     yield from replica_elections.schedule_first_rebalance(context)
 

@@ -14,8 +14,10 @@ from cluster.model.commands import CreateTopics
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from cluster.model.commands_elections import ElectLeaders
 from cluster.model.commands_shutdown import ControlledShutdown
+from cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
 from controller.core.effects import Token
 
@@ -27,6 +29,7 @@ class ControllerState(IntEnum):
     CONTROLLER_CHANGE = 1
     BROKER_CHANGE = 2
     TOPIC_CHANGE = 3
+    TOPIC_DELETION = 4
     AUTO_LEADER_BALANCE = 6
     MANUAL_LEADER_BALANCE = 7
     CONTROLLED_SHUTDOWN = 8
@@ -86,6 +89,11 @@ class PartitionModifications(Input):
     """The node of a topic changed its content."""
 
     topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeletion(Input):
+    """The children of ``/admin/delete_topics`` changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,34 @@ class AlterConfigsRequested(CommandReceived):
 
 
 @dataclass(frozen=True, slots=True)
+class CreatePartitionsRequested(CommandReceived):
+    """A broker asks for more partitions."""
+
+    command: CreatePartitions
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopicsRequested(CommandReceived):
+    """A broker asks to delete topics."""
+
+    command: DeleteTopics
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeletionStopReplicaResponseReceived(Input):
+    """A broker answered a StopReplica that told it to delete replicas.
+
+    Attributes:
+        broker_epoch: The life of the broker that was asked.
+        partition_errors: The answer for each replica that it was to delete.
+    """
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    partition_errors: Mapping[TopicPartition, ErrorCode]
+
+
+@dataclass(frozen=True, slots=True)
 class ElectLeadersRequested(CommandReceived):
     """A broker asks for leader elections (Kafka: ReplicaLeaderElection)."""
 
@@ -213,6 +249,10 @@ EVENTS: Mapping[type[Input], Event] = {
     BrokerChange: Event(ControllerState.BROKER_CHANGE),
     BrokerModifications: Event(ControllerState.BROKER_CHANGE),
     TopicChange: Event(ControllerState.TOPIC_CHANGE),
+    CreatePartitionsRequested: Event(ControllerState.TOPIC_CHANGE),
+    TopicDeletion: Event(ControllerState.TOPIC_DELETION),
+    DeleteTopicsRequested: Event(ControllerState.TOPIC_DELETION),
+    TopicDeletionStopReplicaResponseReceived: Event(ControllerState.TOPIC_DELETION),
     PartitionModifications: Event(ControllerState.TOPIC_CHANGE),
     CreateTopicsRequested: Event(ControllerState.TOPIC_CHANGE),
     ControlledShutdownRequested: Event(ControllerState.CONTROLLED_SHUTDOWN),

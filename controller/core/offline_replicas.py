@@ -6,8 +6,9 @@ directory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
+from controller.core import deletions
 from controller.core.batch import update_metadata
 from controller.core.effects import Decision
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
@@ -16,10 +17,10 @@ from controller.core.replicas import change_replicas
 from controller.core.state import ControllerContext, PartitionReplica
 
 
-def lose_replicas(context: ControllerContext, replicas: Iterable[PartitionReplica]) -> Decision[None]:
+def lose_replicas(context: ControllerContext, replicas: Collection[PartitionReplica]) -> Decision[None]:
     """Elect new leaders where the leader is lost, then take ``replicas`` out of their ISRs.
 
-    ``context`` holds them as offline already.
+    ``context`` holds them as offline already. The deletion of those whose topic is queued for it has failed.
     """
     leaderless = [
         tp
@@ -30,6 +31,7 @@ def lose_replicas(context: ControllerContext, replicas: Iterable[PartitionReplic
     came_online = yield from bring_online(context)
     stopped = [one for one in replicas if not context.is_being_deleted(one.partition.topic)]
     yield from change_replicas(context, stopped, ReplicaMachineState.OFFLINE)
+    yield from deletions.fail_replicas(context, replicas)
     if not stopped and not came_online:
         # No request went out above: the brokers must still hear who is gone.
         yield from update_metadata(context, context.brokers)

@@ -115,7 +115,10 @@ def _stop(
         # In the leader epoch that its leaving began: a broker obeys no StopReplica in the one it follows in.
         batch.add_stop_replica(broker, tp, delete=False)
     for tp, cause in failed.items():
-        if not context.is_being_deleted(tp.topic):
+        if context.is_being_deleted(tp.topic):
+            # Nothing is left to take it out of, and a deletion must not wait for that for ever.
+            yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
+        else:
             source = context.replica_states[PartitionReplica(tp, broker)]
             yield LogStateChange(context.lines.replica_failed(broker, tp, source, _OFFLINE, cause))
     for tp, state in states.items():

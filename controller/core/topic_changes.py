@@ -10,10 +10,12 @@ from collections.abc import Iterable
 
 from cluster.model.ids import TopicPartition
 from controller.core.effects import Decision, Explain, ReadAssignments, ReadTopics, ask
+from controller.core.effects_topics import ReadPartitionNodes, WriteAssignment
 from controller.core.elections import OfflineElection
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.partitions import change_partitions
 from controller.core.reasons import PartitionsAdded, TopicsChanged
+from controller.core.reasons_topics import PartitionsRefused
 from controller.core.replicas import change_replicas
 from controller.core.state import ControllerContext
 
@@ -32,8 +34,27 @@ def compare_topics(context: ControllerContext) -> Decision[None]:
 
 
 def compare_partitions(context: ControllerContext, topic: str) -> Decision[None]:
-    """Read a topic's node: create the partitions that it has and the controller does not know."""
-    yield from _add_partitions(context, (topic,))
+    """Read a topic's node: create the partitions that it has and the controller does not know.
+
+    A topic that is being deleted gets no more partitions: its node is written as it was.
+    """
+    if context.is_being_deleted(topic):
+        yield from _restore(context, topic)
+    else:
+        yield from _add_partitions(context, (topic,))
+
+
+def _restore(context: ControllerContext, topic: str) -> Decision[None]:
+    known = context.assignments.get(topic, {})
+    written = (yield from ask(ReadAssignments((topic,)))).get(topic, {})
+    added = tuple(sorted(written.keys() - known.keys()))
+    if not added:
+        return
+    yield Explain(PartitionsRefused(topic, added))
+    nodes = yield from ask(ReadPartitionNodes(topic))
+    kept = {number: known[number] for number in sorted(written) if number in known and number in nodes}
+    # Where the node was written once more meanwhile, its watch leads here again.
+    yield from ask(WriteAssignment(topic, written, kept, context.reign))
 
 
 def _add_partitions(context: ControllerContext, topics: tuple[str, ...]) -> Decision[None]:

@@ -75,6 +75,16 @@ def refuse_name(name: str, existing: Collection[str]) -> Refusal | None:
     return None
 
 
+def refuse_size(partitions: int) -> Refusal | None:
+    """Why a topic may not have so many partitions; None where it may."""
+    if partitions <= MAX_PARTITIONS:
+        return None
+    return Refusal(
+        ErrorCode.INVALID_PARTITIONS,
+        f"Number of partitions must not be larger than {MAX_PARTITIONS}, not {partitions}.",
+    )
+
+
 def duplicates(names: Iterable[str]) -> set[str]:
     """The names that come more than once."""
     seen: set[str] = set()
@@ -108,11 +118,9 @@ def _refuse_configs(configs: Mapping[str, str]) -> Refusal | None:
 def _by_hand(topic: NewTopic) -> Assignments | Refusal:
     invalid = ErrorCode.INVALID_REPLICA_ASSIGNMENT
     given = topic.assignments
-    if len(given) > MAX_PARTITIONS:
-        return Refusal(
-            ErrorCode.INVALID_PARTITIONS,
-            f"Number of partitions must not be larger than {MAX_PARTITIONS}, not {len(given)}.",
-        )
+    too_many = refuse_size(len(given))
+    if too_many is not None:
+        return too_many
     if sorted(given) != list(range(len(given))):
         return Refusal(
             invalid, f"partitions should be a consecutive 0-based integer sequence, not {sorted(given)}"
@@ -140,24 +148,45 @@ def _by_dice(
         return Refusal(
             ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be larger than 0, not {partitions}."
         )
-    if partitions > MAX_PARTITIONS:
-        return Refusal(
-            ErrorCode.INVALID_PARTITIONS,
-            f"Number of partitions must not be larger than {MAX_PARTITIONS}, not {partitions}.",
-        )
+    too_many = refuse_size(partitions)
+    if too_many is not None:
+        return too_many
     if factor <= 0:
         return Refusal(
             ErrorCode.INVALID_REPLICATION_FACTOR, f"Replication factor must be larger than 0, not {factor}."
         )
+    start, shift = int(draw.start * len(brokers)), int(draw.shift * len(brokers))
+    return place(brokers, partitions, factor, start=start, shift=shift)
+
+
+def place(
+    brokers: Mapping[BrokerId, Broker],
+    partitions: int,
+    factor: int,
+    *,
+    start: int,
+    shift: int,
+    first_partition: int = 0,
+) -> Assignments | Refusal:
+    """Place replicas on ``brokers``, by their racks where all have one; arguments as for `placement.assign`.
+
+    Where only some brokers name a rack nothing is placed, as in Kafka: it would be even over no racks at all.
+    """
     if factor > len(brokers):
         return Refusal(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Replication factor: {factor} larger than available brokers: {len(brokers)}.",
         )
-    start, shift = int(draw.start * len(brokers)), int(draw.shift * len(brokers))
     racks = {id_: broker.rack for id_, broker in brokers.items() if broker.rack is not None}
-    if len(racks) == len(brokers):
-        placed = placement.assign_by_rack(racks, partitions, factor, start=start, shift=shift)
+    if racks and len(racks) < len(brokers):
+        missing = ", ".join(str(id_) for id_ in sorted(brokers.keys() - racks.keys()))
+        return Refusal(
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+            f"Not all brokers have rack information for replica rack aware assignment: {missing} have none.",
+        )
+    where = {"start": start, "shift": shift, "first_partition": first_partition}
+    if racks:
+        placed = placement.assign_by_rack(racks, partitions, factor, **where)
     else:
-        placed = placement.assign(sorted(brokers), partitions, factor, start=start, shift=shift)
+        placed = placement.assign(sorted(brokers), partitions, factor, **where)
     return {number: Assignment(replicas) for number, replicas in placed.items()}

@@ -20,7 +20,7 @@ from cluster.model.epochs import (
 )
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
-from controller.core import effects, effects_configs, effects_elections
+from controller.core import effects, effects_configs, effects_elections, effects_topics
 from controller.core.decide import decide
 from controller.core.effects import NO_CONTROLLER, Ask, Decision, Effect, Interruption, Reign
 from controller.core.inputs import Input, Startup
@@ -44,6 +44,7 @@ class World:
         interruptions: Answers that come instead of the next answer to a question of that kind.
         preferred_election: What stands in ``/admin/preferred_replica_election``; None where nothing does.
         log_dir_events: The notes of brokers of which a log directory has failed.
+        marked: The topics marked in ``/admin/delete_topics``.
         answers: How the questions of rooms with effects of their own are answered.
         meanwhile: What a partition's leader writes just before the controller's next write of that partition.
         scribe: Told every effect with its answer, in order.
@@ -60,6 +61,7 @@ class World:
     notes: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
     preferred_election: tuple[TopicPartition, ...] | None = None
     log_dir_events: dict[str, BrokerId] = field(default_factory=dict)
+    marked: set[str] = field(default_factory=set)
     answers: dict[type[Ask[Any]], Callable[[Any], object]] = field(default_factory=dict)
     owns_controller: bool = False
     stray: Claim | None = None
@@ -196,6 +198,32 @@ class World:
             case effects_elections.DeletePreferredReplicaElection(_):
                 self.preferred_election = None
                 return None
+        return self._answer_deletion(question)
+
+    def _answer_deletion(self, question: Ask[Any]) -> object:
+        match question:
+            case effects_topics.ReadTopicDeletions():
+                return frozenset(self.marked)
+            case effects_topics.WriteAssignment(topic, before, after, _):
+                if self.topics.get(topic) != dict(before):
+                    return False
+                self.topics[topic] = dict(after)
+                return True
+            case effects_topics.MarkTopicDeletions(topics, _):
+                self.marked.update(topics)
+                return None
+            case effects_topics.RemoveTopicDeletions(topics, _):
+                self.marked.difference_update(topics)
+                return None
+            case effects_topics.ReadPartitionNodes(topic):
+                return frozenset(tp.partition for tp in self.states if tp.topic == topic)
+            case effects_topics.DeleteTopic(topic, _):
+                self.topics.pop(topic, None)
+                self.configs.pop(topic, None)
+                self.marked.discard(topic)
+                for tp in [tp for tp in self.states if tp.topic == topic]:
+                    del self.states[tp], self.zxids[tp]
+                return None
         raise AssertionError(f"this world has no answer to {question}")
 
     def _delete_log_dir_events(self, question: effects_configs.DeleteLogDirEvents) -> None:
@@ -262,116 +290,3 @@ def make_world() -> MakeWorld:
         return world
 
     return make
-
-
-class Transcript:
-    """A story of one controller as text: what happens in the world, each input, every effect and reason."""
-
-    def __init__(self, world: World) -> None:
-        self.text: list[str] = []
-        self._world = world
-        world.scribe = lambda effect, answer: self.text.extend(
-            f"    {line}" for line in render(effect, answer)
-        )
-
-    def happens(self, what: str, *inputs: Input) -> None:
-        """Write down what happened in the world, and have the controller handle what it heard of it."""
-        self.text.append(f"= {what}")
-        for happened in inputs:
-            self.text.append(f"  > {happened}")
-            self._world.run(happened)
-        self.text.append("")
-
-
-def render(effect: Effect, answer: object) -> Iterable[str]:
-    """One effect in one line, a question with its answer in two."""
-    match effect:
-        case effects.LogStateChange(line):
-            yield f"log  {line.level.name:5} {line.message}"
-            if line.cause is not None:
-                yield f"           {line.cause}"
-        case effects.Explain(reason):
-            yield f"why  {reason}"
-        case effects.SendLeaderAndIsr(broker_id, request):
-            told = [f"{_told(p)}{' new' * p.is_new}" for p in request.partitions]
-            yield f"send LeaderAndIsr to {broker_id} (broker epoch {request.broker_epoch}): {'; '.join(told)}"
-        case effects.SendUpdateMetadata(recipients, request):
-            told = [f"live {_numbers(b.id for b in request.live_brokers)}", *map(_told, request.partitions)]
-            yield f"send UpdateMetadata to {_numbers(recipients)}: {'; '.join(told)}"
-        case effects.SendStopReplica(broker_id, request):
-            stops = [
-                f"{p.topic_partition} epoch {p.leader_epoch}{' delete' * p.delete}"
-                for p in request.partitions
-            ]
-            yield f"send StopReplica to {broker_id}: {'; '.join(stops)}"
-        case effects.OpenChannel(broker):
-            yield f"do   OpenChannel to {broker.id} (broker epoch {broker.epoch})"
-        case Ask():
-            yield f"ask  {_question(effect)}"
-            yield f"  -> {_answer(answer)}"
-        case _:
-            yield f"do   {effect}"
-
-
-def _told(partition: Any) -> str:
-    return f"{partition.topic_partition} {_state(partition.state)}"
-
-
-def _state(state: PartitionState) -> str:
-    known = state.leader_and_isr
-    isr = _numbers(known.isr)
-    return f"[leader {known.leader} epoch {known.leader_epoch} isr {isr} version {known.version}]"
-
-
-def _numbers(some: Iterable[int]) -> str:
-    return ",".join(str(number) for number in some)
-
-
-def _question(question: Ask[Any]) -> str:
-    match question:
-        case effects.WritePartitionStates(states, reign) | effects.CreatePartitionStates(states, reign):
-            told = "; ".join(f"{tp} {_state(state)}" for tp, state in states.items())
-            return f"{type(question).__name__} in epoch {reign.epoch}: {told}"
-        case effects.ReadPartitionStates(tps):
-            return f"ReadPartitionStates: {', '.join(map(str, tps))}"
-        case _:
-            return str(question)
-
-
-def _answer(answer: object) -> str:
-    match answer:
-        case None | Interruption() | Reign() | effects.Lost() | int():
-            return str(answer)
-        case Controllership(None, epoch):
-            return f"nobody, epoch {epoch}"
-        case Controllership(claim, epoch):
-            return f"{claim.named}, {claim.owner.name} owns it, epoch {epoch}"
-        case effects.StatesWritten(versions, conflicts, failures):
-            written = [f"{tp} version {version}" for tp, version in versions.items()]
-            return "; ".join([*written, *(f"{tp} conflict" for tp in sorted(conflicts)), *map(str, failures)])
-        case effects.IsrChanges(notes, tps):
-            return f"{', '.join(notes) or 'no notes'}: {', '.join(map(str, tps))}"
-        case frozenset():
-            return ", ".join(sorted(answer)) or "none"
-        case dict():
-            return "; ".join(f"{key} {_value(value)}" for key, value in answer.items()) or "none"
-    return str(answer)
-
-
-def _value(value: object) -> str:
-    match value:
-        case WrittenState(state, _):
-            return _state(state)
-        case Broker():
-            return f"(broker epoch {value.epoch})"
-        case dict():
-            return ", ".join(f"{number}: {_numbers(a.replicas)}" for number, a in value.items())
-        case None:
-            return "created"
-    return str(value)
-
-
-@pytest.fixture
-def transcript() -> Callable[[World], Transcript]:
-    """Begins a transcript of a world."""
-    return Transcript

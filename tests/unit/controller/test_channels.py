@@ -81,8 +81,8 @@ async def test_the_answer_names_the_life_that_was_asked(stage, stub_brokers):
     stage.channels.send(stub.id, lisr(0))
     async with asyncio.timeout(DEADLINE_S):
         await heard.wait()
-    broker, response, correlation_id = stage.answered[0]
-    assert (broker.epoch, correlation_id) == (7, 0)
+    broker, request, response, correlation_id = stage.answered[0]
+    assert (broker.epoch, request, correlation_id) == (7, lisr(0), 0)
     assert list(response.partition_errors) == [TopicPartition("t", 0)]
 
 

@@ -30,8 +30,7 @@ async def test_a_topic_and_its_settings(store: TopicStore, zk: Any) -> None:
     assert await store.names(watch=True) == {"t"}
     assert await store.read(["t", "u"], watch=True) == {"t": TopicAssignment(PARTITIONS)}
     assert await store.configs(["t", "u"]) == {"t": {"k": "v"}}
-    assert await store.marked_for_deletion(watch=True) == set()
-    assert zk.watched == ["/brokers/topics", "/brokers/topics/t", "/brokers/topics/u", "/admin/delete_topics"]
+    assert zk.watched == ["/brokers/topics", "/brokers/topics/t", "/brokers/topics/u"]
     assert zk.tree.nodes["/config/topics/t"].data == b'{"version":1,"config":{"k":"v"}}'
 
 

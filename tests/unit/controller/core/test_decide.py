@@ -8,6 +8,7 @@ from cluster.model.commands import CreateTopics, NewTopic
 from cluster.model.commands_configs import AlterConfigs
 from cluster.model.commands_elections import ElectionType, ElectLeaders
 from cluster.model.commands_shutdown import ControlledShutdown
+from cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from cluster.model.controllership import Claim, Owner
 from cluster.model.epochs import BrokerEpoch, LeaderEpoch
 from cluster.model.errors import ErrorCode
@@ -25,7 +26,9 @@ from controller.core.inputs import (
     BrokerModifications,
     ControlledShutdownRequested,
     ControllerChange,
+    CreatePartitionsRequested,
     CreateTopicsRequested,
+    DeleteTopicsRequested,
     Draw,
     ElectLeadersRequested,
     Expire,
@@ -38,6 +41,8 @@ from controller.core.inputs import (
     ShutdownEventThread,
     Startup,
     TopicChange,
+    TopicDeletion,
+    TopicDeletionStopReplicaResponseReceived,
     TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
@@ -49,6 +54,11 @@ CONFIGS_REQUEST = AlterConfigsRequested(4, AlterConfigs({}))
 RESPONSES = [
     LeaderAndIsrResponseReceived(BrokerId(2), BrokerEpoch(1), LeaderAndIsrResponse(ErrorCode.NONE)),
     UpdateMetadataResponseReceived(BrokerId(2), UpdateMetadataResponse(ErrorCode.NONE)),
+    TopicDeletionStopReplicaResponseReceived(BrokerId(2), BrokerEpoch(1), {}),
+]
+TOPIC_REQUESTS = [
+    CreatePartitionsRequested(5, CreatePartitions(())),
+    DeleteTopicsRequested(6, DeleteTopics(())),
 ]
 ONLY_ACTIVE = [
     ControlledShutdownRequested(5, ControlledShutdown(BrokerId(2), BrokerEpoch(1))),
@@ -56,6 +66,7 @@ ONLY_ACTIVE = [
     BrokerModifications(BrokerId(2)),
     TopicChange(),
     PartitionModifications("t"),
+    TopicDeletion(),
     IsrChangeNotification(),
     LogDirEventNotification(),
     ReplicaLeaderElection(),
@@ -128,7 +139,7 @@ def test_any_other_failure_is_left_to_the_next_event(make_world):
 
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
 def test_every_kind_of_input_has_its_handler(make_world, kind):
-    requests = (REQUEST, CONFIGS_REQUEST, ELECTIONS_REQUEST)
+    requests = (REQUEST, CONFIGS_REQUEST, ELECTIONS_REQUEST, *TOPIC_REQUESTS)
     known = (*ONLY_ACTIVE, *requests, *RESPONSES, UncleanLeaderElectionEnable(enabled=True))
     samples = {happened.__class__: happened for happened in known}
     make_world().run(samples[kind] if kind in samples else kind())

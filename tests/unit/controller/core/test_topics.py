@@ -92,8 +92,13 @@ def test_racks_count_only_where_every_broker_names_one() -> None:
     topic = NewTopic("t", 1, 2)
     by_rack = plan_topic(topic, (), brokers("a", "a", "b"), FACTS, ZERO)
     assert by_rack == {0: Assignment((BrokerId(1), BrokerId(3)))}
-    without = plan_topic(topic, (), brokers("a", None, "b"), FACTS, ZERO)
+    without = plan_topic(topic, (), brokers(None, None, None), FACTS, ZERO)
     assert without == {0: Assignment((BrokerId(1), BrokerId(2)))}
+    some = plan_topic(topic, (), brokers("a", None, "b"), FACTS, ZERO)
+    assert isinstance(some, Refusal)
+    assert some.error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert "Not all brokers have rack information" in some.message
+    assert some.message.endswith("2 have none.")
 
 
 def test_placed_by_hand_also_on_brokers_that_are_away() -> None:

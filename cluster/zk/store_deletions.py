@@ -1,0 +1,81 @@
+"""``/admin/delete_topics``, and the end of a topic's nodes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from cluster.zk.errors import NodeExists, NoNode, NotEmpty, RequestFailed
+from cluster.zk.fence import Fence, write_many
+from cluster.zk.operations import Create, Delete, Operation
+from cluster.zk.schema import paths
+from cluster.zk.session import ZooKeeperSession
+
+
+class DeletionStore:
+    """The topics that are to be deleted, and how they go."""
+
+    def __init__(self, session: ZooKeeperSession) -> None:
+        self._session = session
+
+    async def marked(self, *, watch: bool = False) -> set[str]:
+        """The topics that are to be deleted; the watch, on ``/admin/delete_topics``, tells of new ones."""
+        return set(await self._session.get_children(paths.DELETE_TOPICS, watch=watch))
+
+    async def mark(self, topics: Iterable[str], fence: Fence | None) -> None:
+        """Mark topics for deletion; one that is marked already is no error.
+
+        Raises:
+            ControllerMoved: The fence refused; some may have been marked.
+        """
+        await self._each([[Create(paths.delete_topic(topic))] for topic in topics], fence, NodeExists)
+
+    async def unmark(self, topics: Iterable[str], fence: Fence) -> None:
+        """Take marks away; one that is gone already is no error.
+
+        Raises:
+            ControllerMoved: The fence refused; some may be gone.
+        """
+        await self._each([[Delete(paths.delete_topic(topic))] for topic in topics], fence, NoNode)
+
+    async def partition_nodes(self, topic: str) -> set[int]:
+        """The partitions of a topic that have a node, whatever its assignment says."""
+        names = await self._children(paths.topic_partitions(topic))
+        return {int(name) for name in names if name.isdecimal()}
+
+    async def delete_topic(self, topic: str, fence: Fence) -> None:
+        """Delete a topic's nodes, then its settings, then its mark; what is gone already is no error.
+
+        The mark goes last, so that whoever finds it finishes what was begun.
+
+        Raises:
+            ControllerMoved: The fence refused; some nodes may be gone.
+        """
+        states = [
+            [Delete(f"{node}/state"), Delete(node)]
+            for name in await self._children(paths.topic_partitions(topic))
+            for node in (f"{paths.topic_partitions(topic)}/{name}",)
+        ]
+        # Nearly every partition has this shape; what is left goes node by node.
+        await self._each(states, fence, NoNode, NotEmpty)
+        await self._delete_tree(paths.topic(topic), fence)
+        await self._delete_tree(paths.config("topics", topic), fence)
+        await self.unmark([topic], fence)
+
+    async def _delete_tree(self, path: str, fence: Fence) -> None:
+        children = [f"{path}/{name}" for name in await self._children(path)]
+        await asyncio.gather(*(self._delete_tree(child, fence) for child in children))
+        await self._each([[Delete(path)]], fence, NoNode)
+
+    async def _children(self, path: str) -> list[str]:
+        try:
+            return sorted(await self._session.get_children(path))
+        except NoNode:
+            return []
+
+    async def _each(
+        self, transactions: Sequence[Sequence[Operation]], fence: Fence | None, *harmless: type[RequestFailed]
+    ) -> None:
+        for outcome in await write_many(self._session, fence, transactions):
+            if isinstance(outcome, RequestFailed) and not isinstance(outcome, harmless):
+                raise outcome

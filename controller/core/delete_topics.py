@@ -1,0 +1,40 @@
+"""The DeleteTopics request (api key 20), on the controller.
+
+It only marks the topics; the watch on ``/admin/delete_topics`` leads to `controller.core.deletions`, as if a
+person had marked them. Source: kafka-controller.md, 5.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from cluster.model.commands import TopicResult
+from cluster.model.commands_topics import DeleteTopicsResult
+from cluster.model.errors import ErrorCode
+from controller.core.effects import Decision, ReadTopics, Reply, ask
+from controller.core.effects_topics import MarkTopicDeletions
+from controller.core.inputs import DeleteTopicsRequested
+from controller.core.state import ControllerContext
+
+
+def delete_topics(context: ControllerContext, request: DeleteTopicsRequested) -> Decision[None]:
+    """Mark the topics that there are, and answer; one that is marked already is marked."""
+    names = tuple(dict.fromkeys(request.command.topics))
+    if not context.facts.delete_topic_enable:
+        disabled = "Topic deletion is disabled: delete.topic.enable is false"
+        results = tuple(TopicResult(name, ErrorCode.TOPIC_DELETION_DISABLED, disabled) for name in names)
+        yield Reply(request.token, DeleteTopicsResult(results))
+        return
+    existing = yield from ask(ReadTopics())
+    wanted = tuple(name for name in names if name in existing)
+    if wanted:
+        yield from ask(MarkTopicDeletions(wanted, context.reign))
+    yield Reply(request.token, DeleteTopicsResult(tuple(_result(name, existing) for name in names)))
+
+
+def _result(name: str, existing: Collection[str]) -> TopicResult:
+    if name in existing:
+        return TopicResult(name, ErrorCode.NONE)
+    return TopicResult(
+        name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' to delete does not exist."
+    )

@@ -1,0 +1,199 @@
+"""The deletion of topics: which may go now, which must wait, and the way each replica goes.
+
+A topic marked in ``/admin/delete_topics`` is queued, and stays so until every replica is deleted. Nothing
+that stands in its way ends that: the topic is held ineligible, and taken up again when a broker returns or a
+reassignment is through. Source: kafka-controller.md, 5.4 (``TopicDeletionManager``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from controller.core.batch import update_metadata
+from controller.core.effects import Decision, Explain, ReadTopics, ask
+from controller.core.effects_topics import DeleteTopic, ReadTopicDeletions, RemoveTopicDeletions
+from controller.core.inputs import TopicDeletionStopReplicaResponseReceived
+from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from controller.core.partitions import change_partitions
+from controller.core.reasons_topics import (
+    DeletionHalted,
+    DeletionMarksRemoved,
+    DeletionQueued,
+    DeletionRetried,
+    DeletionStarted,
+    TopicDeleted,
+)
+from controller.core.replicas import change_replicas
+from controller.core.state import ControllerContext, PartitionReplica
+
+_STARTED, _SUCCESSFUL = ReplicaMachineState.DELETION_STARTED, ReplicaMachineState.DELETION_SUCCESSFUL
+_INELIGIBLE, _OFFLINE = ReplicaMachineState.DELETION_INELIGIBLE, ReplicaMachineState.OFFLINE
+
+REASSIGNMENT = "a reassignment in progress"
+OFFLINE_REPLICAS = "offline replicas"
+FAILED_REPLICAS = "replicas whose deletion failed"
+
+
+def take_marks(context: ControllerContext) -> Decision[None]:
+    """Read the marks: queue the topics that are there, and take the marks of others away."""
+    marked = yield from ask(ReadTopicDeletions())
+    unknown = marked - context.assignments.keys()
+    if unknown:
+        # A topic that was never created here, its node is empty or spoiled, can still be deleted.
+        missing = unknown - (yield from ask(ReadTopics()))
+        yield from _remove_marks(context, missing, "there is no such topic")
+        marked -= missing
+    yield from _queue(context, marked)
+    yield from halt(context, filter(context.is_being_reassigned, marked), REASSIGNMENT)
+    yield from resume_all(context)
+
+
+def take_marks_over(context: ControllerContext) -> Decision[None]:
+    """Read the marks that a former controller left; `resume_all` begins with them once all is up."""
+    marked = yield from ask(ReadTopicDeletions())
+    yield from _queue(context, marked)
+    yield from halt(context, filter(context.is_being_reassigned, marked), REASSIGNMENT)
+    offline = {
+        tp.topic
+        for tp, replica in context.replicas(_partitions(context, marked))
+        if not context.is_online(replica, tp)
+    }
+    yield from halt(context, offline, OFFLINE_REPLICAS)
+
+
+def halt(context: ControllerContext, topics: Iterable[str], because: str) -> Decision[None]:
+    """Hold those of ``topics`` that are queued ineligible, until `resume` names them.
+
+    Args:
+        context: What is known.
+        topics: Topics, queued or not.
+        because: Ends the sentence "halted, because of ...".
+    """
+    halted = tuple(sorted(context.topics_to_delete.intersection(topics)))
+    if halted:
+        context.topics_ineligible_for_deletion.update(halted)
+        yield Explain(DeletionHalted(halted, because))
+
+
+def resume(context: ControllerContext, topics: Iterable[str]) -> Decision[None]:
+    """Take the deletion of those of ``topics`` up again that are queued: what held them is over."""
+    queued = context.topics_to_delete.intersection(topics)
+    if queued:
+        context.topics_ineligible_for_deletion -= queued
+        yield from resume_all(context)
+
+
+def resume_all(context: ControllerContext) -> Decision[None]:
+    """Do for every queued topic what can be done now.
+
+    A topic whose replicas are all deleted is gone. One that waits for no broker's answer has its failed
+    replicas readied for another try and, unless it is held, is begun with (again).
+    """
+    failed: list[PartitionReplica] = []
+    eligible: list[str] = []
+    for topic in sorted(context.topics_to_delete):
+        replicas = context.replicas(_partitions(context, (topic,)))
+        states = {context.replica_states.get(one) for one in replicas}
+        if states <= {_SUCCESSFUL}:
+            yield from _complete(context, topic)
+        elif _STARTED not in states:
+            failed += [one for one in replicas if context.replica_states.get(one) is _INELIGIBLE]
+            if topic not in context.topics_ineligible_for_deletion:
+                eligible.append(topic)
+    if failed:
+        yield Explain(DeletionRetried(tuple(failed)))
+        yield from change_replicas(context, failed, _OFFLINE)
+    if eligible:
+        yield from _start(context, eligible)
+
+
+def fail_replicas(context: ControllerContext, replicas: Iterable[PartitionReplica]) -> Decision[None]:
+    """Note that those of ``replicas`` whose topics are queued cannot be deleted now."""
+    failed = [one for one in replicas if context.is_being_deleted(one.partition.topic)]
+    if failed:
+        yield from change_replicas(context, failed, _INELIGIBLE)
+        yield from halt(context, {one.partition.topic for one in failed}, FAILED_REPLICAS)
+        yield from resume_all(context)
+
+
+def hear_stop_replica(
+    context: ControllerContext, heard: TopicDeletionStopReplicaResponseReceived
+) -> Decision[None]:
+    """Note which replicas a broker has deleted, and which it could not."""
+    known = context.brokers.get(heard.broker_id)
+    if known is None or known.epoch != heard.broker_epoch:
+        # Said in a former life, whose end has failed these deletions; they are asked of the next one anew.
+        return
+    answered = {
+        PartitionReplica(tp, heard.broker_id): error
+        for tp, error in heard.partition_errors.items()
+        if tp.topic in context.topics_with_deletion_started
+    }
+    yield from fail_replicas(context, [one for one, error in answered.items() if error is not ErrorCode.NONE])
+    deleted = [one for one, error in answered.items() if error is ErrorCode.NONE]
+    if deleted:
+        yield from change_replicas(context, deleted, _SUCCESSFUL)
+        yield from resume_all(context)
+
+
+def _queue(context: ControllerContext, marked: Collection[str]) -> Decision[None]:
+    if not context.facts.delete_topic_enable:
+        yield from _remove_marks(context, marked, "delete.topic.enable is false")
+        return
+    new = tuple(sorted(set(marked) - context.topics_to_delete))
+    if new:
+        context.topics_to_delete.update(new)
+        yield Explain(DeletionQueued(new))
+
+
+def _remove_marks(context: ControllerContext, topics: Collection[str], because: str) -> Decision[None]:
+    if topics:
+        names = tuple(sorted(topics))
+        yield Explain(DeletionMarksRemoved(names, because))
+        yield from ask(RemoveTopicDeletions(names, context.reign))
+
+
+def _start(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
+    """Kafka: ``onTopicDeletion``; nobody serves the topics any more, then their replicas go."""
+    yield Explain(DeletionStarted(tuple(topics)))
+    unseen = [topic for topic in topics if topic not in context.topics_with_deletion_started]
+    gone = _partitions(context, unseen)
+    yield from change_partitions(context, gone, PartitionMachineState.OFFLINE)
+    yield from change_partitions(context, gone, PartitionMachineState.NON_EXISTENT)
+    context.topics_with_deletion_started.update(unseen)
+    yield from update_metadata(context, context.brokers, _partitions(context, topics))
+    yield from _delete_replicas(context, topics)
+
+
+def _delete_replicas(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
+    """Kafka: ``onPartitionDeletion``."""
+    dead: list[PartitionReplica] = []
+    alive: list[PartitionReplica] = []
+    for one in context.replicas(_partitions(context, topics)):
+        if not context.is_online(one.replica, one.partition):
+            dead.append(one)
+        elif context.replica_states.get(one) is not _SUCCESSFUL:
+            alive.append(one)
+    yield from change_replicas(context, dead, _INELIGIBLE)
+    # Followers first stop to fetch, so that no leader is asked for what it has just deleted.
+    yield from change_replicas(context, alive, _OFFLINE)
+    yield from change_replicas(context, alive, _STARTED)
+    yield from halt(context, {one.partition.topic for one in dead}, OFFLINE_REPLICAS)
+
+
+def _complete(context: ControllerContext, topic: str) -> Decision[None]:
+    replicas = context.replicas(_partitions(context, (topic,)))
+    yield from change_replicas(context, replicas, ReplicaMachineState.NON_EXISTENT)
+    yield from ask(DeleteTopic(topic, context.reign))
+    context.forget_topic(topic)
+    yield Explain(TopicDeleted(topic))
+
+
+def _partitions(context: ControllerContext, topics: Iterable[str]) -> list[TopicPartition]:
+    return [
+        TopicPartition(topic, number)
+        for topic in sorted(topics)
+        for number in context.assignments.get(topic, ())
+    ]

@@ -1,0 +1,77 @@
+"""The questions about more partitions and deleted topics, put to ZooKeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cluster.zk.errors import BadVersion, NoNode
+from cluster.zk.schema import paths
+from cluster.zk.schema.topics import TopicAssignment
+from cluster.zk.store import ZooKeeperStore
+from controller.core.effects import Ask
+from controller.core.effects_topics import (
+    DeleteTopic,
+    MarkTopicDeletions,
+    ReadPartitionNodes,
+    ReadTopicDeletions,
+    RemoveTopicDeletions,
+    WriteAssignment,
+)
+from controller.reading import Answerer, fence_of
+
+
+async def _read_topic_deletions(
+    store: ZooKeeperStore, _question: ReadTopicDeletions, watched: set[str]
+) -> frozenset[str]:
+    watched.add(paths.DELETE_TOPICS)
+    return frozenset(await store.deletions.marked(watch=True))
+
+
+async def _mark(store: ZooKeeperStore, question: MarkTopicDeletions, _watched: set[str]) -> None:
+    await store.deletions.mark(question.topics, fence_of(question.reign))
+
+
+async def _unmark(store: ZooKeeperStore, question: RemoveTopicDeletions, _watched: set[str]) -> None:
+    await store.deletions.unmark(question.topics, fence_of(question.reign))
+
+
+async def _delete(store: ZooKeeperStore, question: DeleteTopic, watched: set[str]) -> None:
+    # Or a topic of that name made anew at once could be heard of as a change of the old one.
+    node = paths.topic(question.topic)
+    store.session.unwatch(node)
+    watched.discard(node)
+    await store.deletions.delete_topic(question.topic, fence_of(question.reign))
+
+
+async def _read_partition_nodes(
+    store: ZooKeeperStore, question: ReadPartitionNodes, _watched: set[str]
+) -> frozenset[int]:
+    return frozenset(await store.deletions.partition_nodes(question.topic))
+
+
+async def _write_assignment(store: ZooKeeperStore, question: WriteAssignment, _watched: set[str]) -> bool:
+    standing = (await store.topics.read([question.topic])).get(question.topic)
+    if standing is None or standing.partitions != dict(question.before):
+        return False
+    after = TopicAssignment(dict(question.after), standing.topic_id, standing.version)
+    try:
+        await store.topics.set_partitions(question.topic, after, fence_of(question.reign))
+    except NoNode:
+        return False
+    except BadVersion:
+        # Over a lost connection it may be our own write that is in the way.
+        standing = (await store.topics.read([question.topic])).get(question.topic)
+        return standing is not None and standing.partitions == after.partitions
+    return True
+
+
+TOPICS: Mapping[type[Ask[Any]], Answerer] = {
+    ReadTopicDeletions: _read_topic_deletions,
+    MarkTopicDeletions: _mark,
+    RemoveTopicDeletions: _unmark,
+    DeleteTopic: _delete,
+    ReadPartitionNodes: _read_partition_nodes,
+    WriteAssignment: _write_assignment,
+}
+"""What answers each of them."""

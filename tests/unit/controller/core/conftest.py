@@ -1,0 +1,128 @@
+"""Stories of one controller as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from cluster.model.brokers import Broker
+from cluster.model.controllership import Controllership
+from cluster.model.partition import PartitionState, WrittenState
+from controller.core import effects
+from controller.core.effects import Ask, Effect, Interruption, Reign
+from controller.core.inputs import Input
+
+
+class Transcript:
+    """A story of one controller as text: what happens in the world, each input, every effect and reason."""
+
+    def __init__(self, world: Any) -> None:
+        self.text: list[str] = []
+        self._world = world
+        world.scribe = lambda effect, answer: self.text.extend(
+            f"    {line}" for line in render(effect, answer)
+        )
+
+    def happens(self, what: str, *inputs: Input) -> None:
+        """Write down what happened in the world, and have the controller handle what it heard of it."""
+        self.text.append(f"= {what}")
+        for happened in inputs:
+            self.text.append(f"  > {happened}")
+            self._world.run(happened)
+        self.text.append("")
+
+
+def render(effect: Effect, answer: object) -> Iterable[str]:
+    """One effect in one line, a question with its answer in two."""
+    match effect:
+        case effects.LogStateChange(line):
+            yield f"log  {line.level.name:5} {line.message}"
+            if line.cause is not None:
+                yield f"           {line.cause}"
+        case effects.Explain(reason):
+            yield f"why  {reason}"
+        case effects.SendLeaderAndIsr(broker_id, request):
+            told = [f"{_told(p)}{' new' * p.is_new}" for p in request.partitions]
+            yield f"send LeaderAndIsr to {broker_id} (broker epoch {request.broker_epoch}): {'; '.join(told)}"
+        case effects.SendUpdateMetadata(recipients, request):
+            told = [f"live {_numbers(b.id for b in request.live_brokers)}", *map(_told, request.partitions)]
+            yield f"send UpdateMetadata to {_numbers(recipients)}: {'; '.join(told)}"
+        case effects.SendStopReplica(broker_id, request):
+            stops = [
+                f"{p.topic_partition} epoch {p.leader_epoch}{' delete' * p.delete}"
+                for p in request.partitions
+            ]
+            yield f"send StopReplica to {broker_id}: {'; '.join(stops)}"
+        case effects.OpenChannel(broker):
+            yield f"do   OpenChannel to {broker.id} (broker epoch {broker.epoch})"
+        case Ask():
+            yield f"ask  {_question(effect)}"
+            yield f"  -> {_answer(answer)}"
+        case _:
+            yield f"do   {effect}"
+
+
+def _told(partition: Any) -> str:
+    return f"{partition.topic_partition} {_state(partition.state)}"
+
+
+def _state(state: PartitionState) -> str:
+    known = state.leader_and_isr
+    isr = _numbers(known.isr)
+    return f"[leader {known.leader} epoch {known.leader_epoch} isr {isr} version {known.version}]"
+
+
+def _numbers(some: Iterable[int]) -> str:
+    return ",".join(str(number) for number in some)
+
+
+def _question(question: Ask[Any]) -> str:
+    match question:
+        case effects.WritePartitionStates(states, reign) | effects.CreatePartitionStates(states, reign):
+            told = "; ".join(f"{tp} {_state(state)}" for tp, state in states.items())
+            return f"{type(question).__name__} in epoch {reign.epoch}: {told}"
+        case effects.ReadPartitionStates(tps):
+            return f"ReadPartitionStates: {', '.join(map(str, tps))}"
+        case _:
+            return str(question)
+
+
+def _answer(answer: object) -> str:
+    match answer:
+        case None | Interruption() | Reign() | effects.Lost() | int():
+            return str(answer)
+        case Controllership(None, epoch):
+            return f"nobody, epoch {epoch}"
+        case Controllership(claim, epoch):
+            return f"{claim.named}, {claim.owner.name} owns it, epoch {epoch}"
+        case effects.StatesWritten(versions, conflicts, failures):
+            written = [f"{tp} version {version}" for tp, version in versions.items()]
+            return "; ".join([*written, *(f"{tp} conflict" for tp in sorted(conflicts)), *map(str, failures)])
+        case effects.IsrChanges(notes, tps):
+            return f"{', '.join(notes) or 'no notes'}: {', '.join(map(str, tps))}"
+        case frozenset():
+            return ", ".join(sorted(answer)) or "none"
+        case dict():
+            return "; ".join(f"{key} {_value(value)}" for key, value in answer.items()) or "none"
+    return str(answer)
+
+
+def _value(value: object) -> str:
+    match value:
+        case WrittenState(state, _):
+            return _state(state)
+        case Broker():
+            return f"(broker epoch {value.epoch})"
+        case dict():
+            return ", ".join(f"{number}: {_numbers(a.replicas)}" for number, a in value.items())
+        case None:
+            return "created"
+    return str(value)
+
+
+@pytest.fixture
+def transcript() -> Callable[[Any], Transcript]:
+    """Begins a transcript of a world."""
+    return Transcript
