@@ -97,6 +97,8 @@ def test_the_count_that_is_kept_is_the_count_made_anew(walk):
     census = Census()
     for kind, topic, number, broker, state in walk:
         tp = TopicPartition(topic, number)
+        if kind in {"state", "leader"} and not context.assignment(tp).replicas:
+            context.assign(tp, Assignment((BrokerId(1), BrokerId(2))))
         match kind:
             case "state":
                 context.partition_states[tp] = state
