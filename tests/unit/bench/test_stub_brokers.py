@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from bench.stub_brokers import ContentBroker
+from cluster.rpc import control_pb2 as pb
+
+
+async def test_every_request_is_answered_without_error():
+    stub = ContentBroker()
+    answers = [
+        await stub.LeaderAndIsr(pb.LeaderAndIsrRequest(), None),
+        await stub.UpdateMetadata(pb.UpdateMetadataRequest(), None),
+        await stub.StopReplica(pb.StopReplicaRequest(), None),
+    ]
+    assert [answer.error_code for answer in answers] == [0, 0, 0]
