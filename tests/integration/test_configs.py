@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
+from pathlib import Path
 
 import confluent_kafka
 import confluent_kafka.admin
+import kafka
+import kafka.admin
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from barnabas.cluster import LocalCluster
 
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 TOPIC, BROKER = ConfigResource.Type.TOPIC, ConfigResource.Type.BROKER
 SET, DELETE, APPEND = AlterConfigOpType.SET, AlterConfigOpType.DELETE, AlterConfigOpType.APPEND
-OVERRIDES = {
-    "log.dirs": "data/one,data/two",
-    "replica.high.watermark.checkpoint.interval.ms": "500",
-}
+DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT = 1, 2, 3
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    with LocalCluster(tmp_path_factory.mktemp("configs") / "cluster", overrides=OVERRIDES) as running:
+    with LocalCluster(tmp_path_factory.mktemp("configs") / "cluster") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def admin(cluster):
     return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+
+
+@pytest.fixture(scope="module")
+def python_admin(cluster):
+    admin = kafka.KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
+    yield admin
+    admin.close()
 
 
 def until(condition, what, deadline_s=30):
@@ -38,15 +47,15 @@ def until(condition, what, deadline_s=30):
         time.sleep(0.1)
 
 
-def create(admin, name, partitions=1, **config):
-    topic = confluent_kafka.admin.NewTopic(
-        name, partitions, 3, config={key.replace("_", "."): value for key, value in config.items()}
-    )
+def create(admin, name, **config):
+    settings = {key.replace("_", "."): value for key, value in config.items()}
+    topic = confluent_kafka.admin.NewTopic(name, 1, 3, config=settings)
     admin.create_topics([topic])[name].result(30)
     until(lambda: name in admin.list_topics(timeout=10).topics, f"{name} is not known")
 
 
-def incremental(admin, type_, name, *steps):
+def alter(admin, type_, name, *steps):
+    """IncrementalAlterConfigs by librdkafka; raises what the cluster refuses."""
     entries = [ConfigEntry(key, value, incremental_operation=operation) for key, operation, value in steps]
     resource = ConfigResource(type_, name, incremental_configs=entries)
     admin.incremental_alter_configs([resource])[resource].result(30)
@@ -68,12 +77,193 @@ def produce(cluster, topic, value=b"x"):
     return outcome[0]
 
 
+def tool(script, *arguments):
+    """Run a script as a person would: exit code, what it printed, what it complained of."""
+    done = subprocess.run(
+        [SCRIPTS / script, *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def shell(cluster, *words):
+    """What ZooKeeper's shell answers to one command, without its greeting."""
+    code, out, err = tool("zookeeper-shell.sh", cluster.zookeeper_connect, *words)
+    head = "WatchedEvent state:SyncConnected type:None path:null\n"
+    assert err == ""
+    return code, out.partition(head)[2]
+
+
 def test_min_insync_replicas_holds_live(cluster, admin):
     create(admin, "durable", min_insync_replicas="2")
     assert produce(cluster, "durable") is None
-    incremental(admin, TOPIC, "durable", ("min.insync.replicas", SET, "4"))
+    alter(admin, TOPIC, "durable", ("min.insync.replicas", SET, "4"))
     until(lambda: produce(cluster, "durable") == "NOT_ENOUGH_REPLICAS", "still taken")
     told = described(admin, TOPIC, "durable")["min.insync.replicas"]
-    assert (told.value, told.source) == ("4", 1)
-    incremental(admin, TOPIC, "durable", ("min.insync.replicas", DELETE, None))
+    assert (told.value, told.source) == ("4", DYNAMIC_TOPIC)
+    alter(admin, TOPIC, "durable", ("min.insync.replicas", DELETE, None))
     until(lambda: produce(cluster, "durable") is None, "still refused")
+
+
+@pytest.mark.filterwarnings("ignore:alter_configs has been deprecated")
+def test_max_message_bytes_holds_live_and_alter_configs_replaces_the_rest(cluster, admin):
+    create(admin, "small", flush_ms="60000")
+    assert produce(cluster, "small", bytes(5000)) is None
+    resource = ConfigResource(TOPIC, "small", set_config={"max.message.bytes": "2000"})
+    admin.alter_configs([resource])[resource].result(30)
+    until(lambda: produce(cluster, "small", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "still taken")
+    told = described(admin, TOPIC, "small")
+    assert (told["max.message.bytes"].value, told["flush.ms"].source) == ("2000", 5)
+
+
+def test_a_setting_of_a_broker_reaches_the_topics_it_leads(cluster, python_admin, admin):
+    create(admin, "anywhere")
+    partition = admin.list_topics("anywhere", timeout=20).topics["anywhere"].partitions[0]
+    leader = str(partition.leader)
+    resource = kafka.admin.ConfigResource("BROKER", leader, configs={"message.max.bytes": "3000"})
+    assert python_admin.alter_configs([resource]) == {"broker": {leader: "OK"}}
+    until(lambda: produce(cluster, "anywhere", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "still taken")
+    told = described(admin, BROKER, leader)["message.max.bytes"]
+    assert (told.value, told.source, told.is_read_only) == ("3000", DYNAMIC_BROKER, False)
+    resource = kafka.admin.ConfigResource("BROKER", leader, configs={"message.max.bytes": ("DELETE", None)})
+    assert python_admin.alter_configs([resource]) == {"broker": {leader: "OK"}}
+    until(lambda: produce(cluster, "anywhere", bytes(5000)) is None, "still refused")
+
+
+def test_an_unclean_election_is_allowed_live(cluster, admin):
+    topic = confluent_kafka.admin.NewTopic("lost", 1, replica_assignment=[[1, 2]])
+    admin.create_topics([topic])["lost"].result(30)
+    until(lambda: "lost" in admin.list_topics(timeout=10).topics, "lost is not known")
+
+    def partition():
+        return admin.list_topics("lost", timeout=20).topics["lost"].partitions[0]
+
+    try:
+        cluster.kill(2)
+        until(lambda: partition().isrs == [1], "broker 2 is still in the ISR")
+        cluster.kill(1)
+        until(lambda: partition().leader == -1, "still led")
+        cluster.restart(2)
+        assert partition().leader == -1
+        alter(admin, TOPIC, "lost", ("unclean.leader.election.enable", SET, "true"))
+        until(lambda: partition().leader == 2, "broker 2 does not lead")
+    finally:
+        cluster.restart(1)
+
+
+def test_a_broker_that_restarts_reads_its_settings_first(cluster, admin):
+    alter(admin, BROKER, "2", ("log.index.interval.bytes", SET, "8192"))
+    cluster.terminate(2)
+    cluster.restart(2)
+    cluster.wait_ready()
+    told = described(admin, BROKER, "2")["log.index.interval.bytes"]
+    assert (told.value, told.source) == ("8192", DYNAMIC_BROKER)
+
+
+@pytest.mark.parametrize(
+    ("resource", "step", "error"),
+    [
+        ((TOPIC, "refused"), ("colour", SET, "red"), "INVALID_CONFIG"),
+        ((TOPIC, "refused"), ("retention.ms", SET, "long"), "INVALID_REQUEST"),
+        ((TOPIC, "refused"), ("retention.ms", APPEND, "5"), "INVALID_REQUEST"),
+        ((TOPIC, "missing"), ("retention.ms", SET, "5"), "UNKNOWN_TOPIC_OR_PART"),
+        ((BROKER, "1"), ("broker.id", SET, "9"), "INVALID_REQUEST"),
+    ],
+)
+def test_what_the_cluster_refuses(admin, resource, step, error):
+    if "refused" not in admin.list_topics(timeout=10).topics:
+        create(admin, "refused")
+    with pytest.raises(confluent_kafka.KafkaException) as refusal:
+        alter(admin, *resource, step)
+    assert refusal.value.args[0].name() == error
+
+
+def test_validate_only_changes_nothing(cluster, admin, python_admin):
+    create(admin, "kept")
+    resource = kafka.admin.ConfigResource("TOPIC", "kept", configs={"retention.ms": "5"})
+    assert python_admin.alter_configs([resource], validate_only=True) == {"topic": {"kept": "OK"}}
+    assert shell(cluster, "get", "/config/topics/kept") == (0, '{"version":1,"config":{}}\n')
+
+
+def test_a_topics_settings_written_by_hand_are_heard_of(cluster, admin):
+    create(admin, "by-hand")
+    body = '{"version":1,"config":{"max.message.bytes":"2000"}}'
+    assert shell(cluster, "set", "/config/topics/by-hand", body) == (0, "")
+    note = '{"version":2,"entity_path":"topics/by-hand"}'
+    code, out = shell(cluster, "create", "-s", "/config/changes/config_change_", note)
+    assert (code, out[:46]) == (0, "Created /config/changes/config_change_00000000")
+    until(lambda: produce(cluster, "by-hand", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "still taken")
+
+
+def test_kafka_configs_on_a_topic(cluster, admin):
+    create(admin, "told")
+    server = ("--bootstrap-server", cluster.bootstrap)
+    entity = ("--entity-type", "topics", "--entity-name", "told")
+    added = ("--add-config", "retention.ms=7200000,cleanup.policy=[compact,delete]")
+    assert tool("kafka-configs.sh", *server, "--alter", *entity, *added) == (
+        0,
+        "Completed updating config for topic told.\n",
+        "",
+    )
+    code, out, err = tool("kafka-configs.sh", *server, "--describe", *entity)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "Dynamic configs for topic told are:",
+        "  retention.ms=7200000 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=7200000}",
+        (
+            "  cleanup.policy=compact,delete sensitive=false synonyms={"
+            "DYNAMIC_TOPIC_CONFIG:cleanup.policy=compact,delete, DEFAULT_CONFIG:log.cleanup.policy=delete}"
+        ),
+    ]
+    deleted = ("--delete-config", "retention.ms")
+    assert tool("kafka-configs.sh", *server, "--alter", *entity, *deleted)[0] == 0
+    assert tool("kafka-configs.sh", *server, "--alter", *entity, *deleted) == (
+        1,
+        "",
+        "Invalid config(s): retention.ms\n",
+    )
+    code, _, err = tool("kafka-configs.sh", *server, "--alter", *entity, "--add-config", "colour=red")
+    assert code == 1
+    assert err.endswith("INVALID_CONFIG: Unknown topic config name: colour\n")
+
+
+def test_kafka_configs_on_all_brokers(cluster, admin):
+    server, everybody = ("--bootstrap-server", cluster.bootstrap), ("--entity-type", "brokers")
+    default = (*everybody, "--entity-default")
+    setting = ("--add-config", "log.segment.delete.delay.ms=1000")
+    assert tool("kafka-configs.sh", *server, "--alter", *default, *setting) == (
+        0,
+        "Completed updating default config for brokers in the cluster.\n",
+        "",
+    )
+
+    def is_told_by_all():
+        told = [described(admin, BROKER, str(id_))["log.segment.delete.delay.ms"] for id_ in cluster.brokers]
+        return all((each.value, each.source) == ("1000", DYNAMIC_DEFAULT) for each in told)
+
+    until(is_told_by_all, "not every broker has heard")
+    _, out, _ = tool("kafka-configs.sh", *server, "--describe", *everybody)
+    lines = out.splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == [
+        "Dynamic configs for broker 1 are:",
+        "Dynamic configs for broker 2 are:",
+        "Dynamic configs for broker 3 are:",
+        "Default configs for brokers in the cluster are:",
+    ]
+    assert lines[-1] == (
+        "  log.segment.delete.delay.ms=1000 sensitive=false "
+        "synonyms={DYNAMIC_DEFAULT_BROKER_CONFIG:log.segment.delete.delay.ms=1000}"
+    )
+
+
+def test_zookeeper_shell(cluster):
+    assert shell(cluster, "ls", "/brokers/ids") == (0, "[1, 2, 3]\n")
+    assert shell(cluster, "create", "/castle", "village") == (0, "Created /castle\n")
+    assert shell(cluster, "create", "/castle/k") == (0, "Created /castle/k\n")
+    code, out = shell(cluster, "get", "-s", "/castle")
+    lines = dict(line.split(" = ") for line in out.splitlines()[1:])
+    assert (code, out.splitlines()[0]) == (0, "village")
+    assert (lines["dataVersion"], lines["dataLength"], lines["numChildren"]) == ("0", "7", "1")
+    assert lines["ctime"].endswith(time.strftime("%Y", time.gmtime()))
+    assert shell(cluster, "delete", "/castle") == (1, "Node not empty: /castle\n")
+    assert shell(cluster, "deleteall", "/castle") == (0, "")
+    assert shell(cluster, "stat", "/castle") == (1, "Node does not exist: /castle\n")

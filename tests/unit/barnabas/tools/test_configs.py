@@ -1,0 +1,187 @@
+"""kafka-configs.sh: its flags, its layout and its complaints; the cluster is asked in tests/integration."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import pytest
+
+from barnabas.tools import configs
+from barnabas.tools.config_client import Described, Refusal, Unreachable
+from barnabas.tools.configs import Entity, UsageError
+from cluster.model.commands_configs import ConfigAlteration, ConfigOperation
+from cluster.model.configs_described import ConfigSource, ConfigSynonym
+
+TOPIC, BROKER, ALL_BROKERS = (
+    Entity("topics", "orders"),
+    Entity("brokers", "1"),
+    Entity("brokers", "<default>"),
+)
+SERVER = ("--bootstrap-server", "b:9092")
+
+
+def described(name: str, value: str | None, source: ConfigSource) -> Described:
+    synonyms = (ConfigSynonym(name, value, source), ConfigSynonym(name, "1", ConfigSource.DEFAULT_CONFIG))
+    return Described(name, value, value is None, source, synonyms)
+
+
+class Client:
+    """A cluster that holds ``settings`` and takes down what is altered."""
+
+    def __init__(self, *settings: Described) -> None:
+        self.settings = list(settings)
+        self.altered: list[Any] = []
+
+    def __call__(self, servers: str) -> Client:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def topics(self) -> list[str]:
+        return ["orders", "payments"]
+
+    def brokers(self) -> list[int]:
+        return [1, 2]
+
+    def describe(self, resource: Any) -> list[Described]:
+        return self.settings
+
+    def alter_incrementally(self, resource: Any, steps: Any) -> None:
+        self.altered.append((str(resource), list(steps)))
+
+    def replace(self, resource: Any, settings: Any) -> None:
+        self.altered.append((str(resource), dict(settings)))
+
+
+OWN = described("flush.ms", "9", ConfigSource.DYNAMIC_TOPIC_CONFIG)
+STATIC = described("retention.ms", "5", ConfigSource.STATIC_BROKER_CONFIG)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(client: Any, *flags: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(configs, "ConfigClient", client)
+        code = configs.main([*SERVER, *flags])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+def test_describe_tells_what_was_altered_at_run_time(run: Any) -> None:
+    code, out, err = run(Client(OWN, STATIC), "--describe", "--topic", "orders")
+    assert (code, err) == (0, "")
+    synonyms = "DYNAMIC_TOPIC_CONFIG:flush.ms=9, DEFAULT_CONFIG:flush.ms=1"
+    assert out.splitlines() == [
+        "Dynamic configs for topic orders are:",
+        f"  flush.ms=9 sensitive=false synonyms={{{synonyms}}}",
+    ]
+
+
+def test_describe_all_tells_the_rest_too(run: Any) -> None:
+    code, out, _ = run(Client(OWN, STATIC), "--describe", "--all", "--topic", "orders")
+    assert code == 0
+    assert out.splitlines()[0] == "All configs for topic orders are:"
+    assert [line.split("=")[0] for line in out.splitlines()[1:]] == ["  flush.ms", "  retention.ms"]
+
+
+def test_every_entity_of_a_kind_is_told_of(run: Any) -> None:
+    _, out, _ = run(Client(), "--describe", "--entity-type", "brokers")
+    assert out.splitlines() == [
+        "Dynamic configs for broker 1 are:",
+        "Dynamic configs for broker 2 are:",
+        "Default configs for brokers in the cluster are:",
+    ]
+    _, out, _ = run(Client(), "--describe", "--entity-type", "topics")
+    assert out.splitlines() == [f"Dynamic configs for topic {name} are:" for name in ("orders", "payments")]
+
+
+def test_what_is_hidden_is_null() -> None:
+    hidden = described("a.plugins.own", None, ConfigSource.DYNAMIC_BROKER_CONFIG)
+    assert configs.line_of(hidden).startswith("  a.plugins.own=null sensitive=true synonyms={")
+
+
+def test_topics_are_altered_step_by_step(run: Any) -> None:
+    client = Client(OWN)
+    flags = ("--add-config", "retention.ms=5,cleanup.policy=[compact,delete]", "--delete-config", "flush.ms")
+    assert run(client, "--alter", "--entity-type", "topics", "--entity-name", "orders", *flags) == (
+        0,
+        "Completed updating config for topic orders.\n",
+        "",
+    )
+    assert client.altered == [
+        (
+            "ConfigResource(type=TOPIC, name='orders')",
+            [
+                ConfigAlteration("retention.ms", ConfigOperation.SET, "5"),
+                ConfigAlteration("cleanup.policy", ConfigOperation.SET, "compact,delete"),
+                ConfigAlteration("flush.ms", ConfigOperation.DELETE),
+            ],
+        )
+    ]
+
+
+def test_brokers_are_altered_as_a_whole(run: Any) -> None:
+    source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    client = Client(described("flush.ms", "9", source), described("log.roll.ms", "7", source))
+    flags = ("--broker-defaults", "--add-config", "message.max.bytes=5", "--delete-config", "flush.ms")
+    assert run(client, "--alter", *flags) == (
+        0,
+        "Completed updating default config for brokers in the cluster.\n",
+        "",
+    )
+    assert client.altered == [
+        ("ConfigResource(type=BROKER, name='')", {"log.roll.ms": "7", "message.max.bytes": "5"})
+    ]
+
+
+def test_hidden_settings_of_a_broker_must_be_said_again(run: Any) -> None:
+    client = Client(described("a.plugins.own", None, ConfigSource.DYNAMIC_BROKER_CONFIG))
+    code, _, err = run(client, "--alter", "--broker", "1", "--add-config", "message.max.bytes=5")
+    assert (code, client.altered) == (1, [])
+    assert "missing entries: a.plugins.own" in err
+    code, _, _ = run(client, "--alter", "--broker", "1", "--add-config", "a.plugins.own=x")
+    assert client.altered == [("ConfigResource(type=BROKER, name='1')", {"a.plugins.own": "x"})]
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("--describe",), "Exactly one of --entity-type, --topic"),
+        (("--describe", "--topic", "t", "--broker", "1"), "Exactly one of"),
+        (("--describe", "--broker", "one"), "must be a valid integer broker id, found: one"),
+        (("--describe", "--entity-type", "topics", "--entity-default"), "topics have no default"),
+        (("--alter", "--entity-type", "topics", "--add-config", "a=b"), "An entity name must be specified"),
+        (("--alter", "--topic", "t"), "At least one of --add-config or --delete-config"),
+        (("--alter", "--topic", "t", "--add-config", "a"), 'in the format "key=val"'),
+        (("--alter", "--topic", "t", "--delete-config", "b,a"), "Invalid config(s): b,a"),
+    ],
+)
+def test_flags_that_make_no_sense(run: Any, flags: tuple[str, ...], says: str) -> None:
+    code, out, err = run(Client(), *flags)
+    assert (code, out) == (1, "")
+    assert says in err
+
+
+@pytest.mark.parametrize("error", [Refusal("INVALID_CONFIG: no colour"), Unreachable("nobody there")])
+def test_what_the_cluster_says_is_told_with_the_flags(run: Any, error: Exception) -> None:
+    def fail(_servers: str) -> Client:
+        raise error
+
+    code, _, err = run(fail, "--describe", "--topic", "t")
+    assert code == 1
+    assert err == (
+        "Error while executing config command with args "
+        f"'--bootstrap-server b:9092 --describe --topic t'\n{error}\n"
+    )
+
+
+def test_values_may_hold_equals_signs_only_in_brackets() -> None:
+    assert configs.settings_to_add("a=[x=1,y=2],b = c ") == {"a": "x=1,y=2", "b": "c"}
+    with pytest.raises(UsageError):
+        configs.settings_to_add("a=b=c")
+    assert configs.settings_to_add(None) == {}

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from barnabas.tools import zookeeper_shell
+from barnabas.tools.zookeeper_shell import main
+from cluster.zk.errors import ZooKeeperUnavailable
+from cluster.zk.operations import Node, Stat
+
+HEAD = "Connecting to z:2181\n"
+CONNECTED = "\nWATCHER::\n\nWatchedEvent state:SyncConnected type:None path:null\n"
+
+
+class Session:
+    closed = 0
+
+    async def get(self, path: str) -> Node:
+        return Node(path.encode(), Stat(0, 0, 0))
+
+    async def close(self) -> None:
+        Session.closed += 1
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    async def connect(server: str, **_: Any) -> Session:
+        assert server == "z:2181"
+        return Session()
+
+    monkeypatch.setattr(zookeeper_shell.ZooKeeperSession, "connect", connect)
+
+    def call(*words: str, typed: str = "") -> tuple[int, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        closed = Session.closed
+        code = main(["z:2181", *words])
+        assert Session.closed == closed + 1
+        return code, capsys.readouterr().out
+
+    return call
+
+
+def test_one_command(shell: Any) -> None:
+    assert shell("get", "/a") == (0, HEAD + CONNECTED + "/a\n")
+
+
+def test_a_command_that_fails_fails_the_shell(shell: Any) -> None:
+    code, out = shell("jump")
+    assert (code, out.splitlines()[-1]) == (1, "Command not found: Command not found jump")
+
+
+def test_commands_from_standard_input(shell: Any) -> None:
+    code, out = shell(typed="get /a\n\njump\nget '/with blank'\nget '\nhelp\nquit\nget /never\n")
+    assert code == 0
+    assert out.startswith(f"{HEAD}Welcome to ZooKeeper!\nJLine support is disabled\n{CONNECTED}/a\n")
+    assert "/with blank" in out
+    assert "No closing quotation" in out
+    assert "ZooKeeper -server host:port cmd args" in out
+    assert "/never" not in out
+
+
+def test_the_end_of_standard_input_ends_the_shell(shell: Any) -> None:
+    assert shell(typed="get /a\n")[0] == 0
+
+
+def test_nobody_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise ZooKeeperUnavailable("no ZooKeeper answered at z:2181")
+
+    monkeypatch.setattr(zookeeper_shell.ZooKeeperSession, "connect", fail)
+    assert main(["z:2181", "ls", "/"]) == 1
+    assert "no ZooKeeper answered" in capsys.readouterr().err
+
+
+def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert main([]) == 1
+    assert capsys.readouterr().out.count("USAGE: zookeeper-shell.sh") == 2
