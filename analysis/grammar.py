@@ -1,123 +1,120 @@
-"""From a piece of a log file to typed rows: what a line says, in plain Python, without Spark.
+"""One line after the other, in plain Python: where its header is, and which columns its message gives.
 
-A *record* is what the scan cuts the files into: the text from one line that begins with ``[`` to before the
-next, so that a stack trace belongs to the line it follows, whichever split of the file it lies in. An
-*entry* is one logged line with its trace. Almost always a record is one entry; after a crash NUL bytes can
-stand before a line and hide it from the scan, so records are searched for further entries
-(state-change-in-the-wild.md, section 2, number 13).
+This is what a line means. ``analysis.bulk`` says the same of thousands of lines at once, and asks here
+whenever it meets a form that it has not learned yet.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from cluster.model.statechange import LOGGER, Kind, Leadership, Message, Speaker, read_message
-
-RECORD_SEPARATOR = "\n["
-"""Where the scan cuts. It takes these letters away: all records but a file's first lack their bracket."""
-
-_TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}"
-_NEXT_ENTRY = re.compile(rf"(?:\r?\n\0*|\0+)(?=\[{_TIME}\] )")
-_ENTRY = re.compile(
-    rf"\0*\[?(?P<time>{_TIME})\] (?P<level>[A-Z]+) +(?P<message>.*?) "
-    rf"\({re.escape(LOGGER)}\)\s*?(?:\n(?P<trace>.*))?",
-    re.DOTALL,
-)
+from cluster.model.statechange import Kind, Leadership, Message, Speaker, read_message
 
 Row = dict[str, Any]
 """The columns that a line gives (``analysis.tables``), without those that it does not say."""
 
+_TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}"
+_HEAD = re.compile(rf"\[?(?P<time>{_TIME})Z?\]? +(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +")
+# A thread's name stands before the message in some layouts, behind the logger's name in others (Strimzi).
+_REST = re.compile(
+    r"(?:\[(?!Controller id=|Broker id=)[^\]]*\]:? +)?"
+    r"(?P<message>.*) \((?P<logger>[A-Za-z_][\w.$]*)\)(?: +\[[^\]]*\])?\s*",
+    re.DOTALL,
+)
 
-def read_record(record: bytes) -> list[Row]:
-    """The rows of a record's entries, in their order; bytes that are no UTF-8 become U+FFFD.
 
-    Text that is no entry is one row that is not understood: its time and kind are missing, its text is kept.
+class Head(NamedTuple):
+    """The header of an entry: what a layout puts around the message.
+
+    Attributes:
+        start: Where in the line it begins; what stands before is somebody else's (docker, grep, ...).
+        time: As written, ``2026-11-21 03:12:45,678``.
+        level: As written.
+        message: Where in the line the message begins and ends.
+        logger: The logger's name; None where the line has none, as one that is torn off.
     """
-    text = record.decode("utf-8", errors="replace")
-    return [read_entry(part) for part in _entries(text) if part.strip("\0\r\n ")]
+
+    start: int
+    time: str
+    level: str
+    message: tuple[int, int]
+    logger: str | None
 
 
-def read_entry(text: str) -> Row:
-    """The row of one entry: its first line's columns, and its trace."""
-    raw = text.strip("\0\r\n")
-    found = _ENTRY.fullmatch(text.rstrip("\0\r\n"))
+def find_head(line: str) -> Head | None:
+    """The header in a line, wherever it begins; None for a line that belongs to the entry above it."""
+    found = _HEAD.search(line)
     if found is None:
-        return {"raw": raw, "understood": False}
-    message = read_message(found["message"])
-    row: Row = {
-        "time": datetime.fromisoformat(found["time"]),
-        "level": found["level"],
-        "raw": raw if raw.startswith("[") else f"[{raw}",
-        "trace": _trace(found["trace"]),
-        "understood": message.kind is not None,
-        "kind": None if message.kind is None else message.kind.value,
-        "releases": message.releases,
-        "broker": message.speaker_id,
-    }
-    return row | _speaker(message) | _values(message.kind, message.values) | _api(message.kind)
+        return None
+    time = f"{found['time'][:10]} {found['time'][11:19]},{found['time'][20:]}"
+    rest = _REST.fullmatch(line, found.end())
+    if rest is None:
+        return Head(found.start(), time, found["level"], (found.end(), len(line)), None)
+    return Head(found.start(), time, found["level"], rest.span("message"), rest["logger"])
 
 
-def _entries(text: str) -> Iterator[str]:
-    start = 0
-    for found in _NEXT_ENTRY.finditer(text):
-        yield text[start : found.start()]
-        start = found.end()
-    yield text[start:]
+def message_columns(text: str) -> Row:
+    """The columns that the text of a line gives, from ``understood`` and ``kind`` on."""
+    message = read_message(text)
+    if message.kind is None:
+        return {"understood": False} | speaker_columns(message)
+    row = constant_columns(message.kind, message.releases)
+    return row | speaker_columns(message) | value_columns(message.kind, message.values)
 
 
-def _trace(text: str | None) -> str | None:
-    return text.replace("\r\n", "\n").rstrip() or None if text else None
-
-
-def _speaker(message: Message) -> Row:
-    match message.speaker:
-        case Speaker.CONTROLLER | Speaker.CONTROLLER_WITHOUT_EPOCH:
-            return {
-                "role": "controller",
-                "controller": message.speaker_id,
-                "controller_epoch": message.speaker_epoch,
-            }
-        case Speaker.BROKER:
-            return {"role": "broker"}
-        case Speaker.NOBODY:
-            return {}
+def constant_columns(kind: Kind, releases: str | None) -> Row:
+    """The columns that are the same for all lines of a form."""
+    row: Row = {"understood": True, "kind": kind.value, "releases": releases}
+    api = next((api for api in _APIS if kind.name.startswith(api)), None)
+    return row if api is None else row | {"api": api}
 
 
 _APIS = ("LEADER_AND_ISR", "UPDATE_METADATA", "STOP_REPLICA")
 
 
-def _api(kind: Kind | None) -> Row:
-    """The request that a kind is about, where its name says so."""
-    found = next((api for api in _APIS if kind is not None and kind.name.startswith(api)), None)
-    return {} if found is None else {"api": found}
+def speaker_columns(message: Message) -> Row:
+    """Who speaks."""
+    row: Row = {}
+    match message.speaker:
+        case Speaker.CONTROLLER | Speaker.CONTROLLER_WITHOUT_EPOCH:
+            row = {
+                "role": "controller",
+                "broker": message.speaker_id,
+                "controller": message.speaker_id,
+                "controller_epoch": message.speaker_epoch,
+            }
+        case Speaker.BROKER:
+            row = {"role": "broker", "broker": message.speaker_id}
+        case Speaker.NOBODY:
+            pass
+    return {name: value for name, value in row.items() if value is not None}
 
 
 _COLUMN_OF = {
     "partition_epoch": "version",
     "server": None,
-    "response": None,
-    "node": None,
     "medium": None,
     "exception": None,
     "requested_topic_id": None,
     "aborted_controller": None,
+    "assigned": None,
     "live": None,
     "under_min_isr": None,
 }
 """The values whose column has another name, or that have none."""
 
 
-def _values(kind: Kind | None, values: Mapping[str, Any]) -> Row:
+def value_columns(kind: Kind, values: Mapping[str, Any]) -> Row:
+    """The columns that the values of a line's fields give."""
     row: Row = {}
     for name, value in values.items():
         match name:
             case "tp":
                 row["topic"], row["partition"] = value
             case "tps":
-                row["partitions"] = [str(each) for each in value]
+                row["partitions"] = tuple(str(each) for each in value)
             case "broker" if kind is Kind.REPLICAS_OFFLINE:
                 row["replica"] = value
             case "broker" | "node":
@@ -125,7 +122,7 @@ def _values(kind: Kind | None, values: Mapping[str, Any]) -> Row:
             case "brokers":
                 row["targets"] = value
             case "leadership":
-                row |= _leadership(value)
+                row |= leadership_columns(value)
             case "assignment":
                 row |= {"replicas": value.replicas, "adding": value.adding, "removing": value.removing}
             case "response":
@@ -133,13 +130,12 @@ def _values(kind: Kind | None, values: Mapping[str, Any]) -> Row:
             case "error_code":
                 row["error"] = value
             case _:
-                column = _COLUMN_OF.get(name, name)
-                if column is not None and value is not None:
-                    row[column] = value
-    return row
+                row[_COLUMN_OF.get(name, name) or ""] = value
+    return {name: value for name, value in row.items() if name and value is not None}
 
 
-def _leadership(value: Leadership) -> Row:
+def leadership_columns(value: Leadership) -> Row:
+    """The columns that a leadership gives, as far as its spelling says them."""
     row: Row = {
         "leader": value.leader,
         "leader_epoch": value.leader_epoch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -9,6 +10,9 @@ from pathlib import Path
 
 LOG_NAMES = "sta[tg]e-change.log*"
 """The files of a folder that are read, rolled ones too (Kafka 4.0.0 rolls to ``stage-change.log``)."""
+
+# No number with a dot behind it: kafka_2.13-2.8.0 is a release.
+_BROKER = re.compile(r"(?<![a-z])(?:broker|kafka|node|server)s?[-_.]?(\d{1,6})(?![\d.]*\d)", re.IGNORECASE)
 
 
 class NothingToReadError(Exception):
@@ -20,41 +24,61 @@ class Sources:
     """What is to be read.
 
     Attributes:
-        files: Files and globs, read whatever their names are.
-        folders: Searched, with all folders below, for ``LOG_NAMES``.
-        size: Their bytes, as they lie on the disk; None where some are on another file system.
+        files: The files on this machine, each once; those of folders, and of all folders below, are named
+            as ``LOG_NAMES``.
+        sizes: Their bytes, as they lie on the disk.
+        remote_files: Files and globs with a scheme (``hdfs://…``, ``s3a://…``).
+        remote_folders: Folders with a scheme.
     """
 
     files: tuple[str, ...]
-    folders: tuple[str, ...]
-    size: int | None
+    sizes: tuple[int, ...]
+    remote_files: tuple[str, ...] = ()
+    remote_folders: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int | None:
+        """All bytes; None where some are on another file system."""
+        return None if self.remote_files or self.remote_folders else sum(self.sizes)
 
 
 def find(paths: Sequence[str | Path]) -> Sources:
     """What ``paths`` name, before Spark is started.
 
-    Local paths are looked up, their globs resolved. Of a path with a scheme (``hdfs://…``, ``s3a://…``) only
-    Spark can tell; it is taken for a file or a glob where its last part has a dot or an asterisk, else for a
-    folder.
+    Local paths are looked up, their globs resolved. Of a path with a scheme only Spark can tell; it is taken
+    for a file or a glob where its last part has a dot or an asterisk, else for a folder.
 
     Raises:
         NothingToReadError: Where no path is given, or a local one names nothing to read.
     """
     if not paths:
         raise NothingToReadError("no path was given: expected files, folders or globs of state-change.log")
-    files: list[str] = []
-    folders: list[str] = []
-    size = 0
-    for path in map(str, paths):
-        if "://" in path:
-            is_file = fnmatch(path.rstrip("/").rpartition("/")[2], "*[.*]*")
-            (files if is_file else folders).append(path)
-            continue
-        for found in _look_up(path):
-            (folders if found.is_dir() else files).append(str(found.absolute()))
-            size += sum(log.stat().st_size for log in (found.rglob(LOG_NAMES) if found.is_dir() else [found]))
-    is_local = not any("://" in path for path in files + folders)
-    return Sources(tuple(files), tuple(folders), size if is_local else None)
+    remote = [str(path) for path in paths if "://" in str(path)]
+    local = dict.fromkeys(log for path in paths if "://" not in str(path) for log in _look_up(str(path)))
+    return Sources(
+        tuple(map(str, local)),
+        tuple(log.stat().st_size for log in local),
+        tuple(path for path in remote if _is_file(path)),
+        tuple(path for path in remote if not _is_file(path)),
+    )
+
+
+def logs_in(folder: Path) -> list[Path]:
+    """The logs of state changes in a folder and all below."""
+    return sorted(log for log in folder.rglob(LOG_NAMES) if log.is_file())
+
+
+def broker_of(text: str) -> int | None:
+    """The broker that a path, or a text in front of a line, names: 2 for ``/logs/broker-2/state-change.log``.
+
+    Of several the last counts; a release such as ``kafka_2.13-2.8.0`` is none.
+    """
+    found = _BROKER.findall(text)
+    return int(found[-1]) if found else None
+
+
+def _is_file(path: str) -> bool:
+    return fnmatch(path.rstrip("/").rpartition("/")[2], "*[.*]*")
 
 
 def _look_up(path: str) -> list[Path]:
@@ -68,9 +92,12 @@ def _look_up(path: str) -> list[Path]:
         raise NothingToReadError(
             f"nothing to read at {path!r}: expected a file, a folder or a glob that fits some"
         )
+    logs: list[Path] = []
     for each in found:
-        if each.is_dir() and next(each.rglob(LOG_NAMES), None) is None:
+        inside = logs_in(each) if each.is_dir() else [each]
+        if not inside:
             raise NothingToReadError(
                 f"nothing to read in the folder {str(each)!r}: expected files named {LOG_NAMES}"
             )
-    return found
+        logs.extend(log.absolute() for log in inside)
+    return logs

@@ -58,6 +58,7 @@ COLUMNS: tuple[Column, ...] = (
         "When it was logged, in UTC if the time zone given is the broker's. Equal times are the rule.",
     ),
     _text("level", "TRACE, DEBUG, INFO, WARN or ERROR."),
+    _text("logger", "The logger that the line names: state.change.logger, or another where logs are mixed."),
     _text("role", "Who speaks: controller or broker."),
     _int("broker", "The broker whose log it is: from the line, else from the path, else as given."),
     _int("controller", "The controller: the speaker of its own line, the sender of what a broker got."),
@@ -115,5 +116,40 @@ of the file.
 EVENTS = st.StructType([st.StructField(each.name, each.spark) for each in COLUMNS])
 """The table's schema in Spark."""
 
+_SPELLED_OUT = ("raw", "trace")
+
+EVENTS_CODED = pa.schema(
+    [
+        pa.field(
+            each.name,
+            pa.dictionary(pa.int32(), each.arrow)
+            if pa.types.is_string(each.arrow) and each.name not in _SPELLED_OUT
+            else each.arrow,
+        )
+        for each in COLUMNS
+    ]
+)
+"""The same in Arrow, before it is written: of texts that are mostly alike each is kept once."""
+
 EVENTS_ARROW = pa.schema([pa.field(each.name, each.arrow) for each in COLUMNS])
-"""The same in Arrow."""
+"""The same in Arrow, as any program reads it."""
+
+FILES = st.StructType(
+    [
+        st.StructField("source", st.StringType()),
+        st.StructField("block", st.LongType()),
+        st.StructField("broker", st.IntegerType()),
+        st.StructField("size", st.LongType()),
+        st.StructField("lines", st.LongType()),
+        st.StructField("entries", st.LongType()),
+        st.StructField("understood", st.LongType()),
+        st.StructField("replaced", st.LongType()),
+        st.StructField("error", st.StringType()),
+    ]
+)
+"""The table ``files``: one row for each split that was read.
+
+``source``, ``block`` as in ``events``; ``broker`` that the path names; ``size`` in bytes and ``lines``
+(line feeds) of its entries, decompressed; ``entries`` and how many of them were ``understood``; ``replaced`` bytes that were no UTF-8;
+``error`` why reading ended early, null where it did not.
+"""

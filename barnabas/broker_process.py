@@ -92,6 +92,8 @@ class BrokerProcess:
             "zookeeper.connect": zookeeper,
             "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
             "zookeeper.connection.timeout.ms": str(CONNECTION_TIMEOUT_MS),
+            # A whole cluster that stops has nobody to hand over to: its last broker is not to try for long.
+            "controlled.shutdown.retry.backoff.ms": "250",
             "state.change.log.level": "TRACE",
             "offsets.topic.replication.factor": str(min(3, brokers)),
             "transaction.state.log.replication.factor": str(min(3, brokers)),

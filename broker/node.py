@@ -11,8 +11,10 @@ import contextlib
 import gc
 import socket
 import time
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -23,6 +25,7 @@ from broker.config_changes import ConfigChanges
 from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
 from broker.disk.log_dirs import LogDirs, LogDirsOptions
 from broker.errors import StartError
+from broker.handover import Handover
 from broker.housekeeping import keep_logs
 from broker.identity import broker_id_of, new_cluster_id
 from broker.leader_store import LeaderStore
@@ -32,7 +35,7 @@ from broker.membership import Membership, Registration, SessionListeners, ZooKee
 from broker.process import BrokerProcess
 from broker.replicas.producer_ids import ProducerIdBlocks
 from broker.replicas.service import ReplicaService
-from broker.room_settings import replica_settings, server_settings
+from broker.room_settings import handover_settings, replica_settings, server_settings
 from broker.server.any_controller import AnyController
 from broker.server.clients import ClientListener
 from broker.server.context import ServerContext
@@ -76,6 +79,7 @@ async def run(config: BrokerConfig) -> int:
     async with contextlib.AsyncExitStack() as stack:
         node = Node(process, stack)
         await process.until_stopped(node.start())
+        await node.hand_over()
         process.became(BrokerState.SHUTTING_DOWN)
     process.became(BrokerState.NOT_RUNNING)
     _log.info("shut down completed")
@@ -103,6 +107,7 @@ class Node:
             )
         )
         self._live = LiveConfig(self._config)
+        self._leaving: Callable[[], Awaitable[object]] | None = None
         self._topic_configs = TopicConfigs(lambda: self._live.config, lambda: self._membership.store.topics)
         self._applier = ConfigApplier(self._live, self._topic_configs)
 
@@ -124,6 +129,15 @@ class Node:
         # What lives now lives long: later collections need not look at it.
         gc.collect()
         gc.freeze()
+
+    async def hand_over(self) -> None:
+        """Have others lead what this broker leads, while all its rooms are open: a controlled shutdown.
+
+        Nothing of that where it did not come to serve, or stops because a task of it died.
+        """
+        if self._leaving is not None and self._process.exit_status == 0:
+            self._process.became(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
+            await self._leaving()
 
     async def _start(self) -> None:
         sockets = self._bind()
@@ -150,6 +164,7 @@ class Node:
         keep_logs(self._process.supervisor, logs, self._config, replicas.hosted.disk_failed)
         self._process.supervisor.spawn("config-changes", changes.run())
         await self._open_listeners(context, sockets)
+        self._leaving = partial(self._leave, replicas, context)
         _log.info(f"[KafkaServer id={broker_id}] started")
 
     def _bind(self) -> dict[str, socket.socket]:
@@ -335,6 +350,17 @@ class Node:
         await self._membership.join(registration, listeners)
         staying = self._process.supervisor.spawn("membership", self._membership.stay(registration))
         self._stack.callback(staying.cancel)
+
+    async def _leave(self, replicas: ReplicaService, context: ServerContext) -> None:
+        # What it is told to follow from now on it does not fetch: it would join the ISRs again.
+        replicas.leadership.close()
+        handover = Handover(
+            context.broker_id,
+            lambda: replicas.gate.broker_epoch,
+            context.any_controller,
+            handover_settings(self._config),
+        )
+        await handover.carry_out()
 
     async def _open_listeners(self, context: ServerContext, sockets: dict[str, socket.socket]) -> None:
         listeners = [ClientListener(context, name) for name in sockets]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from broker.config import BrokerConfig
+from broker.handover import HandoverSettings
 from broker.replicas.settings import ReplicaSettings
 from broker.server.context import ServerSettings
 
@@ -21,6 +22,16 @@ def replica_settings(config: BrokerConfig) -> ReplicaSettings:
         produce_purge_interval=config.integer("producer.purgatory.purge.interval.requests"),
         fetch_purge_interval=config.integer("fetch.purgatory.purge.interval.requests"),
         session_timeout_ms=config.session_timeout_ms,
+    )
+
+
+def handover_settings(config: BrokerConfig) -> HandoverSettings:
+    """What a controlled shutdown goes by."""
+    return HandoverSettings(
+        enable=config.flag("controlled.shutdown.enable"),
+        max_retries=config.integer("controlled.shutdown.max.retries"),
+        retry_backoff_ms=config.integer("controlled.shutdown.retry.backoff.ms"),
+        socket_timeout_ms=config.integer("controller.socket.timeout.ms"),
     )
 
 

@@ -17,10 +17,11 @@ from controller.core import effects
 from controller.core.effects import Ask
 from controller.inquiry_configs import CONFIGS
 from controller.inquiry_elections import ELECTIONS
+from controller.inquiry_reassignment import REASSIGNMENT
 from controller.inquiry_topics import TOPICS
 from controller.reading import Answerer, fence_of, read_readable
 
-BY_ROOM: Mapping[type[Ask[Any]], Answerer] = {**CONFIGS, **ELECTIONS, **TOPICS}
+BY_ROOM: Mapping[type[Ask[Any]], Answerer] = {**CONFIGS, **ELECTIONS, **REASSIGNMENT, **TOPICS}
 """The questions that a module of their own answers."""
 
 

@@ -14,7 +14,7 @@ from cluster.runtime.metrics import Metrics
 from controller.core.decide import decide, recover, refuse
 from controller.core.effects import Ask, Breathe, Decision
 from controller.core.inputs import EVENTS, ControllerState, Expire, Input, ShutdownEventThread
-from controller.core.measures import Census
+from controller.core.measures import Census, rate_and_time
 from controller.core.state import ControllerContext
 from controller.perform import Performer
 from controller.watches import Coalescer
@@ -38,6 +38,11 @@ class _Entry:
     happened: Input
     is_signal: bool = False
     handled: asyncio.Future[None] | None = None
+
+    def tell_handled(self) -> None:
+        """Let go whoever waits for that, if he still does: a broker that stops waits only so long."""
+        if self.handled is not None and not self.handled.done():
+            self.handled.set_result(None)
 
 
 class ControllerLoop:
@@ -96,11 +101,12 @@ class ControllerLoop:
             self._metrics.controller_state.set(EVENTS[type(happened)].state)
             await self._handle(happened)
             self._metrics.controller_state.set(ControllerState.IDLE)
-            event = type(happened).__name__
-            self._metrics.event_time_ms.labels(event=event).observe((self._clock() - began) * 1000)
+            timed = rate_and_time(EVENTS[type(happened)].state)
+            if timed is not None:
+                times = self._metrics.event_times_ms[timed].labels(event=type(happened).__name__)
+                times.observe((self._clock() - began) * 1000)
             self._measure()
-            if entry.handled is not None:
-                entry.handled.set_result(None)
+            entry.tell_handled()
             if isinstance(happened, ShutdownEventThread):
                 return
 
@@ -111,8 +117,7 @@ class ControllerLoop:
         refusal = refuse(entry.happened)
         if refusal is not None:
             self._performer.tell(refusal)
-        if entry.handled is not None:
-            entry.handled.set_result(None)
+        entry.tell_handled()
 
     async def _handle(self, happened: Input) -> None:
         failure = await self._failure_of(decide(self._context, happened))

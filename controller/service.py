@@ -11,12 +11,14 @@ from typing import Any, cast
 from cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from cluster.model.commands_elections import ElectLeaders
+from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
 from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from cluster.model.errors import ErrorCode
 from controller.core.effects import Reply, Token
 from controller.core.inputs import (
     AlterConfigsRequested,
+    AlterPartitionReassignmentsRequested,
     CommandReceived,
     ControlledShutdownRequested,
     CreatePartitionsRequested,
@@ -24,6 +26,7 @@ from controller.core.inputs import (
     DeleteTopicsRequested,
     Draw,
     ElectLeadersRequested,
+    ListPartitionReassignmentsRequested,
 )
 
 
@@ -72,6 +75,10 @@ class Service:
                 return AlterConfigsRequested(token, command)
             case ElectLeaders():
                 return ElectLeadersRequested(token, command)
+            case AlterPartitionReassignments():
+                return AlterPartitionReassignmentsRequested(token, command)
+            case ListPartitionReassignments():
+                return ListPartitionReassignmentsRequested(token, command)
         raise TypeError(f"{command!r} is no command that the controller knows")
 
     def _draws(self, count: int) -> tuple[Draw, ...]:

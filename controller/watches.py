@@ -17,9 +17,11 @@ from controller.core.inputs import (
     IsrChangeNotification,
     LogDirEventNotification,
     PartitionModifications,
+    PartitionReassignmentIsrChange,
     ReplicaLeaderElection,
     TopicChange,
     TopicDeletion,
+    ZkPartitionReassignment,
 )
 
 _FIXED: dict[str, Input] = {
@@ -28,6 +30,7 @@ _FIXED: dict[str, Input] = {
     paths.TOPICS: TopicChange(),
     paths.DELETE_TOPICS: TopicDeletion(),
     paths.ISR_CHANGE_NOTIFICATION: IsrChangeNotification(),
+    paths.REASSIGN_PARTITIONS: ZkPartitionReassignment(),
     paths.PREFERRED_REPLICA_ELECTION: ReplicaLeaderElection(),
     paths.LOG_DIR_EVENT_NOTIFICATION: LogDirEventNotification(),
 }
@@ -41,6 +44,9 @@ def input_of(event: WatchEvent) -> Input | None:
     fixed = _FIXED.get(event.path)
     if fixed is not None or event.change is Change.DELETED:
         return fixed
+    reassigned = paths.partition_of_state(event.path)
+    if reassigned is not None:
+        return PartitionReassignmentIsrChange(reassigned)
     parent, _, name = event.path.rpartition("/")
     if parent == paths.BROKER_IDS:
         return BrokerModifications(BrokerId(int(name)))

@@ -7,10 +7,10 @@ an elected controller from a node that a person wrote or that outlived what it m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch
+from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch, Zxid
 from cluster.model.ids import BrokerId
 
 
@@ -35,11 +35,14 @@ class Claim:
         named: The broker that it names; None where it names nobody (-1) or cannot be read.
         owner: Whose session keeps it.
         version: Its data version, under which it may be deleted.
+        zxid: The transaction that wrote it last: another node of the same version has another one. It tells
+            one claim from the next, and nothing of what the claim says.
     """
 
     named: BrokerId | None
     owner: Owner
     version: int
+    zxid: Zxid = field(default=Zxid(0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,14 @@ from typing import Any
 from cluster.model.commands import Command, CommandResult, CreateTopics, Refused
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from cluster.model.commands_elections import ElectLeaders
+from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
 from cluster.model.commands_shutdown import ControlledShutdown
+from cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from cluster.model.errors import ErrorCode
 from cluster.rpc import control_pb2 as pb
 from cluster.rpc import translate_configs as configs
 from cluster.rpc import translate_elections as elections
+from cluster.rpc import translate_reassignment as reassignment
 from cluster.rpc import translate_shutdown as shutdown
 from cluster.rpc import translate_topics as topics
 
@@ -92,6 +95,24 @@ METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
             topics.create_topics_result_to_message,
             topics.create_topics_result_from_message,
         ),
+        CreatePartitions: Method(
+            "CreatePartitions",
+            pb.CreatePartitionsRequest,
+            pb.CreatePartitionsResponse,
+            topics.create_partitions_to_message,
+            topics.create_partitions_from_message,
+            topics.create_partitions_result_to_message,
+            topics.create_partitions_result_from_message,
+        ),
+        DeleteTopics: Method(
+            "DeleteTopics",
+            pb.DeleteTopicsRequest,
+            pb.DeleteTopicsResponse,
+            topics.delete_topics_to_message,
+            topics.delete_topics_from_message,
+            topics.delete_topics_result_to_message,
+            topics.delete_topics_result_from_message,
+        ),
         ControlledShutdown: Method(
             "ControlledShutdown",
             pb.ControlledShutdownRequest,
@@ -100,6 +121,24 @@ METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
             shutdown.controlled_shutdown_from_message,
             shutdown.controlled_shutdown_result_to_message,
             shutdown.controlled_shutdown_result_from_message,
+        ),
+        AlterPartitionReassignments: Method(
+            "AlterPartitionReassignments",
+            pb.AlterPartitionReassignmentsRequest,
+            pb.AlterPartitionReassignmentsResponse,
+            reassignment.alter_to_message,
+            reassignment.alter_from_message,
+            reassignment.alter_result_to_message,
+            reassignment.alter_result_from_message,
+        ),
+        ListPartitionReassignments: Method(
+            "ListPartitionReassignments",
+            pb.ListPartitionReassignmentsRequest,
+            pb.ListPartitionReassignmentsResponse,
+            reassignment.list_to_message,
+            reassignment.list_from_message,
+            reassignment.list_result_to_message,
+            reassignment.list_result_from_message,
         ),
         AlterConfigs: Method(
             "AlterConfigs",

@@ -8,7 +8,7 @@ Source of the names: the "Monitoring" chapter of Kafka 2.8's documentation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -54,7 +54,7 @@ class Metrics:
     controller_state: Gauge = field(init=False)
     event_queue_size: Gauge = field(init=False)
     event_queue_time_ms: Histogram = field(init=False)
-    event_time_ms: Histogram = field(init=False)
+    event_times_ms: Mapping[str, Histogram] = field(init=False)
     unclean_leader_elections: Counter = field(init=False)
     leader_elections: Counter = field(init=False)
     under_replicated_partitions: Gauge = field(init=False)
@@ -86,7 +86,27 @@ class Metrics:
         (gauge.labels(**labels) if labels else gauge).set_function(read)
 
 
-_Make = Callable[[CollectorRegistry], Gauge | Counter | Histogram]
+TIMED_EVENTS = (
+    "ControllerChange",
+    "LeaderElection",
+    "TopicChange",
+    "TopicDeletion",
+    "PartitionReassignment",
+    "AutoLeaderBalance",
+    "ManualLeaderBalance",
+    "ControlledShutdown",
+    "IsrChange",
+    "LeaderAndIsrResponseReceived",
+    "LogDirChange",
+    "ControllerShutdown",
+    "UncleanLeaderElectionEnable",
+    "TopicUncleanLeaderElectionEnable",
+    "ListPartitionReassignment",
+)
+"""What the controller may be doing, as ``ControllerStats`` names it: ``<name>RateAndTimeMs`` is its time."""
+
+_Metric = Gauge | Counter | Histogram | Mapping[str, Histogram]
+_Make = Callable[[CollectorRegistry], _Metric]
 
 
 def _gauge(name: str, doc: str, *labels: str) -> _Make:
@@ -97,7 +117,9 @@ def _counter(name: str, doc: str, *labels: str) -> _Make:
     return lambda registry: Counter(name, doc, labels, registry=registry)
 
 
-def _histogram(name: str, doc: str, *labels: str, buckets: tuple[float, ...] = _MILLISECONDS) -> _Make:
+def _histogram(
+    name: str, doc: str, *labels: str, buckets: tuple[float, ...] = _MILLISECONDS
+) -> Callable[[CollectorRegistry], Histogram]:
     return lambda registry: Histogram(name, doc, labels, buckets=buckets, registry=registry)
 
 
@@ -107,6 +129,11 @@ _STATS = "kafka_controller_ControllerStats_"
 _REPLICAS = "kafka_server_ReplicaManager_"
 _PURGATORY = "kafka_server_DelayedOperationPurgatory_"
 _REQUESTS = "kafka_network_RequestMetrics_"
+
+_EVENT_TIMES = {
+    name: _histogram(f"{_STATS}{name}RateAndTimeMs", "How long an event was handled, ms", "event")
+    for name in TIMED_EVENTS
+}
 
 _METRICS: dict[str, _Make] = {
     "broker_state": _gauge("kafka_server_KafkaServer_BrokerState", "3 is running as broker"),
@@ -132,7 +159,7 @@ _METRICS: dict[str, _Make] = {
     "controller_state": _gauge(_CONTROLLER + "ControllerState", "Number of the kind of event being handled"),
     "event_queue_size": _gauge(_EVENTS + "EventQueueSize", "Events that wait for the controller"),
     "event_queue_time_ms": _histogram(_EVENTS + "EventQueueTimeMs", "How long an event waited, ms"),
-    "event_time_ms": _histogram(_STATS + "RateAndTimeMs", "How long an event was handled, ms", "event"),
+    "event_times_ms": lambda registry: {name: make(registry) for name, make in _EVENT_TIMES.items()},
     "unclean_leader_elections": _counter(
         _STATS + "UncleanLeaderElectionsPerSec", "Leaders from outside the ISR"
     ),

@@ -15,6 +15,7 @@ from cluster.zk.store_deletions import DeletionStore
 from cluster.zk.store_elections import ElectionStore
 from cluster.zk.store_notifications import NotificationQueue
 from cluster.zk.store_partitions import PartitionStore
+from cluster.zk.store_reassignments import ReassignmentStore
 from cluster.zk.store_topics import TopicStore
 
 
@@ -34,6 +35,7 @@ class ZooKeeperStore:
         deletions: ``/admin/delete_topics``, and the end of a topic's nodes.
         configs: ``/config`` and ``/config/changes``.
         elections: ``/admin/preferred_replica_election``.
+        reassignments: ``/admin/reassign_partitions``.
         isr_changes: What leaders tell the controller of their ISR changes.
         log_dir_events: What brokers tell the controller of failed log directories.
     """
@@ -46,8 +48,9 @@ class ZooKeeperStore:
         self.topics = TopicStore(session)
         self.partitions = PartitionStore(session)
         self.deletions = DeletionStore(session)
-        self.configs = ConfigStore(session)
         self.elections = ElectionStore(session)
+        self.reassignments = ReassignmentStore(session)
+        self.configs = ConfigStore(session)
         self.isr_changes: NotificationQueue[Iterable[TopicPartition], tuple[TopicPartition, ...]]
         self.isr_changes = NotificationQueue(
             session, paths.ISR_CHANGE_PREFIX, admin.encode_partitions, admin.decode_isr_change

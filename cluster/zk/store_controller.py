@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch, EpochVersion
+from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch, EpochVersion, Zxid
 from cluster.model.ids import BrokerId
 from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
 from cluster.zk.fence import Fence
@@ -59,6 +59,11 @@ class ControllerStore:
             ZnodeDecodeError: ``/controller_epoch`` holds no number, so that there is no next one.
         """
         epoch, stat = await self._epoch()
+        if seen is not None:
+            # Whoever is elected from here on raises the epoch just read; who was before made another node.
+            standing = await self._session.exists(paths.CONTROLLER)
+            if standing is None or standing.mzxid != seen.zxid:
+                raise ControllerMoved(f"another came before broker {broker}: {paths.CONTROLLER} has changed")
         won = ControllerEpoch(max(epoch, above) + 1)
         registration = brokers.encode_controller(ControllerRegistration(broker, now_ms))
         replaced = () if seen is None else (Delete(paths.CONTROLLER, seen.version),)
@@ -104,7 +109,8 @@ class ControllerStore:
         except ZnodeDecodeError:
             named = None
         named = None if named is None or named < 0 else named
-        return Claim(named, await self._owner(node.stat.ephemeral_owner, named), node.stat.version)
+        owner = await self._owner(node.stat.ephemeral_owner, named)
+        return Claim(named, owner, node.stat.version, Zxid(node.stat.mzxid))
 
     async def _owner(self, session: int, named: BrokerId | None) -> Owner:
         if session == self._session.id:

@@ -20,6 +20,7 @@ _CREATES_PER_TRANSACTION = 200
 WriteResult = LeaderAndIsr | RequestFailed
 """What became of one partition's write: the leadership with its new version, or why ZooKeeper refused it."""
 
+
 _DECODED_IN_A_TURN = 500
 """After so many states, some milliseconds, the event loop may do its other work."""
 
@@ -34,10 +35,15 @@ class PartitionStore:
         """The states of those of these partitions that have one."""
         return {tp: written.state for tp, written in (await self.read_written(partitions)).items()}
 
-    async def read_written(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, WrittenState]:
-        """The states of those of these partitions that have one, each with the transaction that wrote it."""
+    async def read_written(
+        self, partitions: Iterable[TopicPartition], *, watch: bool = False
+    ) -> dict[TopicPartition, WrittenState]:
+        """The states of those of these partitions that have one, each with the transaction that wrote it.
+
+        The watch, on each one's node, tells of the next write.
+        """
         wanted = list(partitions)
-        nodes = await self._session.get_many([paths.partition_state(tp) for tp in wanted])
+        nodes = await self._session.get_many([paths.partition_state(tp) for tp in wanted], watch=watch)
         states: dict[TopicPartition, WrittenState] = {}
         for count, (tp, node) in enumerate(zip(wanted, nodes, strict=True), 1):
             if count % _DECODED_IN_A_TURN == 0:

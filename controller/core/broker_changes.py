@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from cluster.model.ids import BrokerId
-from controller.core import deletions
+from controller.core import deletions, reassignment
 from controller.core.batch import update_metadata
 from controller.core.effects import CloseChannel, Decision, Explain, OpenChannel, ReadBrokers, ask
 from controller.core.machines import ReplicaMachineState
@@ -78,6 +78,7 @@ def _started(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[
     replicas = context.replicas_on(ids)
     yield from change_replicas(context, replicas, ReplicaMachineState.ONLINE)
     yield from bring_online(context)
+    yield from reassignment.advance_those_to(context, ids)
     yield from deletions.resume(context, {one.partition.topic for one in replicas})
 
 

@@ -17,6 +17,8 @@ from controller.core import (
     deletions,
     isr_changes,
     log_dir_events,
+    reassignment,
+    reassignment_requests,
     reign,
     replica_elections,
     responses,
@@ -31,6 +33,7 @@ from controller.core.effects import Decision, Explain, InterruptedDecisionError,
 from controller.core.inputs import (
     EVENTS,
     AlterConfigsRequested,
+    AlterPartitionReassignmentsRequested,
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
     BrokerModifications,
@@ -46,8 +49,10 @@ from controller.core.inputs import (
     Input,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
+    ListPartitionReassignmentsRequested,
     LogDirEventNotification,
     PartitionModifications,
+    PartitionReassignmentIsrChange,
     ReplicaLeaderElection,
     ShutdownEventThread,
     Startup,
@@ -57,6 +62,7 @@ from controller.core.inputs import (
     TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
+    ZkPartitionReassignment,
 )
 from controller.core.reasons import GaveUp, NotActive
 from controller.core.state import ControllerContext
@@ -147,6 +153,12 @@ _HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None
     CreatePartitionsRequested: create_partitions,
     DeleteTopicsRequested: delete_topics,
     AlterConfigsRequested: alter_configs,
+    ZkPartitionReassignment: lambda context, _: reassignment_requests.take_requests(context),
+    AlterPartitionReassignmentsRequested: reassignment_requests.alter,
+    ListPartitionReassignmentsRequested: reassignment_requests.list_running,
+    PartitionReassignmentIsrChange: lambda context, change: reassignment.advance_if_complete(
+        context, (change.partition,)
+    ),
     ReplicaLeaderElection: lambda context, _: replica_elections.elect_by_znode(context),
     ElectLeadersRequested: replica_elections.elect_on_request,
     AutoPreferredReplicaLeaderElection: lambda context, _: replica_elections.rebalance(context),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from cluster.model.epochs import Zxid
 from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import deletions, partitions, replica_elections, replicas
+from controller.core import deletions, partitions, reassignment_requests, replica_elections, replicas
 from controller.core.batch import update_metadata
 from controller.core.effects import (
     Decision,
@@ -49,6 +49,7 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     yield from partitions.start_up(context)
     count = sum(len(numbers) for numbers in context.assignments.values())
     yield Explain(ControllerReady(context.epoch, len(context.brokers), len(context.assignments), count))
+    yield from reassignment_requests.take_over(context)
     yield from deletions.resume_all(context)
     yield from replica_elections.elect_by_znode(context)
     yield from replica_elections.schedule_first_rebalance(context)

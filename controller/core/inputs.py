@@ -13,6 +13,7 @@ from enum import IntEnum
 from cluster.model.commands import CreateTopics
 from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from cluster.model.commands_elections import ElectLeaders
+from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
 from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from cluster.model.epochs import BrokerEpoch
@@ -30,6 +31,7 @@ class ControllerState(IntEnum):
     BROKER_CHANGE = 2
     TOPIC_CHANGE = 3
     TOPIC_DELETION = 4
+    ALTER_PARTITION_REASSIGNMENT = 5
     AUTO_LEADER_BALANCE = 6
     MANUAL_LEADER_BALANCE = 7
     CONTROLLED_SHUTDOWN = 8
@@ -39,6 +41,7 @@ class ControllerState(IntEnum):
     CONTROLLER_SHUTDOWN = 12
     UNCLEAN_LEADER_ELECTION_ENABLE = 13
     TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE = 14
+    LIST_PARTITION_REASSIGNMENT = 15
     UPDATE_METADATA_RESPONSE_RECEIVED = 16
 
 
@@ -104,6 +107,18 @@ class IsrChangeNotification(Input):
 @dataclass(frozen=True, slots=True)
 class LogDirEventNotification(Input):
     """The children of ``/log_dir_event_notification`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZkPartitionReassignment(Input):
+    """``/admin/reassign_partitions`` was created, changed or deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionReassignmentIsrChange(Input):
+    """The state of a partition that is, or was, being reassigned changed."""
+
+    partition: TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +220,20 @@ class TopicDeletionStopReplicaResponseReceived(Input):
 
 
 @dataclass(frozen=True, slots=True)
+class AlterPartitionReassignmentsRequested(CommandReceived):
+    """A broker asks to move partitions (Kafka: ApiPartitionReassignment)."""
+
+    command: AlterPartitionReassignments
+
+
+@dataclass(frozen=True, slots=True)
+class ListPartitionReassignmentsRequested(CommandReceived):
+    """A broker asks what is being moved (Kafka: ListPartitionReassignments)."""
+
+    command: ListPartitionReassignments
+
+
+@dataclass(frozen=True, slots=True)
 class ElectLeadersRequested(CommandReceived):
     """A broker asks for leader elections (Kafka: ReplicaLeaderElection)."""
 
@@ -257,6 +286,10 @@ EVENTS: Mapping[type[Input], Event] = {
     CreateTopicsRequested: Event(ControllerState.TOPIC_CHANGE),
     ControlledShutdownRequested: Event(ControllerState.CONTROLLED_SHUTDOWN),
     AlterConfigsRequested: Event(ControllerState.IDLE),
+    ZkPartitionReassignment: Event(ControllerState.ALTER_PARTITION_REASSIGNMENT),
+    AlterPartitionReassignmentsRequested: Event(ControllerState.ALTER_PARTITION_REASSIGNMENT),
+    PartitionReassignmentIsrChange: Event(ControllerState.ALTER_PARTITION_REASSIGNMENT),
+    ListPartitionReassignmentsRequested: Event(ControllerState.LIST_PARTITION_REASSIGNMENT),
     AutoPreferredReplicaLeaderElection: Event(ControllerState.AUTO_LEADER_BALANCE),
     ReplicaLeaderElection: Event(ControllerState.MANUAL_LEADER_BALANCE),
     ElectLeadersRequested: Event(ControllerState.MANUAL_LEADER_BALANCE),

@@ -16,6 +16,7 @@ from controller.core.effects import (
     ask,
 )
 from controller.core.reasons import IsrChanged
+from controller.core.reassignment import advance_if_complete
 from controller.core.state import ControllerContext
 
 
@@ -33,4 +34,5 @@ def take_notes(context: ControllerContext) -> Decision[None]:
         context.leaderships.update((tp, written.state) for tp, written in states.items())
         yield Explain(IsrChanged(known))
         yield from update_metadata(context, context.brokers, known)
+        yield from advance_if_complete(context, known)
     yield from ask(DeleteIsrChanges(changes.notes, context.reign))

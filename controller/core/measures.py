@@ -5,8 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cluster.model.ids import TopicPartition
+from controller.core.inputs import ControllerState
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.state import ControllerContext
+
+_RENAMED = {"BROKER_CHANGE": "LeaderElection", "ALTER_PARTITION_REASSIGNMENT": "PartitionReassignment"}
+"""Two names are older than the states."""
+
+_UNTIMED = {ControllerState.IDLE, ControllerState.UPDATE_METADATA_RESPONSE_RECEIVED}
+
+
+def rate_and_time(state: ControllerState) -> str | None:
+    """Under which of ``TIMED_EVENTS`` the time of what happens in ``state`` counts; None for no time.
+
+    Source: Kafka's ``ControllerState.rateAndTimeMetricName``.
+    """
+    if state in _UNTIMED:
+        return None
+    return _RENAMED.get(state.name, "".join(word.capitalize() for word in state.name.split("_")))
 
 
 @dataclass(frozen=True, slots=True)

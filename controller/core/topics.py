@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from cluster.model import topic_names
+from cluster.model import placement, topic_names
 from cluster.model.brokers import Broker
 from cluster.model.commands import NewTopic
 from cluster.model.configs import ConfigError
@@ -17,7 +17,6 @@ from cluster.model.configs_topic import parse_topic
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
 from cluster.model.partition import Assignment
-from controller.core import placement
 from controller.core.inputs import Draw
 from controller.core.state import Facts
 

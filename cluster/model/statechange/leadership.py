@@ -34,6 +34,16 @@ _BROKER_ID = re.compile(r"\bbrokerId=(\d+)")
 _REPLICAS = re.compile(r"\b(?:replicas=|AllReplicas:)\[?((?:\d+(?:, ?\d+)*)?)")
 _DELETE = re.compile(r"\bdeletePartition=(true|false)")
 _TOPIC = re.compile(r"\btopicName='([^']*)', partitionIndex=(\d+)")
+_PARTS = {
+    "leader": _LEADER,
+    "leader_epoch": _LEADER_EPOCH,
+    "isr": _ISR,
+    "version": _VERSION,
+    "controller_epoch": _CONTROLLER_EPOCH,
+    "replicas": _REPLICAS,
+    "delete": _DELETE,
+    "topic": _TOPIC,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,22 @@ def read_leadership(text: str) -> Leadership:
         topic_partition=TopicPartition(topic[1], int(topic[2])) if topic else None,
         delete=delete[1] == "true" if delete else None,
     )
+
+
+def locate_leadership(text: str) -> dict[str, tuple[int, int]] | None:
+    """Where the parts of a leadership begin and end, by the names of ``Leadership``'s attributes.
+
+    ``topic_partition`` is told as ``topic`` and ``partition``. None where the in-sync replicas are no list of
+    numbers (``isrWithBrokerEpoch``, 3.5 and later).
+    """
+    if _ISR_WITH_BROKER_EPOCH.search(text):
+        return None
+    found = {name: pattern.search(text) for name, pattern in _PARTS.items()}
+    spans = {name: part.span(1) for name, part in found.items() if part is not None}
+    topic = found["topic"]
+    if topic is not None:
+        spans["partition"] = topic.span(2)
+    return spans
 
 
 def write_leader_and_isr(value: LeaderAndIsr) -> str:

@@ -46,39 +46,86 @@ class Message:
     releases: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """Who a line's first words say is speaking.
+
+    Attributes:
+        speaker: The side; ``NOBODY`` where a line has no such words.
+        id_span: Where the broker's or controller's id stands in the text.
+        epoch_span: Where the controller's epoch stands.
+        end: Where the sentence begins.
+    """
+
+    speaker: Speaker
+    id_span: tuple[int, int] | None
+    epoch_span: tuple[int, int] | None
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where in a line's text its values stand.
+
+    Attributes:
+        prefix: Who speaks.
+        template: The row of the table that knows the text; None where none does.
+        spans: Where in the text each field begins and ends.
+        releases: As in ``Message``.
+    """
+
+    prefix: Prefix
+    template: Template | None
+    spans: Mapping[str, tuple[int, int]]
+    releases: str | None
+
+
 def read_message(text: str) -> Message:
     """What the text of a line, without time, level and logger, says.
 
     Reads all forms: ``[Controller id=1 epoch=3] Changed …`` and ``Controller 1 epoch 3 changed …``.
     """
-    prefix = _PREFIX.match(text)
-    if prefix is None:
-        return _read_body(text, Speaker.NOBODY, None, None)
-    role = prefix["role"] or prefix["old_role"]
-    epoch = prefix["epoch"] or prefix["old_epoch"]
-    if role == "Broker":
+    found = locate_message(text)
+    prefix = found.prefix
+    speaker_id = None if prefix.id_span is None else int(text[slice(*prefix.id_span)])
+    epoch = None if prefix.epoch_span is None else int(text[slice(*prefix.epoch_span)])
+    if found.template is None:
+        return Message(None, prefix.speaker, speaker_id, epoch, {})
+    values = found.template.read_spans(text, found.spans)
+    named = values.pop("speaker_id", speaker_id)
+    nobody = prefix.speaker is Speaker.NOBODY and named is not None
+    side = Speaker.BROKER if nobody else prefix.speaker
+    return Message(found.template.kind, side, named, epoch, values, found.releases)
+
+
+def locate_message(text: str) -> Located:
+    """Where the values stand that ``read_message`` reads."""
+    prefix = _prefix(text)
+    # Up to 0.11 the sentence begins with a small letter; the table holds the later spelling.
+    body = text[prefix.end :]
+    raised = body[:1].upper() + body[1:]
+    for template in _BY_FIRST_WORD.get((_side(prefix.speaker), raised.partition(" ")[0]), ()):
+        spans = template.locate(raised)
+        if spans is not None:
+            moved = {name: (start + prefix.end, end + prefix.end) for name, (start, end) in spans.items()}
+            releases = _releases(
+                template.since, template.until, is_old=text.startswith(("Broker", "Controller"))
+            )
+            return Located(prefix, template, moved, releases)
+    return Located(prefix, None, {}, None)
+
+
+def _prefix(text: str) -> Prefix:
+    found = _PREFIX.match(text)
+    if found is None:
+        return Prefix(Speaker.NOBODY, None, None, 0)
+    old = "" if found["role"] else "old_"
+    epoch = None if found[f"{old}epoch"] is None else found.span(f"{old}epoch")
+    if found[f"{old}role"] == "Broker":
         speaker = Speaker.BROKER
     else:
         speaker = Speaker.CONTROLLER_WITHOUT_EPOCH if epoch is None else Speaker.CONTROLLER
-    return _read_body(
-        text[prefix.end() :],
-        speaker,
-        int(prefix["id"] or prefix["old_id"]),
-        None if epoch is None else int(epoch),
-    )
-
-
-def _read_body(body: str, speaker: Speaker, speaker_id: int | None, epoch: int | None) -> Message:
-    # Up to 0.11 the sentence begins with a small letter; the table holds the later spelling.
-    raised = body[:1].upper() + body[1:]
-    for template in _BY_FIRST_WORD.get((_side(speaker), raised.partition(" ")[0]), ()):
-        values = template.read(raised)
-        if values is not None:
-            named = values.pop("speaker_id", speaker_id)
-            side = Speaker.BROKER if speaker is Speaker.NOBODY and named is not None else speaker
-            releases = _releases(template.since, template.until, is_old=raised != body)
-            return Message(template.kind, side, named, epoch, values, releases)
-    return Message(None, speaker, speaker_id, epoch, {})
+    return Prefix(speaker, found.span(f"{old}id"), epoch, found.end())
 
 
 @functools.cache

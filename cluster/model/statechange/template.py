@@ -106,10 +106,17 @@ class Template:
 
     def read(self, text: str) -> dict[str, Any] | None:
         """The values of the fields, constants included, or None where ``text`` is not of this form."""
+        spans = self.locate(text)
+        return None if spans is None else self.read_spans(text, spans)
+
+    def locate(self, text: str) -> dict[str, tuple[int, int]] | None:
+        """Where each field that is no constant stands, or None where ``text`` is not of this form."""
         found = _compiled(self.pattern).fullmatch(text)
-        if found is None:
-            return None
-        values = {name: self.formats[name].read(spelled) for name, spelled in found.groupdict().items()}
+        return None if found is None else {name: found.span(name) for name in self.formats}
+
+    def read_spans(self, text: str, spans: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+        """The values of the fields, constants included, from where ``locate`` found them."""
+        values = {name: self.formats[name].read(text[start:end]) for name, (start, end) in spans.items()}
         return self.constants | values
 
     def _spell(self, name: str, values: Mapping[str, Any]) -> str:

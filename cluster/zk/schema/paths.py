@@ -66,6 +66,14 @@ def partition_state(tp: TopicPartition) -> str:
     return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}/state"
 
 
+def partition_of_state(path: str) -> TopicPartition | None:
+    """Whose leadership ``path`` is, as ``partition_state`` made it; None for every other path."""
+    match path.removeprefix(f"{TOPICS}/").split("/"):
+        case [topic, "partitions", number, "state"] if number.isdecimal():
+            return TopicPartition(topic, int(number))
+    return None
+
+
 def delete_topic(name: str) -> str:
     """The mark that a topic is to be deleted."""
     return f"{DELETE_TOPICS}/{name}"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from analysis.blocks import BlockReader, Origin
 from analysis.derived.catalog import DERIVED
-from analysis.grammar import read_record
 from analysis.scan import events
 from analysis.session import spark_session
 from analysis.sources import find
 from analysis.tables import EVENTS
+from analysis.times import Clock
 from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
 from cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
@@ -111,10 +113,11 @@ def read(spark: SparkSession) -> Read:
     """The table of events of hand-made logs: ``read("text of a log", "of another", …)``."""
 
     def events_of(*logs: str) -> DataFrame:
+        reader = BlockReader(Clock(UTC), lambda _: None)
         rows = [
-            row | {"source": f"file:///log-{number}", "block": 0, "line": line}
+            row
             for number, log in enumerate(logs)
-            for line, row in enumerate(read_record(log.encode()), 1)
+            for row in reader.read(log.encode(), Origin(f"file:///log-{number}", 0, 1)).rows.to_pylist()
         ]
         return spark.createDataFrame([tuple(map(row.get, EVENTS.names)) for row in rows], EVENTS)
 

@@ -1,117 +1,115 @@
-"""Lines and records, in plain Python."""
+"""One line alone: its header in all layouts, and the columns of its message."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from pathlib import Path
-
 import pytest
 
-from analysis.grammar import RECORD_SEPARATOR, read_entry, read_record
+from analysis.grammar import find_head, message_columns
 
-SAMPLES = sorted((Path(__file__).parents[2] / "data" / "state-change").glob("*.log"))
-ONLINE = (
-    "[2026-11-21 03:12:45,678] INFO [Controller id=1 epoch=3] Changed partition a-b-0 from NewPartition to "
-    "OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=4, isr=List(2, 1), zkVersion=7) "
-    "(state.change.logger)"
+MESSAGE = (
+    "[Controller id=1 epoch=3] Changed partition a-b-0 from NewPartition to OnlinePartition with state "
+    "LeaderAndIsr(leader=2, leaderEpoch=4, isr=List(2, 1), zkVersion=7)"
 )
-FAILED = (
-    "[2026-11-21 03:12:45,678] ERROR [Controller id=1 epoch=3] Controller 1 epoch 3 failed to change state "
-    "for "
-    "partition t-0 from OfflinePartition to OnlinePartition (state.change.logger)"
-)
-TRACE = "kafka.common.StateChangeFailedException: no replica\n\tat kafka.controller.X\n\t... 3 more"
-
-
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
-def test_real_files_are_understood_line_by_line(sample: Path) -> None:
-    text = sample.read_bytes()
-    rows = [row for record in text.split(RECORD_SEPARATOR.encode()) for row in read_record(record)]
-    assert len(rows) == len(text.splitlines())
-    assert [row["raw"] for row in rows if not row["understood"]] == []
-    assert b"\n".join(row["raw"].encode() for row in rows) == text.rstrip()
-
-
-def test_a_line_gives_its_columns() -> None:
-    assert read_entry(ONLINE) == {
-        "time": datetime(2026, 11, 21, 3, 12, 45, 678000),  # noqa: DTZ001
-        "level": "INFO",
-        "raw": ONLINE,
-        "trace": None,
-        "understood": True,
-        "kind": "partition-online",
-        "releases": "1.1+",
-        "role": "controller",
-        "broker": 1,
-        "controller": 1,
-        "controller_epoch": 3,
-        "topic": "a-b",
-        "partition": 0,
-        "from": "NewPartition",
-        "to": "OnlinePartition",
-        "leader": 2,
-        "leader_epoch": 4,
-        "isr": (2, 1),
-        "version": 7,
-    }
-
-
-def test_a_broker_s_line_names_the_controller_that_asked() -> None:
-    row = read_entry(
-        "[2026-11-21 03:12:45,678] TRACE [Broker id=0] Received LeaderAndIsr request "
-        "LeaderAndIsrPartitionState("
-        "topicName='test2', partitionIndex=5, controllerEpoch=5, leader=0, leaderEpoch=0, isr=[0], "
-        "zkVersion=0, "
-        "replicas=[0], addingReplicas=[], removingReplicas=[], isNew=false) correlation id 1 from "
-        "controller 9 epoch 7 "
-        "(state.change.logger)"
-    )
-    assert (row["role"], row["broker"], row["controller"], row["controller_epoch"]) == ("broker", 0, 9, 7)
-    assert (row["topic"], row["partition"], row["correlation_id"]) == ("test2", 5, 1)
-    assert (row["state_controller_epoch"], row["replicas"]) == (5, (0,))
-
-
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-@pytest.mark.parametrize("front", [ONLINE[:0], "\0" * 889], ids=["plain", "nul"])
-def test_a_trace_belongs_to_its_line(front: str, ending: str) -> None:
-    text = front + f"{FAILED}\n{TRACE}\n".replace("\n", ending)
-    (row,) = read_record(text.encode())
-    assert row["understood"]
-    assert row["trace"] == TRACE
-
-
-def test_a_record_without_its_bracket_is_whole_again() -> None:
-    assert read_record(ONLINE[1:].encode())[0]["raw"] == ONLINE
-
-
-@pytest.mark.parametrize("between", ["\n", "\r\n\0\0", "\0\0\0"])
-def test_a_line_that_nul_bytes_hid_from_the_scan_is_found(between: str) -> None:
-    rows = read_record(f"{FAILED}{between}{ONLINE}\n".encode())
-    assert [row["kind"] for row in rows] == ["partition-change-failed", "partition-online"]
+STOCK = f"[2026-11-21 03:12:45,678] INFO {MESSAGE} (state.change.logger)"
 
 
 @pytest.mark.parametrize(
-    "text",
+    "line",
     [
-        "\tat kafka.Kafka.main(Kafka.scala)",
-        "[2026-11-21 03:12:45,678] INFO [Broker id=1] torn off here",
-        "[2026-11-21 03:12:45,678] INFO starting (kafka.server.KafkaServer)",
+        STOCK,
+        f"broker-1  | {STOCK}",
+        f"broker-1  | 2026-11-21T03:12:46.123456789Z {STOCK}",
+        f"/logs/broker-1/state-change.log:{STOCK}",
+        f"state-change.log-17-{STOCK}",
+        f"2026-11-21T03:12:46.123Z stdout F {STOCK}",
+        "\0" * 889 + STOCK,
+        f"{STOCK}  ",
+        f"[2026-11-21 03:12:45,678] INFO [controller-event-thread] {MESSAGE} (state.change.logger)",
+        f"[2026-11-21 03:12:45,678] INFO  {MESSAGE} (state.change.logger)",
+        f"2026-11-21 03:12:45,678 INFO {MESSAGE} (state.change.logger) [controller-event-thread]",
+        f"2026-11-21T03:12:45.678Z INFO {MESSAGE} (state.change.logger)",
     ],
 )
-def test_what_is_no_entry_is_kept(text: str) -> None:
-    assert read_record(text.encode()) == [{"raw": text, "understood": False}]
+def test_a_header_is_found_in_every_layout(line: str) -> None:
+    head = find_head(line)
+    assert head is not None
+    assert (head.time, head.level, head.logger) == ("2026-11-21 03:12:45,678", "INFO", "state.change.logger")
+    assert line[slice(*head.message)] == MESSAGE
+    assert line[head.start :].lstrip("[").startswith("2026-11-21")
 
 
-def test_a_line_that_no_rule_knows_is_timed_and_kept() -> None:
-    row = read_entry(ONLINE.replace("Changed partition", "Danced around"))
-    assert (row["understood"], row["kind"], row["controller_epoch"]) == (False, None, 3)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "\tat kafka.Kafka.main(Kafka.scala)",
+        "Caused by: x.Y: [2026-11-21 03:12:45,678]",
+        "",
+        "[2026-11-21] INFO x",
+    ],
+)
+def test_a_line_without_header_belongs_to_the_one_above(line: str) -> None:
+    assert find_head(line) is None
 
 
-def test_bytes_that_are_no_utf_8_do_not_stop_anything() -> None:
-    (row,) = read_record(ONLINE.replace("Changed", "Danced").encode().replace(b"Danced", b"\xff\xfe"))
-    assert not row["understood"]
-    assert "\N{REPLACEMENT CHARACTER}" in row["raw"]
+def test_a_line_that_is_torn_off_has_no_logger() -> None:
+    head = find_head("[2026-11-21 03:12:45,678] WARN [Broker id=1] Ignoring Lead")
+    assert head is not None
+    assert (head.level, head.logger) == ("WARN", None)
 
 
-def test_emptiness_is_no_row() -> None:
-    assert read_record(b"\r\n\0") == []
+def test_another_s_logger_is_named() -> None:
+    head = find_head("[2026-11-21 03:12:45,678] INFO started (kafka.server.KafkaServer)")
+    assert head is not None
+    assert head.logger == "kafka.server.KafkaServer"
+
+
+@pytest.mark.parametrize(
+    ("message", "columns"),
+    [
+        (
+            MESSAGE,
+            {
+                "understood": True, "kind": "partition-online", "releases": "1.1+", "role": "controller",
+                "broker": 1, "controller": 1, "controller_epoch": 3, "topic": "a-b", "partition": 0,
+                "from": "NewPartition", "to": "OnlinePartition", "leader": 2, "leader_epoch": 4,
+                "isr": (2, 1), "version": 7,
+            },
+        ),
+        (
+            ("[Broker id=0] Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='t', "
+            "partitionIndex=5, controllerEpoch=5, leader=0, leaderEpoch=2, isr=[0], zkVersion=0, "
+            "replicas=[0], addingReplicas=[], removingReplicas=[], isNew=false) correlation id 1 from "
+            "controller 9 epoch 7"),
+            {
+                "understood": True, "kind": "leader-and-isr-received", "releases": "2.4+", "role": "broker",
+                "api": "LEADER_AND_ISR", "broker": 0, "controller": 9, "controller_epoch": 7,
+                "correlation_id": 1, "topic": "t", "partition": 5, "leader": 0, "leader_epoch": 2,
+                "isr": (0,), "version": 0, "state_controller_epoch": 5, "replicas": (0,),
+            },
+        ),
+        (
+            "[Controller id=1] Mark replicas a-0,b-1 on broker 3 as offline",
+            {
+                "understood": True, "kind": "replicas-offline", "releases": "1.0+", "role": "controller",
+                "broker": 1, "controller": 1, "replica": 3, "partitions": ("a-0", "b-1"),
+            },
+        ),
+        (
+            ("[Controller id=1 epoch=3] Received response LeaderAndIsrResponseData(errorCode=0, "
+            "partitionErrors=[LeaderAndIsrPartitionError(topicName='t', partitionIndex=0, errorCode=56)]) "
+            "for request LEADER_AND_ISR with correlation id 4 sent to broker a:9092 (id: 2 rack: x)"),
+            {
+                "understood": True, "kind": "response-received", "releases": "1.1+", "role": "controller",
+                "api": "LEADER_AND_ISR", "broker": 1, "controller": 1, "controller_epoch": 3,
+                "correlation_id": 4, "targets": (2,), "error_code": 56,
+            },
+        ),
+        (
+            "[Controller id=1 epoch=3] Danced around partition a-b-0",
+            {"understood": False, "role": "controller", "broker": 1, "controller": 1, "controller_epoch": 3},
+        ),
+    ],
+    ids=["online", "received", "offline", "response", "unknown"],
+)  # fmt: skip
+def test_a_message_gives_its_columns(message: str, columns: dict[str, object]) -> None:
+    assert message_columns(message) == columns

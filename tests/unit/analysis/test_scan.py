@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
+import gzip
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.scan import events
+from analysis.scan import Reading, events, write_events
 from analysis.sources import find
+from analysis.tables import EVENTS
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -61,18 +64,66 @@ def test_a_line_that_no_rule_knows_is_kept_with_its_odd_byte(table: DataFrame) -
     assert (row["controller"], row["controller_epoch"]) == (2, 2)
 
 
+def told(table: DataFrame) -> list[str]:
+    return sorted(str(row) for row in table.drop("source", "block", "line").collect())
+
+
+@pytest.mark.parametrize("split_bytes", [90, 700])
 def test_traces_survive_splits_of_a_file(
-    spark: SparkSession, table: DataFrame, logs: Path, tmp_path: Path
+    spark: SparkSession, table: DataFrame, logs: Path, split_bytes: int
 ) -> None:
-    whole = table.select("kind", "trace", "raw").collect()
-    # Another path, so that Spark does not answer from the table that it has cached.
-    copy = shutil.copytree(logs, tmp_path / "copy")
-    spark.conf.set("spark.sql.files.maxPartitionBytes", "100")
+    torn = events(spark, find([logs]), Reading(split_bytes=split_bytes))
+    assert torn.rdd.getNumPartitions() > 3
+    assert told(torn) == told(table)
+
+
+def test_what_spark_reads_itself_is_the_same(spark: SparkSession, table: DataFrame, logs: Path) -> None:
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "300")
     spark.conf.set("spark.sql.files.openCostInBytes", "1")
     try:
-        torn = events(spark, find([copy]))
-        assert torn.rdd.getNumPartitions() > 10
-        assert sorted(torn.select("kind", "trace", "raw").collect(), key=str) == sorted(whole, key=str)
+        far = events(spark, find([logs.as_uri()]))
+        assert far.rdd.getNumPartitions() > 5
+        assert told(far) == told(table)
     finally:
         spark.conf.unset("spark.sql.files.maxPartitionBytes")
         spark.conf.unset("spark.sql.files.openCostInBytes")
+
+
+def test_a_table_is_written_and_tells_of_each_split(
+    spark: SparkSession, table: DataFrame, logs: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out" / "events"
+    (tmp_path / "torn.log.gz").write_bytes(
+        gzip.compress((logs / "broker-1" / "state-change.log").read_bytes())[:-9]
+    )
+    sources = find([logs, tmp_path / "torn.log.gz"])
+    tallies = write_events(spark, sources, folder, Reading(split_bytes=800))
+    written = spark.read.parquet(str(folder))
+    assert written.schema == EVENTS
+    assert told(written.where("source not like '%torn%'")) == told(table)
+    assert not (folder / "_temporary").exists()
+    assert [tally["error"] for tally in tallies].count(None) == len(tallies) - 1
+    torn = tallies[-1]
+    assert (torn["error"], torn["broker"]) == ("the compressed text ends early", None)
+    assert sum(tally["entries"] for tally in tallies) == written.count()
+    assert sum(tally["replaced"] for tally in tallies) == 1
+    # A former table goes, files without an entry give one with no rows.
+    (tmp_path / "empty.log").touch()
+    (tally,) = write_events(spark, find([tmp_path / "empty.log"]), folder)
+    assert (tally["entries"], tally["lines"]) == (0, 0)
+    assert spark.read.parquet(str(folder)).count() == 0
+
+
+def test_the_broker_is_from_the_line_else_the_path_else_as_given(spark: SparkSession, tmp_path: Path) -> None:
+    line = (
+        "[2016-04-27 11:59:57,522] DEBUG preRegister called. Server=x, name=log4j:logger=state.change.logger"
+    )
+    said = "[2016-04-27 11:59:57,522] INFO [Broker id=9] Handling StopReplica request correlationId 1 from"
+    text = f"{line} (state.change.logger)\n{said} controller 1 for 2 partitions (state.change.logger)\n"
+    for name in ("logs", "broker-7"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "state-change.log").write_text(text)
+    found = events(spark, find([tmp_path]), Reading(broker=5, zone=ZoneInfo("Europe/Warsaw")))
+    rows = found.orderBy("source", "line").collect()
+    assert [row["broker"] for row in rows] == [7, 9, 5, 9]
+    assert rows[0]["time"] == datetime.fromisoformat("2016-04-27T09:59:57.522")

@@ -1,4 +1,4 @@
-"""What is named is found before Spark is started, or said to be missing."""
+"""Paths are looked up before Spark is started, and brokers are known by them."""
 
 from __future__ import annotations
 
@@ -6,38 +6,61 @@ from pathlib import Path
 
 import pytest
 
-from analysis.sources import NothingToReadError, find
+from analysis.sources import NothingToReadError, broker_of, find, logs_in
 
 
 def test_files_folders_and_globs(tmp_path: Path) -> None:
     for name in (
         "one/state-change.log",
         "one/deep/stage-change.log.2026-11-21-03",
+        "one/state-change.log.1.gz",
+        "one/server.log",
         "two/any.txt",
         "two/other.txt",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("12345")
-    found = find([tmp_path / "one", tmp_path / "two" / "any.txt", str(tmp_path / "two" / "o*.txt")])
-    assert found.folders == (str(tmp_path / "one"),)
-    assert found.size == 4 * 5
-    assert found.files == (str(tmp_path / "two" / "any.txt"), str(tmp_path / "two" / "other.txt"))
+    found = find([tmp_path / "one", tmp_path / "two" / "any.txt", str(tmp_path / "two" / "*.txt")])
+    assert [str(Path(file).relative_to(tmp_path)) for file in found.files] == [
+        "one/deep/stage-change.log.2026-11-21-03",
+        "one/state-change.log",
+        "one/state-change.log.1.gz",
+        "two/any.txt",
+        "two/other.txt",
+    ]
+    assert (found.sizes, found.size) == ((5,) * 5, 25)
+    assert logs_in(tmp_path / "two") == []
 
 
 def test_other_file_systems_are_left_to_spark() -> None:
     found = find(["hdfs://nn/logs/", "s3a://b/state-change.log.2026-11-21-03", "s3a://b/logs/*"])
-    assert found.folders == ("hdfs://nn/logs/",)
-    assert found.size is None
-    assert found.files == ("s3a://b/state-change.log.2026-11-21-03", "s3a://b/logs/*")
+    assert found.remote_folders == ("hdfs://nn/logs/",)
+    assert found.remote_files == ("s3a://b/state-change.log.2026-11-21-03", "s3a://b/logs/*")
+    assert (found.files, found.size) == ((), None)
 
 
-@pytest.mark.parametrize("name", ["nowhere", "*.nothing", "empty"])
-def test_nothing_to_read_is_named(tmp_path: Path, name: str) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(NothingToReadError, match=f"nothing to read .*{name.replace('*', '.')}"):
-        find([tmp_path / name])
-
-
-def test_no_path_at_all() -> None:
+def test_what_names_nothing_is_told(tmp_path: Path) -> None:
     with pytest.raises(NothingToReadError, match="no path was given"):
         find([])
+    with pytest.raises(NothingToReadError, match=r"gone\.log"):
+        find([tmp_path / "gone.log"])
+    with pytest.raises(NothingToReadError, match="expected files named"):
+        find([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("text", "broker"),
+    [
+        ("/data/broker-2/logs/state-change.log", 2),
+        ("file:///data/Broker0/state-change.log.2026-11-21-03", 0),
+        ("cluster-9/kafka-1/state-change.log", 1),
+        ("broker-1/node_3/state-change.log", 3),
+        ("kafka-1-kafka-2  | ", 2),
+        ("/opt/kafka_2.13-2.8.0/logs/state-change.log", None),
+        ("/opt/kafka-2.8/logs/server.log", None),
+        ("/opt/mykafka2/logs", None),
+        ("", None),
+    ],
+)
+def test_a_path_may_name_its_broker(text: str, broker: int | None) -> None:
+    assert broker_of(text) == broker

@@ -20,7 +20,13 @@ from cluster.model.epochs import (
 )
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
-from controller.core import effects, effects_configs, effects_elections, effects_topics
+from controller.core import (
+    effects,
+    effects_configs,
+    effects_elections,
+    effects_reassignment,
+    effects_topics,
+)
 from controller.core.decide import decide
 from controller.core.effects import NO_CONTROLLER, Ask, Decision, Effect, Interruption, Reign
 from controller.core.inputs import Input, Startup
@@ -42,10 +48,11 @@ class World:
         effects: Every effect so far that is no question.
         questions: Every question so far.
         interruptions: Answers that come instead of the next answer to a question of that kind.
+        requested: What stands in ``/admin/reassign_partitions``, under which version.
         preferred_election: What stands in ``/admin/preferred_replica_election``; None where nothing does.
         log_dir_events: The notes of brokers of which a log directory has failed.
         marked: The topics marked in ``/admin/delete_topics``.
-        answers: How the questions of rooms with effects of their own are answered.
+        answers: How questions of other kinds are answered.
         meanwhile: What a partition's leader writes just before the controller's next write of that partition.
         scribe: Told every effect with its answer, in order.
     """
@@ -59,6 +66,7 @@ class World:
     zxids: dict[TopicPartition, Zxid] = field(default_factory=dict)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
+    requested: effects_reassignment.RequestedReassignments | None = None
     preferred_election: tuple[TopicPartition, ...] | None = None
     log_dir_events: dict[str, BrokerId] = field(default_factory=dict)
     marked: set[str] = field(default_factory=set)
@@ -71,12 +79,6 @@ class World:
     meanwhile: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     scribe: Callable[[Effect, object], None] = lambda effect, answer: None
     _zxid: int = 100
-
-    def __post_init__(self) -> None:
-        self.answers[effects_configs.ReadLogDirEvents] = lambda _: effects_configs.LogDirEvents(
-            tuple(self.log_dir_events), tuple(dict.fromkeys(self.log_dir_events.values()))
-        )
-        self.answers[effects_configs.DeleteLogDirEvents] = self._delete_log_dir_events
 
     def register(self, *numbers: int, rack: str | None = None) -> None:
         for number in numbers:
@@ -93,6 +95,14 @@ class World:
 
     def write_topic(self, name: str, *replicas: tuple[int, ...]) -> None:
         self.topics[name] = {number: Assignment(ids(*some)) for number, some in enumerate(replicas)}
+
+    def ask_for(self, **moves: tuple[int, ...]) -> None:
+        """As the tool of old: ``t_0=(4, 5)`` asks for partition t-0 on brokers 4 and 5."""
+        targets = {}
+        for name, replicas in moves.items():
+            topic, _, number = name.rpartition("_")
+            targets[TopicPartition(topic, int(number))] = ids(*replicas)
+        self.requested = effects_reassignment.RequestedReassignments(targets, 0)
 
     def write_state(self, tp: TopicPartition, leader: int, isr: tuple[int, ...], epoch: int = 0) -> None:
         """As the partition's leader, or somebody else, would."""
@@ -136,9 +146,8 @@ class World:
         reign = getattr(question, "reign", None)
         if reign is not None and reign != Reign(ControllerEpoch(self.epoch), EpochVersion(self.epoch)):
             return Interruption.CONTROLLER_MOVED
-        return self.answers.get(type(question), self._read)(question)
-
-    def _read(self, question: Ask[Any]) -> object:
+        if type(question) in self.answers:
+            return self.answers[type(question)](question)
         match question:
             case effects.ReadController():
                 return Controllership(self.claim, ControllerEpoch(self.epoch))
@@ -158,11 +167,18 @@ class World:
                 return {tp: WrittenState(self.states[tp], self.zxids[tp]) for tp in tps if tp in self.states}
             case effects.ReadTopicConfigs(topics):
                 return {topic: self.configs.get(topic, {}) for topic in topics}
-            case effects_elections.ReadPreferredReplicaElection():
-                return self.preferred_election
+        return self._read_notes(question)
+
+    def _read_notes(self, question: Ask[Any]) -> object:
+        match question:
             case effects.ReadIsrChanges():
                 named = dict.fromkeys(tp for tps in self.notes.values() for tp in tps)
                 return effects.IsrChanges(tuple(self.notes), tuple(named))
+            case effects_elections.ReadPreferredReplicaElection():
+                return self.preferred_election
+            case effects_configs.ReadLogDirEvents():
+                brokers = dict.fromkeys(self.log_dir_events.values())
+                return effects_configs.LogDirEvents(tuple(self.log_dir_events), tuple(brokers))
         return self._write(question)
 
     @property
@@ -198,17 +214,35 @@ class World:
             case effects_elections.DeletePreferredReplicaElection(_):
                 self.preferred_election = None
                 return None
+            case effects_configs.DeleteLogDirEvents(notes, _):
+                for note in notes:
+                    self.log_dir_events.pop(note, None)
+                return None
+        return self._answer_reassignment(question)
+
+    def _answer_reassignment(self, question: Ask[Any]) -> object:
+        match question:
+            case effects_reassignment.ReadReassignments():
+                return self.requested
+            case effects_reassignment.WatchPartitionStates(tps):
+                return self.answer(effects.ReadPartitionStates(tps))
+            case effects_topics.WriteAssignment(topic, before, after, _):
+                if self.topics.get(topic) != dict(before):
+                    return False
+                self.topics[topic] = dict(after)
+                return True
+            case effects_reassignment.WriteReassignments(targets, version, _):
+                if self.requested is None or self.requested.version != version:
+                    return False
+                left = effects_reassignment.RequestedReassignments(targets, version + 1)
+                self.requested = left if targets else None
+                return True
         return self._answer_deletion(question)
 
     def _answer_deletion(self, question: Ask[Any]) -> object:
         match question:
             case effects_topics.ReadTopicDeletions():
                 return frozenset(self.marked)
-            case effects_topics.WriteAssignment(topic, before, after, _):
-                if self.topics.get(topic) != dict(before):
-                    return False
-                self.topics[topic] = dict(after)
-                return True
             case effects_topics.MarkTopicDeletions(topics, _):
                 self.marked.update(topics)
                 return None
@@ -225,10 +259,6 @@ class World:
                     del self.states[tp], self.zxids[tp]
                 return None
         raise AssertionError(f"this world has no answer to {question}")
-
-    def _delete_log_dir_events(self, question: effects_configs.DeleteLogDirEvents) -> None:
-        for note in question.notes:
-            self.log_dir_events.pop(note, None)
 
     def _create_state(self, tp: TopicPartition, state: PartitionState) -> str | None:
         if tp in self.states:

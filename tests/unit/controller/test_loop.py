@@ -158,6 +158,20 @@ async def test_an_error_even_while_giving_it_back_is_mended_by_the_next_event(st
     assert stage.world.context.epoch == 2
 
 
+async def test_who_no_longer_waits_for_the_end_does_not_break_it(stage):
+    """KAFKA-9189: ZooKeeper is away, and the broker that stops has waited long enough."""
+    stage.performer.gate.clear()
+    stage.loop.put_once(Startup())
+    async with asyncio.timeout(DEADLINE_S):
+        await stage.performer.asked.wait()
+        waiting = asyncio.ensure_future(stage.loop.preempt(ShutdownEventThread()))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        stage.performer.gate.set()
+        await stage.task
+    assert stage.task.exception() is None
+
+
 async def test_shutdown_resigns_and_ends_the_task(stage):
     stage.loop.put_once(Startup())
     await idle(stage)
@@ -178,7 +192,9 @@ async def test_the_cluster_is_measured_after_each_event(stage):
     assert value(name + "PreferredReplicaImbalanceCount") == 0
     assert value(name + "ControllerState") == 0
     assert value("kafka_controller_ControllerEventManager_EventQueueSize") == 0
-    assert value("kafka_controller_ControllerStats_RateAndTimeMs_count", {"event": "Startup"}) == 1
+    times = "kafka_controller_ControllerStats_ControllerChangeRateAndTimeMs_count"
+    assert value(times, {"event": "Startup"}) == 1
+    assert value("kafka_controller_ControllerEventManager_EventQueueTimeMs_count") == 1
 
 
 async def test_long_work_lets_others_run(monkeypatch):

@@ -62,8 +62,9 @@ def empty_store(race):
         brokers=SimpleNamespace(ids=none, read=none),
         topics=SimpleNamespace(names=none, read=none),
         partitions=SimpleNamespace(read=none, read_written=none),
-        elections=SimpleNamespace(preferred=nothing),
         deletions=SimpleNamespace(marked=none),
+        elections=SimpleNamespace(preferred=nothing),
+        reassignments=SimpleNamespace(read=nothing),
         isr_changes=SimpleNamespace(path="/isr_change_notification", pending=none),
         log_dir_events=SimpleNamespace(path="/log_dir_event_notification", pending=none),
     )

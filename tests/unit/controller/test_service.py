@@ -5,9 +5,21 @@ import asyncio
 from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
 from cluster.model.commands_configs import AlterConfigs, AlterConfigsResult, IncrementalAlterConfigs
 from cluster.model.commands_elections import ElectionType, ElectLeaders, ElectLeadersResult
+from cluster.model.commands_reassignment import (
+    AlterPartitionReassignments,
+    AlterPartitionReassignmentsResult,
+    ListPartitionReassignments,
+    ListPartitionReassignmentsResult,
+)
 from cluster.model.errors import ErrorCode
 from controller.core.effects import Reply
-from controller.core.inputs import AlterConfigsRequested, Draw, ElectLeadersRequested
+from controller.core.inputs import (
+    AlterConfigsRequested,
+    AlterPartitionReassignmentsRequested,
+    Draw,
+    ElectLeadersRequested,
+    ListPartitionReassignmentsRequested,
+)
 from controller.service import Service
 
 COMMAND = CreateTopics((NewTopic("a"), NewTopic("b")))
@@ -66,6 +78,20 @@ async def test_alterations_of_settings_go_in_as_they_come():
     for entry in entries:
         door.reply(Reply(entry.token, AlterConfigsResult(())))
     assert await asyncio.gather(*waiting) == [AlterConfigsResult(())] * 2
+
+
+async def test_moves_of_partitions_and_questions_about_them_go_in_as_they_come():
+    entries = []
+    door = service(entries.append)
+    commands = [AlterPartitionReassignments({}), ListPartitionReassignments()]
+    waiting = [asyncio.ensure_future(door.submit(command, 10_000)) for command in commands]
+    await asyncio.sleep(0)
+    kinds = (AlterPartitionReassignmentsRequested, ListPartitionReassignmentsRequested)
+    assert [(type(entry), entry.command) for entry in entries] == list(zip(kinds, commands, strict=True))
+    results = [AlterPartitionReassignmentsResult({}), ListPartitionReassignmentsResult({})]
+    for entry, result in zip(entries, results, strict=True):
+        door.reply(Reply(entry.token, result))
+    assert await asyncio.gather(*waiting) == results
 
 
 async def test_elections_go_in_as_they_come():

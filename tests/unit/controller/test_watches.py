@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.ids import BrokerId
+from cluster.model.ids import BrokerId, TopicPartition
 from cluster.zk.operations import Change, WatchEvent
 from controller.core.inputs import (
     BrokerChange,
@@ -11,8 +11,10 @@ from controller.core.inputs import (
     IsrChangeNotification,
     LogDirEventNotification,
     PartitionModifications,
+    PartitionReassignmentIsrChange,
     ReplicaLeaderElection,
     TopicChange,
+    ZkPartitionReassignment,
 )
 from controller.watches import Coalescer, input_of
 
@@ -32,6 +34,14 @@ from controller.watches import Coalescer, input_of
         ("/brokers/topics/t", Change.DELETED, None),
         ("/isr_change_notification", Change.CHILDREN, IsrChangeNotification()),
         ("/log_dir_event_notification", Change.CHILDREN, LogDirEventNotification()),
+        ("/admin/reassign_partitions", Change.CREATED, ZkPartitionReassignment()),
+        ("/admin/reassign_partitions", Change.DELETED, ZkPartitionReassignment()),
+        (
+            "/brokers/topics/a.b-c/partitions/12/state",
+            Change.DATA,
+            PartitionReassignmentIsrChange(TopicPartition("a.b-c", 12)),
+        ),
+        ("/brokers/topics/t/partitions/0/state", Change.DELETED, None),
         ("/admin/preferred_replica_election", Change.CREATED, ReplicaLeaderElection()),
         ("/admin/preferred_replica_election", Change.DELETED, ReplicaLeaderElection()),
         ("/config/changes", Change.CHILDREN, None),

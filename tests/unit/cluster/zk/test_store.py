@@ -13,6 +13,7 @@ async def test_all_stores_speak_over_the_one_session(zk: Any) -> None:
     assert (await store.controller.look()).claim is None
     assert await store.topics.names() == set()
     assert await store.partitions.read([]) == {}
+    assert await store.reassignments.read() is None
     assert await store.isr_changes.pending() == {}
     assert await store.log_dir_events.pending() == {}
     assert store.isr_changes.path != store.log_dir_events.path

@@ -9,7 +9,7 @@ from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.zk.errors import ControllerMoved
 from cluster.zk.fence import Fence
-from cluster.zk.operations import Create, Node, Stat
+from cluster.zk.operations import Create, Delete, Node, Set, Stat
 from cluster.zk.store_controller import ControllerStore
 
 ONE, TWO = BrokerId(1), BrokerId(2)
@@ -79,19 +79,33 @@ async def test_a_stray_node_is_replaced_in_the_transaction_of_the_election(zk: A
 
 @pytest.mark.usefixtures("registered")
 async def test_a_stray_node_that_another_has_replaced_is_left_to_it(zk: Any, rival: Any) -> None:
+    """The winner's node has the very version that the stray one had."""
     await rival.create("/controller", b"?")
     seen = (await ControllerStore(zk).look()).claim
-    await rival.set("/controller", b"??")
-    await ControllerStore(rival).elect(TWO, 0, Claim(None, Owner.NOBODY, 1))
-    await rival.set("/controller", rival.tree.nodes["/controller"].data)
-    await rival.set("/controller", rival.tree.nodes["/controller"].data)
-    with pytest.raises(ControllerMoved, match="broker 2 is controller at epoch 1, not broker 1"):
+    assert seen == (await ControllerStore(rival).look()).claim
+    await ControllerStore(rival).elect(TWO, 0, seen=(await ControllerStore(rival).look()).claim)
+    with pytest.raises(ControllerMoved, match="another came before broker 1"):
         await ControllerStore(zk).elect(ONE, 0, seen)
     assert zk.tree.nodes["/controller_epoch"].data == b"1"
 
 
+@pytest.mark.usefixtures("registered")
+async def test_a_stray_node_that_another_replaces_just_then_is_left_to_it(zk: Any, rival: Any) -> None:
+    await rival.create("/controller", b"?")
+    await zk.create("/controller_epoch", b"4")
+    seen = (await ControllerStore(zk).look()).claim
+    by_rival = [
+        Delete("/controller"),
+        Create("/controller", BY_HAND, ephemeral=True),
+        Set("/controller_epoch", b"5"),
+    ]
+    zk.before_write = lambda: rival.tree.carry_out(by_rival, rival.id)
+    with pytest.raises(ControllerMoved, match="broker 2 is controller at epoch 5, not broker 1"):
+        await ControllerStore(zk).elect(ONE, 0, seen)
+
+
 async def test_a_stray_node_that_vanishes_is_no_election(zk: Any) -> None:
-    with pytest.raises(ControllerMoved, match="gone already"):
+    with pytest.raises(ControllerMoved, match="has changed"):
         await ControllerStore(zk).elect(ONE, 0, Claim(None, Owner.NOBODY, 0))
 
 

@@ -55,6 +55,9 @@ async def test_a_state_is_read_with_the_transaction_that_wrote_it_last(
     created = zk.tree.nodes["/brokers/topics/t/partitions/0/state"].stat.czxid
     state = PartitionState(STATE, FENCE.controller_epoch)
     assert await store.read_written([TP, TopicPartition("t", 9)]) == {TP: WrittenState(state, created)}
+    assert zk.watched == []
+    await store.read_written([TP], watch=True)
+    assert zk.watched == ["/brokers/topics/t/partitions/0/state"]
     between = next(zk.tree.zxids)
     await store.update({TP: STATE.new_epoch()}, FENCE)
     assert (await store.read_written([TP]))[TP].zxid > between

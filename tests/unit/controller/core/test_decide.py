@@ -7,6 +7,7 @@ import pytest
 from cluster.model.commands import CreateTopics, NewTopic
 from cluster.model.commands_configs import AlterConfigs
 from cluster.model.commands_elections import ElectionType, ElectLeaders
+from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
 from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from cluster.model.controllership import Claim, Owner
@@ -21,6 +22,7 @@ from controller.core.effects import NO_CONTROLLER, Interruption, Reply
 from controller.core.inputs import (
     EVENTS,
     AlterConfigsRequested,
+    AlterPartitionReassignmentsRequested,
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
     BrokerModifications,
@@ -35,8 +37,10 @@ from controller.core.inputs import (
     Input,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
+    ListPartitionReassignmentsRequested,
     LogDirEventNotification,
     PartitionModifications,
+    PartitionReassignmentIsrChange,
     ReplicaLeaderElection,
     ShutdownEventThread,
     Startup,
@@ -46,11 +50,16 @@ from controller.core.inputs import (
     TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
+    ZkPartitionReassignment,
 )
 
 REQUEST = CreateTopicsRequested(3, CreateTopics((NewTopic("t"),)), (Draw(0, 0),))
 ELECTIONS_REQUEST = ElectLeadersRequested(5, ElectLeaders(ElectionType.PREFERRED, ()))
 CONFIGS_REQUEST = AlterConfigsRequested(4, AlterConfigs({}))
+MOVE_REQUESTS = [
+    AlterPartitionReassignmentsRequested(5, AlterPartitionReassignments({})),
+    ListPartitionReassignmentsRequested(6, ListPartitionReassignments()),
+]
 RESPONSES = [
     LeaderAndIsrResponseReceived(BrokerId(2), BrokerEpoch(1), LeaderAndIsrResponse(ErrorCode.NONE)),
     UpdateMetadataResponseReceived(BrokerId(2), UpdateMetadataResponse(ErrorCode.NONE)),
@@ -72,6 +81,8 @@ ONLY_ACTIVE = [
     ReplicaLeaderElection(),
     AutoPreferredReplicaLeaderElection(),
     TopicUncleanLeaderElectionEnable("t"),
+    ZkPartitionReassignment(),
+    PartitionReassignmentIsrChange(TopicPartition("t", 0)),
 ]
 
 
@@ -139,7 +150,7 @@ def test_any_other_failure_is_left_to_the_next_event(make_world):
 
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
 def test_every_kind_of_input_has_its_handler(make_world, kind):
-    requests = (REQUEST, CONFIGS_REQUEST, ELECTIONS_REQUEST, *TOPIC_REQUESTS)
+    requests = (REQUEST, CONFIGS_REQUEST, ELECTIONS_REQUEST, *TOPIC_REQUESTS, *MOVE_REQUESTS)
     known = (*ONLY_ACTIVE, *requests, *RESPONSES, UncleanLeaderElectionEnable(enabled=True))
     samples = {happened.__class__: happened for happened in known}
     make_world().run(samples[kind] if kind in samples else kind())

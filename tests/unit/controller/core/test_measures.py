@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.runtime.metrics import TIMED_EVENTS
 from controller.core.effects import Reign
-from controller.core.inputs import BrokerChange, Expire, TopicChange
+from controller.core.inputs import BrokerChange, ControllerState, Expire, TopicChange
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.measures import Census, Measures
+from controller.core.measures import Census, Measures, rate_and_time
 from controller.core.state import ControllerContext, Facts, PartitionReplica
 
 T0 = TopicPartition("t", 0)
@@ -19,6 +20,16 @@ T0 = TopicPartition("t", 0)
 @pytest.fixture
 def census():
     return Census()
+
+
+def test_the_time_of_each_state_counts_under_kafkas_name():
+    names = {state: rate_and_time(state) for state in ControllerState}
+    assert {state.name for state, name in names.items() if name is None} == {
+        "IDLE",
+        "UPDATE_METADATA_RESPONSE_RECEIVED",
+    }
+    assert {name for name in names.values() if name is not None} <= set(TIMED_EVENTS)
+    assert rate_and_time(ControllerState.BROKER_CHANGE) == "LeaderElection"
 
 
 def test_who_is_not_the_controller_counts_nothing(make_world, census):

@@ -46,3 +46,10 @@ def test_the_persistent_parents_are_kafkas() -> None:
 )
 def test_ancestors_the_highest_first(path: str, above: tuple[str, ...]) -> None:
     assert paths.ancestors(path) == above
+
+
+def test_the_state_of_a_partition_is_told_from_other_paths() -> None:
+    tp = TopicPartition("a.b-c", 12)
+    assert paths.partition_of_state(paths.partition_state(tp)) == tp
+    others = (paths.topic("t"), paths.partition(tp), "/brokers/topics/t/partitions/x/state", "/controller")
+    assert [paths.partition_of_state(path) for path in others] == [None] * 4

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.model.ids import BrokerId
-from controller.core.placement import assign, assign_by_rack, interleave
+from cluster.model.placement import assign, assign_by_rack, interleave
 
 
 def slow_assign(

@@ -1,4 +1,4 @@
-"""Where the replicas of a new topic go: even over brokers, and over racks where all brokers name one.
+"""Where the replicas of a topic go: even over brokers, and over racks where all brokers name one.
 
 The dice are thrown outside and passed in. Source: kafka-controller.md, 5.2 (``AdminUtils``).
 """

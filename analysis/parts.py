@@ -1,0 +1,84 @@
+"""The Parquet files of a table that tasks write themselves: first aside, and in their place when all is well.
+
+A task writes a file of its own name, so that a second attempt of it is in nobody's way. Only files that are
+named at the end become the table; what failed attempts left is removed.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.tables import EVENTS_CODED
+
+_ASIDE = "_temporary"
+_DONE = "_SUCCESS"
+_DICTIONARIES = [field.name for field in EVENTS_CODED if pa.types.is_dictionary(field.type)]
+
+
+class PartWriter:
+    """One file of the table ``events``; a file without rows is not made.
+
+    Args:
+        folder: The table's folder, after ``prepare``.
+        name: The file's name, which no other attempt of any task has.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._path = folder / _ASIDE / name
+        self._writer: pq.ParquetWriter | None = None
+        self._is_whole = False
+
+    @property
+    def name(self) -> str | None:
+        """The file's name, None where none was made."""
+        return self._path.name if self._is_whole else None
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Append rows of ``EVENTS_CODED``."""
+        if self._writer is None:
+            self._writer = _open(self._path)
+        self._writer.write_batch(rows)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._is_whole = error is None
+
+
+def _open(path: Path) -> pq.ParquetWriter:
+    # Statistics are for what is looked up by range; numbers that hardly repeat gain nothing by a dictionary.
+    return pq.ParquetWriter(
+        path, EVENTS_CODED, compression="snappy", use_dictionary=_DICTIONARIES, write_statistics=["time"],
+        store_schema=False,
+    )  # fmt: skip
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder of a new table, in place of one that is there."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    (folder / _ASIDE).mkdir(parents=True)
+
+
+def commit(folder: Path, names: Iterable[str | None]) -> None:
+    """Put the named files in their place, and remove all others that were written."""
+    whole = [name for name in names if name is not None]
+    for name in whole:
+        (folder / _ASIDE / name).rename(folder / name)
+    if not whole:
+        # A table without rows has columns all the same.
+        _open(folder / "part-empty.parquet").close()
+    shutil.rmtree(folder / _ASIDE)
+    (folder / _DONE).touch()

@@ -1,0 +1,184 @@
+"""The files of ``kafka-reassign-partitions.sh``: what is to be moved, and where it shall be.
+
+Formats and complaints are those of Kafka 2.8's ``kafka.admin.ReassignPartitionsCommand``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+from cluster.model import placement
+from cluster.model.ids import BrokerId, TopicPartition
+
+Moves = dict[TopicPartition, tuple[BrokerId, ...]]
+"""The replicas of each partition, preferred leader first."""
+
+ANY_LOG_DIR = "any"
+"""The log directory of a replica for which the broker chooses."""
+
+
+class ReassignmentFileError(ValueError):
+    """A file does not say what it should; the message says what it says."""
+
+
+def parse_moves(text: str) -> Moves:
+    """``--reassignment-json-file``: one partition at least, each once, on one broker at least, each once."""
+    moves: list[tuple[TopicPartition, tuple[BrokerId, ...]]] = []
+    for item in _items(text, "partitions"):
+        tp, replicas = _move(item)
+        _refuse_log_dirs(tp, item, replicas)
+        moves.append((tp, tuple(BrokerId(replica) for replica in replicas)))
+    if not moves:
+        raise ReassignmentFileError("Partition reassignment list cannot be empty")
+    if any(not replicas for _, replicas in moves):
+        raise ReassignmentFileError("Partition replica list cannot be empty")
+    twice = _duplicates(tp for tp, _ in moves)
+    if twice:
+        raise ReassignmentFileError(
+            f"Partition reassignment contains duplicate topic partitions: {_join(twice)}"
+        )
+    entries = [(tp, _duplicates(replicas)) for tp, replicas in moves]
+    repeated = [f"{tp} contains multiple entries for {_join(again)}" for tp, again in entries if again]
+    if repeated:
+        raise ReassignmentFileError(
+            f"Partition replica lists may not contain duplicate entries: {'. '.join(repeated)}"
+        )
+    return dict(moves)
+
+
+def parse_topics(text: str) -> list[str]:
+    """``--topics-to-move-json-file``."""
+    topics = [item.get("topic") for item in _items(text, "topics")]
+    if not all(isinstance(topic, str) for topic in topics):
+        raise ReassignmentFileError(f"'topics' holds {topics!r}; expected a 'topic' (string) in each")
+    twice = _duplicates(topics)
+    if twice:
+        raise ReassignmentFileError(f"List of topics to reassign contains duplicate entries: {_join(twice)}")
+    return [str(topic) for topic in topics]
+
+
+def parse_brokers(text: str) -> list[BrokerId]:
+    """``--broker-list``: ids joined by commas."""
+    try:
+        brokers = [BrokerId(int(part)) for part in text.split(",")]
+    except ValueError:
+        raise ReassignmentFileError(f"--broker-list {text!r} is not of the form 1,2,3") from None
+    twice = _duplicates(brokers)
+    if twice:
+        raise ReassignmentFileError(f"Broker list contains duplicate entries: {_join(twice)}")
+    return brokers
+
+
+def render(moves: Mapping[TopicPartition, Iterable[int]]) -> str:
+    """The moves as a file holds them, by topic and number."""
+    return json.dumps(
+        {
+            "version": 1,
+            "partitions": [
+                {
+                    "topic": tp.topic,
+                    "partition": tp.partition,
+                    "replicas": list(replicas),
+                    "log_dirs": [ANY_LOG_DIR for _ in replicas],
+                }
+                for tp, replicas in sorted((tp, tuple(replicas)) for tp, replicas in moves.items())
+            ],
+        },
+        separators=(",", ":"),
+    )
+
+
+def propose(
+    current: Mapping[TopicPartition, tuple[BrokerId, ...]],
+    racks: Mapping[BrokerId, str | None],
+    dice: Callable[[], float],
+) -> Moves:
+    """Place the partitions of ``current`` anew, each topic for itself.
+
+    Args:
+        current: Whole topics: their partitions and replicas.
+        racks: The brokers to place them on, each with its rack; None for all where racks do not count.
+        dice: Uniform in [0, 1); thrown twice for each topic.
+
+    Raises:
+        ReassignmentFileError: There are fewer brokers than replicas, or only some have a rack.
+    """
+    named = {broker: rack for broker, rack in racks.items() if rack is not None}
+    if named and len(named) < len(racks):
+        raise ReassignmentFileError(
+            "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica "
+            "assignment without rack information."
+        )
+    proposed: Moves = {}
+    for topic in dict.fromkeys(tp.topic for tp in sorted(current)):
+        numbers = sorted(tp.partition for tp in current if tp.topic == topic)
+        factor = len(current[TopicPartition(topic, numbers[0])])
+        if factor > len(racks):
+            raise ReassignmentFileError(
+                f"Replication factor: {factor} larger than available brokers: {len(racks)}."
+            )
+        start, shift = int(dice() * len(racks)), int(dice() * len(racks))
+        if named:
+            placed = placement.assign_by_rack(named, len(numbers), factor, start=start, shift=shift)
+        else:
+            placed = placement.assign(sorted(racks), len(numbers), factor, start=start, shift=shift)
+        proposed |= {TopicPartition(topic, number): replicas for number, replicas in placed.items()}
+    return proposed
+
+
+def _items(text: str, key: str) -> list[dict[str, Any]]:
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise ReassignmentFileError(f"The input string is not a valid JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ReassignmentFileError(f"The file holds {text[:100]!r}; expected a JSON object")
+    if content.get("version", 1) != 1:
+        raise ReassignmentFileError(f"Not supported version field value {content['version']}")
+    items = content.get(key, [])
+    if not (isinstance(items, list) and all(isinstance(item, dict) for item in items)):
+        raise ReassignmentFileError(f"'{key}' holds {items!r}; expected a list of objects")
+    return items
+
+
+def _move(item: Mapping[str, Any]) -> tuple[TopicPartition, list[int]]:
+    topic, number, replicas = item.get("topic"), item.get("partition"), item.get("replicas")
+    if isinstance(topic, str) and _is_number(number) and _are_numbers(replicas):
+        return TopicPartition(topic, int(str(number))), list(replicas or ())
+    raise ReassignmentFileError(
+        f"{json.dumps(item)} is no partition; expected a 'topic' (string), a 'partition' (number) and "
+        "'replicas' (numbers)"
+    )
+
+
+def _refuse_log_dirs(tp: TopicPartition, item: Mapping[str, Any], replicas: list[int]) -> None:
+    log_dirs = item.get("log_dirs", [ANY_LOG_DIR] * len(replicas))
+    if not isinstance(log_dirs, list) or len(log_dirs) != len(replicas):
+        raise ReassignmentFileError(
+            f"Size of replicas list {replicas} is different from size of log dirs list {log_dirs} for "
+            f"partition {tp}"
+        )
+    if any(each != ANY_LOG_DIR for each in log_dirs):
+        raise ReassignmentFileError(
+            f"The log dirs {log_dirs} of partition {tp} cannot be chosen: replicas are not moved between log "
+            f"directories here; expected '{ANY_LOG_DIR}' for each replica"
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_number, value))
+
+
+def _duplicates(values: Iterable[Hashable]) -> list[Hashable]:
+    return [value for value, times in Counter(values).items() if times > 1]
+
+
+def _join(values: Iterable[object]) -> str:
+    return ",".join(map(str, values))

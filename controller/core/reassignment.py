@@ -1,0 +1,254 @@
+"""Moving a partition to other brokers: the phases of one reassignment (KIP-455).
+
+Everything that a successor needs stands in the topic's znode: the replicas with those being added and
+removed. So every phase may be begun again. Phase U takes the reassignment up, phase A tells leader and new
+replicas, and when every target replica is in sync phase B moves the leader and lets the old replicas go.
+
+Beyond Kafka: replicas that a new target or a cancellation leaves out are let go before the znode is written,
+not after, and never all that are in sync; and phase B waits where no target replica can lead.
+Source: kafka-controller.md, 5.5 (``onPartitionReassignment`` and what it calls).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment
+from controller.core import deletions
+from controller.core.batch import RequestBatch, update_metadata
+from controller.core.effects import Decision, Explain, LogStateChange, ReadAssignments, ask
+from controller.core.effects_reassignment import WatchPartitionStates
+from controller.core.effects_topics import WriteAssignment
+from controller.core.elections import OfflineElection, OtherElection
+from controller.core.leadership import refresh, write
+from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from controller.core.partitions import change_partitions
+from controller.core.reasons_reassignment import ReassignmentCompleted, ReassignmentHeld, ReassignmentRunning
+from controller.core.replicas import change_replicas
+from controller.core.requested_reassignments import withdraw
+from controller.core.state import ControllerContext, PartitionReplica
+from controller.core.topics import Refusal
+
+
+def reassign(context: ControllerContext, tp: TopicPartition, wanted: Assignment) -> Decision[Refusal | None]:
+    """Take up the reassignment of ``tp`` to ``wanted``, whatever runs, and go on as far as it goes now.
+
+    Returns:
+        Why it was not taken up; then nothing has changed.
+    """
+    if wanted != context.assignment(tp):
+        refusal = yield from _update(context, tp, wanted)
+        if refusal is not None:
+            return refusal
+    yield from advance(context, tp)
+    return None
+
+
+def advance(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
+    """Do what the reassignment of ``tp`` needs next: phase B if every target replica is in sync, else A."""
+    if not (yield from _is_complete(context, tp)):
+        yield from _tell(context, tp)
+        if tp in context.leaderships or not (yield from _initialize(context, tp)):
+            return
+    yield from _complete(context, tp)
+
+
+def advance_if_complete(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+    """Complete those of ``tps`` that are being reassigned and whose last target replica has caught up."""
+    for tp in tps:
+        if context.assignment(tp).is_being_reassigned and (yield from _is_complete(context, tp)):
+            yield from _complete(context, tp)
+
+
+def advance_those_to(context: ControllerContext, brokers: Collection[BrokerId]) -> Decision[None]:
+    """Go on with every reassignment that has one of ``brokers``, which have just come, for a target."""
+    for tp in running(context):
+        if any(broker in context.assignment(tp).target for broker in brokers):
+            yield from advance(context, tp)
+
+
+def running(context: ControllerContext) -> list[TopicPartition]:
+    """The partitions that are being reassigned, by topic and number."""
+    return sorted(tp for tp in context.partitions() if context.assignment(tp).is_being_reassigned)
+
+
+# Phase U
+
+
+def _update(context: ControllerContext, tp: TopicPartition, wanted: Assignment) -> Decision[Refusal | None]:
+    """Let go what ``wanted`` leaves out, then write ``wanted``.
+
+    In this order a controller that fails in between leaves the former reassignment, which its successor
+    resumes; in the other it would leave an ISR member, even a leader, that nobody knows to be a replica.
+    """
+    before = context.assignment(tp)
+    yield from _read_state(context, tp)
+    left_out = tuple(replica for replica in before.replicas if replica not in wanted.replicas)
+    context.assign(tp, wanted)
+    if left_out and not (yield from _move_off(context, tp, left_out)):
+        context.assign(tp, before)
+        return Refusal(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"None of the replicas {_join(wanted.replicas)} of partition {tp} is online and in sync; its "
+            f"records are on {_join(left_out)} alone, expected there until another has caught up",
+        )
+    yield from _let_go(context, tp, left_out)
+    if not (yield from _write(context, tp, before, wanted)):
+        context.assign(tp, before)
+        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The partition {tp} does not exist any more.")
+    return None
+
+
+def _move_off(
+    context: ControllerContext, tp: TopicPartition, left_out: Collection[BrokerId]
+) -> Decision[bool]:
+    """Have the partition led by a replica that stays; False where records would be lost with ``left_out``."""
+    known = context.leaderships.get(tp)
+    if known is None or not set(left_out) & {known.leader_and_isr.leader, *known.leader_and_isr.isr}:
+        return True
+    staying = set(context.online_replicas(tp))
+    if staying & set(known.leader_and_isr.isr) and known.leader_and_isr.leader in left_out:
+        yield from change_partitions(context, (tp,), PartitionMachineState.ONLINE, OfflineElection())
+    now = context.leaderships[tp].leader_and_isr
+    return now.leader not in left_out and bool(staying & set(now.isr))
+
+
+# Phase A
+
+
+def _tell(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
+    """Tell the replicas in a new leader epoch who is being added and removed; create those being added."""
+    assignment = context.assignment(tp)
+    yield Explain(ReassignmentRunning(tp, assignment))
+    if tp in context.leaderships:
+        yield from _announce(context, tp)
+    for replica in assignment.adding:
+        one = PartitionReplica(tp, replica)
+        # After a failover it may be there already, online or not.
+        if one not in context.replica_states:
+            yield from change_replicas(context, (one,), ReplicaMachineState.NEW)
+
+
+def _announce(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
+    """Raise the leader epoch, so that replicas take the assignment over, and send it to all of them."""
+    assignment = context.assignment(tp)
+    if not (yield from _raise_epoch(context, tp)):
+        yield LogStateChange(context.lines.reassignment_not_sent(assignment, tp))
+        return
+    state = context.leaderships[tp]
+    batch = RequestBatch(context)
+    batch.add_leader_and_isr(assignment.origin, tp, state)
+    batch.add_leader_and_isr(assignment.adding, tp, state, is_new=True)
+    yield from batch.flush()
+    leader = state.leader_and_isr.leader
+    yield LogStateChange(context.lines.reassignment_sent(state, assignment, leader, tp))
+
+
+def _raise_epoch(context: ControllerContext, tp: TopicPartition) -> Decision[bool]:
+    """Write the next leader epoch, leader and ISR as they are; False where that cannot be done."""
+    while True:
+        written = yield from write(context, {tp: context.leaderships[tp].leader_and_isr.new_epoch()})
+        if not written.conflicts:
+            return not written.failed
+        if (yield from refresh(context, (tp,))):
+            return False
+
+
+def _initialize(context: ControllerContext, tp: TopicPartition) -> Decision[bool]:
+    """Bring a partition that was never led online with its new replicas; whether that completes it."""
+    came_online = yield from change_partitions(context, (tp,), PartitionMachineState.ONLINE)
+    return tp in came_online and (yield from _is_complete(context, tp))
+
+
+# Phase B
+
+
+def _complete(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
+    """Move the leader to a target replica, let the others go, write the final assignment."""
+    assignment = context.assignment(tp)
+    final = Assignment(assignment.target)
+    added = [PartitionReplica(tp, replica) for replica in assignment.adding]
+    yield from change_replicas(context, added, ReplicaMachineState.ONLINE)
+    context.assign(tp, final)
+    yield from _move_leader(context, tp)
+    if assignment.removing and not _is_led(context, tp):
+        context.assign(tp, assignment)
+        yield Explain(ReassignmentHeld(tp, assignment))
+        return
+    yield from _let_go(context, tp, assignment.removing)
+    if assignment != final:
+        # Last of all, so that a successor does again whatever may be missing.
+        yield from _write(context, tp, assignment, final)
+    yield from withdraw(context, lambda named, target: named == tp and target == final.replicas)
+    yield Explain(ReassignmentCompleted(tp, final))
+    yield from update_metadata(context, context.brokers, (tp,))
+    yield from deletions.resume(context, (tp.topic,))
+
+
+def _move_leader(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
+    """Elect a target replica where none leads; else tell the replicas in a new epoch who they are."""
+    if _is_led(context, tp):
+        yield from _announce(context, tp)
+    elif tp in context.leaderships:
+        yield from change_partitions(context, (tp,), PartitionMachineState.ONLINE, OtherElection.REASSIGN)
+
+
+def _is_led(context: ControllerContext, tp: TopicPartition) -> bool:
+    """Whether an online replica of the assignment leads."""
+    known = context.leaderships.get(tp)
+    return known is not None and known.leader_and_isr.leader in context.online_replicas(tp)
+
+
+# All phases
+
+
+def _is_complete(context: ControllerContext, tp: TopicPartition) -> Decision[bool]:
+    """Whether all target replicas are in sync, by ZooKeeper; its next change will be heard of."""
+    yield from _read_state(context, tp)
+    assignment = context.assignment(tp)
+    if not assignment.is_being_reassigned:
+        return True
+    known = context.leaderships.get(tp)
+    return known is not None and set(assignment.target) <= set(known.leader_and_isr.isr)
+
+
+def _read_state(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
+    """Learn what the leader has written meanwhile."""
+    written = (yield from ask(WatchPartitionStates((tp,)))).get(tp)
+    if written is not None and written.state.controller_epoch <= context.epoch:
+        context.leaderships[tp] = written.state
+
+
+def _let_go(context: ControllerContext, tp: TopicPartition, replicas: Iterable[BrokerId]) -> Decision[None]:
+    """Take ``replicas`` out of the ISR and have them deleted; nobody waits for the deletion, as in Kafka."""
+    known = [one for one in (PartitionReplica(tp, r) for r in replicas) if one in context.replica_states]
+    if not known:
+        return
+    for target in (
+        ReplicaMachineState.OFFLINE,
+        ReplicaMachineState.DELETION_STARTED,
+        ReplicaMachineState.DELETION_SUCCESSFUL,
+        ReplicaMachineState.NON_EXISTENT,
+    ):
+        yield from change_replicas(context, known, target)
+
+
+def _write(
+    context: ControllerContext, tp: TopicPartition, before: Assignment, after: Assignment
+) -> Decision[bool]:
+    """Write the assignment of ``tp``; what else was written to the topic's node meanwhile stays."""
+    standing = {**context.assignments[tp.topic], tp.partition: before}
+    while True:
+        change = WriteAssignment(tp.topic, standing, {**standing, tp.partition: after}, context.reign)
+        if (yield from ask(change)):
+            return True
+        found = (yield from ask(ReadAssignments((tp.topic,)))).get(tp.topic, {})
+        if tp.partition not in found:
+            return False
+        standing = dict(found)
+
+
+def _join(brokers: Iterable[BrokerId]) -> str:
+    return ",".join(map(str, brokers))

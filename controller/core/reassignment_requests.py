@@ -1,0 +1,132 @@
+"""Who asks for reassignments: the API, ``/admin/reassign_partitions``, and what a former controller began.
+
+Source: kafka-controller.md, 5.5 (``processApiPartitionReassignment``, ``processZkPartitionReassignment``,
+``initializePartitionReassignments``) and KIP-455.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from cluster.model.commands_reassignment import (
+    AlterPartitionReassignmentsResult,
+    ListPartitionReassignmentsResult,
+    ReassignmentResult,
+)
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment
+from controller.core.effects import Decision, Explain, Reply
+from controller.core.inputs import AlterPartitionReassignmentsRequested, ListPartitionReassignmentsRequested
+from controller.core.reasons_reassignment import ReassignmentRefused
+from controller.core.reassignment import advance, reassign, running
+from controller.core.requested_reassignments import read_requests, withdraw
+from controller.core.state import ControllerContext
+from controller.core.topics import Refusal
+
+
+def plan(
+    tp: TopicPartition,
+    current: Assignment,
+    target: tuple[BrokerId, ...] | None,
+    live: Collection[BrokerId],
+) -> Assignment | Refusal:
+    """What becomes of ``current`` by a reassignment to ``target``, or by its cancellation where that is None.
+
+    Args:
+        tp: Which partition, for the words of a refusal.
+        current: Its assignment; without replicas where it is not known.
+        target: The replicas it shall have.
+        live: The brokers on which new replicas may be placed.
+    """
+    if target is None:
+        if not current.is_being_reassigned:
+            message = f"No reassignment of partition {tp} is in progress."
+            return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, message)
+        return current.reassign_to(current.origin)
+    listed = ",".join(map(str, target))
+    wanted = current.reassign_to(target)
+    absent = ",".join(str(replica) for replica in wanted.adding if replica not in live)
+    if not target:
+        message = f"The replica list of partition {tp} is empty; expected at least one broker."
+    elif len(set(target)) < len(target):
+        message = f"The replica list {listed} of partition {tp} names a broker twice."
+    elif min(target) < 0:
+        message = f"The replica list {listed} of partition {tp} has a negative broker id."
+    elif absent:
+        message = f"The replica list {listed} of partition {tp} adds brokers that are not alive: {absent}."
+    else:
+        return wanted
+    return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+
+
+def alter(context: ControllerContext, request: AlterPartitionReassignmentsRequested) -> Decision[None]:
+    """Begin, replace or cancel each reassignment for itself, and answer when all are taken up."""
+    plans = {
+        tp: plan(tp, context.assignment(tp), target, context.live_brokers)
+        for tp, target in request.command.targets.items()
+    }
+    # The latest word holds, wherever it is said.
+    taken = {tp for tp, planned in plans.items() if isinstance(planned, Assignment)}
+    if taken:
+        yield from withdraw(context, lambda tp, _: tp in taken)
+    results: dict[TopicPartition, ReassignmentResult] = {}
+    for tp, planned in plans.items():
+        refusal = yield from _begin(context, tp, planned)
+        results[tp] = (
+            ReassignmentResult(ErrorCode.NONE)
+            if refusal is None
+            else ReassignmentResult(refusal.error, refusal.message)
+        )
+    yield Reply(request.token, AlterPartitionReassignmentsResult(results))
+
+
+def list_running(context: ControllerContext, request: ListPartitionReassignmentsRequested) -> Decision[None]:
+    """Answer which reassignments run."""
+    named = request.command.partitions
+    found = [tp for tp in running(context) if named is None or tp in named]
+    yield Reply(request.token, ListPartitionReassignmentsResult({tp: context.assignment(tp) for tp in found}))
+
+
+def take_requests(context: ControllerContext) -> Decision[None]:
+    """Begin what ``/admin/reassign_partitions`` asks for and does not run yet; take out what is refused.
+
+    One bad entry costs itself alone (KAFKA-9089).
+    """
+    asked = yield from read_requests()
+    if asked is None:
+        return
+    refused: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+    for tp, target in asked.targets.items():
+        current = context.assignment(tp)
+        if current.is_being_reassigned and current.reassign_to(target) == current:
+            continue
+        planned = plan(tp, current, target, context.live_brokers)
+        if (yield from _begin(context, tp, planned)) is not None:
+            refused[tp] = target
+    if refused or not asked.targets:
+        yield from withdraw(context, lambda tp, target: refused.get(tp) == target)
+
+
+def take_over(context: ControllerContext) -> Decision[None]:
+    """Go on with what the former controller began, and begin what was asked for while there was none."""
+    begun = running(context)
+    yield from take_requests(context)
+    for tp in begun:
+        if context.assignment(tp).is_being_reassigned:
+            yield from advance(context, tp)
+
+
+def _begin(
+    context: ControllerContext, tp: TopicPartition, planned: Assignment | Refusal
+) -> Decision[Refusal | None]:
+    refusal: Refusal | None
+    if isinstance(planned, Refusal):
+        refusal = planned
+    elif context.is_being_deleted(tp.topic) or not context.assignment(tp).replicas:
+        refusal = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The partition {tp} does not exist.")
+    else:
+        refusal = yield from reassign(context, tp, planned)
+    if refusal is not None:
+        yield Explain(ReassignmentRefused(tp, refusal.error, refusal.message))
+    return refusal

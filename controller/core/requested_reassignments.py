@@ -1,0 +1,37 @@
+"""``/admin/reassign_partitions``: where tools of old leave what they want, and find what is not done yet.
+
+Source: kafka-controller.md, 5.5 (``maybeRemoveFromZkReassignment``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cluster.model.ids import BrokerId, TopicPartition
+from controller.core.effects import Decision, Explain, ask
+from controller.core.effects_reassignment import ReadReassignments, RequestedReassignments, WriteReassignments
+from controller.core.reasons_reassignment import ReassignmentsWithdrawn
+from controller.core.state import ControllerContext
+
+Withdraws = Callable[[TopicPartition, tuple[BrokerId, ...]], bool]
+"""Whether an entry goes: by its partition and target."""
+
+
+def read_requests() -> Decision[RequestedReassignments | None]:
+    """What is asked for there, None where nothing is; the next change will be heard of."""
+    return (yield from ask(ReadReassignments()))
+
+
+def withdraw(context: ControllerContext, goes: Withdraws) -> Decision[None]:
+    """Take the entries out for which ``goes`` holds; a node without entries is deleted.
+
+    An entry that stayed for ever would keep the tools of old from asking for anything (KAFKA-9478).
+    """
+    while (asked := (yield from read_requests())) is not None:
+        left = {tp: target for tp, target in asked.targets.items() if not goes(tp, target)}
+        if left and len(left) == len(asked.targets):
+            return
+        if (yield from ask(WriteReassignments(left, asked.version, context.reign))):
+            gone = tuple(tp for tp in asked.targets if tp not in left)
+            yield Explain(ReassignmentsWithdrawn(gone, len(left)))
+            return

@@ -1,0 +1,52 @@
+"""The questions about reassignments, in one session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from cluster.model.ids import TopicPartition
+from cluster.model.partition import WrittenState
+from cluster.zk.errors import BadVersion, NoNode
+from cluster.zk.schema import paths
+from cluster.zk.store import ZooKeeperStore
+from controller.core.effects import Ask
+from controller.core.effects_reassignment import (
+    ReadReassignments,
+    RequestedReassignments,
+    WatchPartitionStates,
+    WriteReassignments,
+)
+from controller.reading import Answerer, fence_of, read_readable
+
+
+async def _watch_states(
+    store: ZooKeeperStore, question: WatchPartitionStates, watched: set[str]
+) -> Mapping[TopicPartition, WrittenState]:
+    watched.update(map(paths.partition_state, question.partitions))
+    return await read_readable(
+        lambda some: store.partitions.read_written(some, watch=True), question.partitions
+    )
+
+
+async def _read(
+    store: ZooKeeperStore, _: ReadReassignments, watched: set[str]
+) -> RequestedReassignments | None:
+    watched.add(paths.REASSIGN_PARTITIONS)
+    found = await store.reassignments.read(watch=True)
+    return None if found is None else RequestedReassignments(*found)
+
+
+async def _write(store: ZooKeeperStore, question: WriteReassignments, _: set[str]) -> bool:
+    try:
+        await store.reassignments.leave(question.targets, question.version, fence_of(question.reign))
+    except (BadVersion, NoNode):
+        return False
+    return True
+
+
+REASSIGNMENT: Mapping[type[Ask[Any]], Answerer] = MappingProxyType(
+    {WatchPartitionStates: _watch_states, ReadReassignments: _read, WriteReassignments: _write}
+)
+"""Who answers which of them."""

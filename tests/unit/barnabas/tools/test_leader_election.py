@@ -1,0 +1,103 @@
+"""kafka-leader-election.sh: flags, output and complaints; the cluster is asked in tests/integration."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import ElectionType, KafkaError
+
+from barnabas.tools import leader_election
+from barnabas.tools.leader_election import LeaderElectionError
+
+FAILED = "Error completing leader election (PREFERRED) for partition: "
+SERVER = ["--bootstrap-server", "127.0.0.1:1", "--election-type", "preferred"]
+
+
+def chosen(*arguments: str) -> list[tuple[str, int]] | None:
+    flags = leader_election.parser().parse_args([*SERVER, *arguments])
+    return leader_election.chosen_partitions(flags)
+
+
+def test_one_partition_or_all() -> None:
+    assert chosen("--topic", "orders", "--partition", "3") == [("orders", 3)]
+    assert chosen("--all-topic-partitions") is None
+
+
+def test_the_partitions_of_a_file(tmp_path) -> None:
+    path = tmp_path / "partitions.json"
+    path.write_text('{"partitions": [{"topic": "foo", "partition": 1}, {"topic": "foobar", "partition": 2}]}')
+    assert chosen("--path-to-json-file", str(path)) == [("foo", 1), ("foobar", 2)]
+    with pytest.raises(LeaderElectionError, match=r"cannot read .*missing\.json"):
+        chosen("--path-to-json-file", str(tmp_path / "missing.json"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "One and only one of the following options is required"),
+        (["--topic", "t", "--partition", "0", "--all-topic-partitions"], "One and only one"),
+        (["--topic", "t"], "Missing required option partition"),
+        (["--all-topic-partitions", "--partition", "1"], "only allowed if topic is used"),
+    ],
+)
+def test_flags_that_contradict_each_other(arguments, complaint, capsys) -> None:
+    assert leader_election.main([*SERVER, *arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith('Exception in thread "main" kafka.common.AdminCommandFailedException: ')
+    assert complaint in error
+
+
+@pytest.mark.parametrize("kind", ["Preferred", "UNCLEAN"])
+def test_the_type_is_taken_in_any_case(kind) -> None:
+    flags = leader_election.parser().parse_args([*SERVER[:2], "--election-type", kind])
+    assert flags.election_type.name == kind.upper()
+
+
+def test_an_unknown_type_is_named(capsys) -> None:
+    with pytest.raises(SystemExit):
+        leader_election.main([*SERVER[:3], "fair", "--all-topic-partitions"])
+    assert "'fair'; expected preferred or unclean" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "is empty"),
+        ("[]", 'missing "partitions" field'),
+        ('{"partitions": 3}', 'missing "partitions" field'),
+        ('{"partitions": [7]}', "7 in the replica election data"),
+        ('{"partitions": [{"topic": "t"}]}', "expected one as in"),
+        (
+            '{"partitions": [{"topic": "t", "partition": 0}, {"topic": "t", "partition": 0}]}',
+            "duplicate.* t-0",
+        ),
+    ],
+)
+def test_a_file_that_names_no_partitions(text, complaint) -> None:
+    with pytest.raises(LeaderElectionError, match=complaint):
+        leader_election.parse_partitions(text)
+
+
+def test_the_report_has_kafkas_lines() -> None:
+    results = {
+        ("orders", 10): None,
+        ("orders", 2): None,
+        ("audit", 0): KafkaError(KafkaError.ELECTION_NOT_NEEDED),
+        ("audit", 1): KafkaError(KafkaError.PREFERRED_LEADER_NOT_AVAILABLE, "it is away"),
+        ("audit", 2): KafkaError(KafkaError.POLICY_VIOLATION, "no"),
+    }
+    assert leader_election.report(ElectionType.PREFERRED, results) == [
+        "Successfully completed leader election (PREFERRED) for partitions orders-2, orders-10",
+        "Valid replica already elected for partitions audit-0",
+        f"{FAILED}audit-1: org.apache.kafka.common.errors.PreferredLeaderNotAvailableException: it is away",
+        f"{FAILED}audit-2: org.apache.kafka.common.errors.UnknownServerException: no",
+    ]
+    assert list(leader_election.failures(results)) == [("audit", 1), ("audit", 2)]
+
+
+def test_a_cluster_that_does_not_answer_is_waited_for_so_long(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(leader_election, "DEADLINE_S", 0.1)
+    monkeypatch.setattr(leader_election, "_MARGIN_S", 0.1)
+    assert leader_election.main([*SERVER, "--all-topic-partitions"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "Timeout waiting for election results\n"
+    assert printed.err.endswith("AdminCommandFailedException: Timeout waiting for election results\n")

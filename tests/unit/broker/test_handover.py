@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from broker.handover import Handover, HandoverSettings
+from cluster.model.commands import Refused
+from cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from cluster.model.epochs import BrokerEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+
+DONE = ControlledShutdownResult(())
+LEFT = ControlledShutdownResult((TopicPartition("t", 0),))
+NOBODY = Refused(ErrorCode.NOT_CONTROLLER, "there is no controller now")
+
+
+class Controller:
+    """Answers one after the other, and notes what it was asked."""
+
+    def __init__(self, *answers):
+        self._answers = list(answers)
+        self.asked = []
+
+    async def submit(self, command, timeout_ms):
+        self.asked.append((command, timeout_ms))
+        return self._answers.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "ends_clean", "pauses"),
+    [
+        ([DONE], True, 0),
+        ([LEFT, DONE], True, 1),
+        ([NOBODY, LEFT, DONE], True, 2),
+        ([NOBODY, LEFT, LEFT], False, 2),
+        ([NOBODY, NOBODY, NOBODY], False, 2),
+    ],
+)
+async def test_it_asks_until_nothing_remains_or_its_tries_are_used_up(answers, ends_clean, pauses):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    controller = Controller(*answers)
+    settings = HandoverSettings(max_retries=3, retry_backoff_ms=250, socket_timeout_ms=900)
+    handover = Handover(BrokerId(2), lambda: BrokerEpoch(7), controller, settings, sleep)
+    assert await handover.carry_out() is ends_clean
+    assert slept == [0.25] * pauses
+    assert controller.asked == [(ControlledShutdown(BrokerId(2), BrokerEpoch(7)), 900)] * len(answers)
+
+
+@pytest.mark.parametrize("settings", [HandoverSettings(enable=False), HandoverSettings(max_retries=0)])
+async def test_a_broker_may_be_told_not_to_ask(settings):
+    controller = Controller()
+    handover = Handover(BrokerId(2), lambda: BrokerEpoch(7), controller, settings)
+    assert await handover.carry_out() is False
+    assert controller.asked == []
+
+
+async def test_each_try_is_in_the_name_of_the_present_registration():
+    """The session expires between two tries, and the broker registers anew."""
+    lives = iter((BrokerEpoch(7), BrokerEpoch(9)))
+    controller = Controller(Refused(ErrorCode.STALE_BROKER_EPOCH, "a former life"), DONE)
+    settings = HandoverSettings(retry_backoff_ms=0)
+    assert await Handover(BrokerId(2), lambda: next(lives), controller, settings).carry_out()
+    assert [command.broker_epoch for command, _ in controller.asked] == [7, 9]

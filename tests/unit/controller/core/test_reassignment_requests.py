@@ -1,0 +1,260 @@
+"""Who asks for a reassignment, what is refused, and what a new controller makes of what it finds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from cluster.model.partition import Assignment
+from controller.core import effects
+from controller.core.effects import NO_CONTROLLER
+from controller.core.inputs import (
+    AlterPartitionReassignmentsRequested,
+    ControllerChange,
+    ListPartitionReassignmentsRequested,
+    PartitionReassignmentIsrChange,
+    Startup,
+    TopicChange,
+    ZkPartitionReassignment,
+)
+from controller.core.reassignment_requests import plan
+from controller.core.topics import Refusal
+
+T0, T1, NEVER = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("never", 0)
+E = ErrorCode
+MOVING = Assignment((4, 1, 2), (4,), (1,))
+
+
+@pytest.mark.parametrize(
+    ("current", "target", "found"),
+    [
+        (Assignment((1, 2)), (4, 2), Assignment((4, 2, 1), (4,), (1,))),
+        (MOVING, (1, 2), Assignment((1, 2))),
+        (MOVING, None, Assignment((1, 2))),
+        (Assignment((1, 2)), None, E.NO_REASSIGNMENT_IN_PROGRESS),
+        (Assignment(()), None, E.NO_REASSIGNMENT_IN_PROGRESS),
+        (Assignment((1, 2)), (), E.INVALID_REPLICA_ASSIGNMENT),
+        (Assignment((1, 2)), (2, 2), E.INVALID_REPLICA_ASSIGNMENT),
+        (Assignment((1, 2)), (2, -1), E.INVALID_REPLICA_ASSIGNMENT),
+        (Assignment((1, 2)), (2, 9), E.INVALID_REPLICA_ASSIGNMENT),
+        # A dead broker that is a replica already may stay one.
+        (Assignment((1, 9)), (9, 2), Assignment((9, 2, 1), (2,), (1,))),
+    ],
+)
+def test_plans(current, target, found):
+    planned = plan(T0, current, target, live={1, 2, 3, 4})
+    assert (planned.error if isinstance(planned, Refusal) else planned) == found
+
+
+brokers = st.integers(-1, 6)
+
+
+@given(st.lists(brokers, max_size=4).map(tuple), st.sets(brokers))
+@settings(max_examples=60)
+def test_a_plan_is_made_or_refused_by_the_rules_one_by_one(target, live):
+    current = Assignment((1, 2, 3))
+    bad = (
+        len(target) == 0
+        or any(target.count(broker) > 1 for broker in target)
+        or any(broker < 0 for broker in target)
+        or any(broker not in live and broker not in (1, 2, 3) for broker in target)
+    )
+    assert isinstance(plan(T0, current, target, live), Refusal) is bad
+
+
+def test_a_refusal_names_partition_and_brokers():
+    refusal = plan(T0, Assignment((1, 2)), (8, 2, 9), live={1, 2})
+    assert refusal.message == "The replica list 8,2,9 of partition t-0 adds brokers that are not alive: 8,9."
+
+
+@pytest.fixture
+def world(make_world):
+    world = make_world(1, 2, 3, 4, 5)
+    world.write_topic("t", (1, 2), (2, 3))
+    world.run(TopicChange())
+    world.effects.clear()
+    world.questions.clear()
+    return world
+
+
+def alter(world, targets):
+    world.run(AlterPartitionReassignmentsRequested(7, AlterPartitionReassignments(targets)))
+    (reply,) = world.sent(effects.Reply)
+    world.effects.remove(reply)
+    assert reply.token == 7
+    return {tp: result.error for tp, result in reply.result.partitions.items()}
+
+
+def running(world, *partitions):
+    named = partitions or None
+    world.run(ListPartitionReassignmentsRequested(8, ListPartitionReassignments(named)))
+    (reply,) = world.sent(effects.Reply)
+    world.effects.remove(reply)
+    return dict(reply.result.reassignments)
+
+
+# The API
+
+
+def test_each_partition_is_answered_for_itself_in_the_order_of_the_request(world):
+    errors = alter(world, {NEVER: (1,), T1: (2, 4), T0: (9,)})
+    assert list(errors.items()) == [
+        (NEVER, E.UNKNOWN_TOPIC_OR_PARTITION),
+        (T1, E.NONE),
+        (T0, E.INVALID_REPLICA_ASSIGNMENT),
+    ]
+    assert running(world) == {T1: Assignment((2, 4, 3), (4,), (3,))}
+    assert any("never-0 refused with UNKNOWN_TOPIC_OR_PARTITION" in reason for reason in world.reasons())
+
+
+def test_only_the_partitions_named_are_listed(world):
+    alter(world, {T0: (4, 2), T1: (4, 3)})
+    assert list(running(world)) == [T0, T1]
+    assert list(running(world, T1, NEVER)) == [T1]
+
+
+def test_a_running_reassignment_can_be_cancelled_once(world):
+    alter(world, {T0: (4, 5)})
+    assert alter(world, {T0: None}) == {T0: E.NONE}
+    assert world.topics["t"][0] == Assignment((1, 2))
+    assert alter(world, {T0: None}) == {T0: E.NO_REASSIGNMENT_IN_PROGRESS}
+
+
+def test_a_topic_that_is_being_deleted_is_not_reassigned(world):
+    world.context.topics_to_delete.add("t")
+    world.context.topics_ineligible_for_deletion.add("t")
+    assert alter(world, {T0: (4, 2)}) == {T0: E.UNKNOWN_TOPIC_OR_PARTITION}
+    assert world.topics["t"][0] == Assignment((1, 2))
+
+
+def test_the_api_has_the_last_word_over_the_znode(world):
+    world.ask_for(t_0=(4, 5), t_1=(4, 5))
+    world.run(ZkPartitionReassignment())
+    alter(world, {T0: (3, 2)})
+    assert dict(world.requested.targets) == {T1: (4, 5)}
+    assert running(world)[T0].target == (3, 2)
+
+
+def test_one_that_is_refused_leaves_the_znode_as_it_is(world):
+    world.ask_for(t_0=(4, 5))
+    world.run(ZkPartitionReassignment())
+    alter(world, {T0: (9,)})
+    assert dict(world.requested.targets) == {T0: (4, 5)}
+
+
+# The znode
+
+
+def catch_up(world, tp, *isr):
+    known = world.leadership(tp)
+    world.write_state(tp, known.leader, isr, known.leader_epoch)
+    world.run(PartitionReassignmentIsrChange(tp))
+
+
+def test_the_znode_holds_what_is_not_done_yet(world):
+    world.ask_for(t_0=(4, 5), t_1=(4, 5))
+    world.run(ZkPartitionReassignment())
+    assert set(running(world)) == {T0, T1}
+    catch_up(world, T0, 1, 2, 4, 5)
+    assert dict(world.requested.targets) == {T1: (4, 5)}
+    catch_up(world, T1, 2, 3, 4, 5)
+    assert world.requested is None
+    assert "taken out of /admin/reassign_partitions: t-1; left there: 0" in world.reasons()
+
+
+def test_invalid_and_overlapping_entries_go_and_the_good_ones_finish(world):
+    """KAFKA-9478 and KAFKA-9089: a zombie entry blocked every later one, and one error dropped all."""
+    alter(world, {T1: (2, 4)})
+    world.ask_for(t_0=(4, 5), never_0=(1,), t_1=(9, 9))
+    world.run(ZkPartitionReassignment())
+    assert dict(world.requested.targets) == {T0: (4, 5)}
+    assert running(world)[T1].target == (2, 4)
+    catch_up(world, T0, 1, 2, 4, 5)
+    assert world.requested is None
+    world.ask_for(t_0=(1, 2))
+    world.run(ZkPartitionReassignment())
+    assert running(world)[T0].target == (1, 2)
+
+
+def test_a_change_of_the_znode_disturbs_nothing_that_runs(world):
+    world.ask_for(t_0=(4, 5))
+    world.run(ZkPartitionReassignment())
+    before = dict(world.states)
+    world.run(ZkPartitionReassignment())
+    assert world.states == before
+
+
+def test_an_entry_that_is_added_later_is_heard(world):
+    world.ask_for(t_0=(4, 5))
+    world.run(ZkPartitionReassignment())
+    world.ask_for(t_0=(4, 5), t_1=(4, 3))
+    world.run(ZkPartitionReassignment())
+    assert set(running(world)) == {T0, T1}
+
+
+def test_an_unreadable_znode_is_deleted(world):
+    world.ask_for()
+    world.run(ZkPartitionReassignment())
+    assert world.requested is None
+
+
+def test_an_entry_for_what_is_so_already_goes(world):
+    world.ask_for(t_0=(1, 2))
+    world.run(ZkPartitionReassignment())
+    assert world.requested is None
+    assert world.topics["t"][0] == Assignment((1, 2))
+
+
+def test_without_a_znode_there_is_nothing_to_do(world):
+    assert world.run(ZkPartitionReassignment()) == []
+
+
+# A new controller
+
+
+def succeed(world):
+    """This broker loses the controllership and wins it back: it knows only what stands in ZooKeeper."""
+    world.controller, world.owns_controller = NO_CONTROLLER, False
+    world.run(ControllerChange())
+    assert world.context.is_active
+
+
+def test_a_new_controller_goes_on_with_what_runs(world):
+    alter(world, {T0: (4, 5)})
+    succeed(world)
+    assert running(world) == {T0: Assignment((4, 5, 1, 2), (4, 5), (1, 2))}
+    catch_up(world, T0, 1, 2, 4, 5)
+    assert world.topics["t"][0] == Assignment((4, 5))
+
+
+def test_a_new_controller_completes_what_became_complete_while_there_was_none(world):
+    alter(world, {T0: (4, 5)})
+    known = world.leadership(T0)
+    world.write_state(T0, 1, (1, 2, 4, 5), known.leader_epoch)
+    succeed(world)
+    assert world.topics["t"][0] == Assignment((4, 5))
+    assert set(world.leadership(T0).isr) == {4, 5}
+
+
+def test_a_new_controller_takes_up_what_was_asked_while_there_was_none(make_world):
+    world = make_world(1, 2, 3, active=False)
+    world.write_topic("t", (1, 2))
+    world.write_state(T0, 1, (1, 2))
+    world.ask_for(t_0=(3, 2))
+    world.run(Startup())
+    assert running(world) == {T0: Assignment((3, 2, 1), (3,), (1,))}
+
+
+def test_a_new_controller_resumes_before_it_deletes(world):
+    alter(world, {T0: (4, 5)})
+    known = world.leadership(T0)
+    world.write_state(T0, 1, (1, 2, 4, 5), known.leader_epoch)
+    world.marked.add("t")
+    succeed(world)
+    stops = [p for sent in world.sent(effects.SendStopReplica) for p in sent.request.partitions]
+    assert {p.topic_partition for p in stops if p.delete} == {T0, T1}
+    assert not running(world)

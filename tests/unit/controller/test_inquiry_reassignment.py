@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion, Zxid
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import LeaderAndIsr, PartitionState, WrittenState
+from cluster.zk.errors import BadVersion, NoNode
+from cluster.zk.fence import Fence
+from cluster.zk.schema import paths
+from controller.core.effects import Reign
+from controller.core.effects_reassignment import (
+    ReadReassignments,
+    RequestedReassignments,
+    WatchPartitionStates,
+    WriteReassignments,
+)
+from controller.inquiry_reassignment import REASSIGNMENT
+
+T0 = TopicPartition("t", 0)
+REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
+LED = LeaderAndIsr(BrokerId(1), 0, (BrokerId(1),), PartitionVersion(0))
+WRITTEN = WrittenState(PartitionState(LED, ControllerEpoch(3)), Zxid(40))
+
+
+class Requests:
+    """The store of the one node."""
+
+    def __init__(self, found=None, error=None):
+        self.found, self.error, self.left = found, error, []
+
+    async def read(self, *, watch):
+        assert watch
+        return self.found
+
+    async def leave(self, *arguments):
+        if self.error is not None:
+            raise self.error
+        self.left.append(arguments)
+
+
+async def answer(question, **stores):
+    watched = set()
+    return await REASSIGNMENT[type(question)](SimpleNamespace(**stores), question, watched), watched
+
+
+async def test_what_is_asked_for_is_read_and_watched_where_it_is_missing_too():
+    assert await answer(ReadReassignments(), reassignments=Requests()) == (None, {paths.REASSIGN_PARTITIONS})
+    found, _ = await answer(ReadReassignments(), reassignments=Requests(({T0: (1, 2)}, 4)))
+    assert found == RequestedReassignments({T0: (1, 2)}, 4)
+
+
+async def test_what_is_left_is_written_behind_the_fence():
+    store = Requests()
+    assert await answer(WriteReassignments({T0: (1,)}, 4, REIGN), reassignments=store) == (True, set())
+    assert store.left == [({T0: (1,)}, 4, FENCE)]
+
+
+@pytest.mark.parametrize("error", [BadVersion("/x"), NoNode("/x")])
+async def test_what_was_changed_meanwhile_is_not_written(error):
+    written, _ = await answer(WriteReassignments({}, 4, REIGN), reassignments=Requests(error=error))
+    assert written is False
+
+
+async def test_states_are_read_with_a_watch():
+    async def read_written(some, *, watch):
+        assert watch
+        return dict.fromkeys(some, WRITTEN)
+
+    found, watched = await answer(
+        WatchPartitionStates((T0,)), partitions=SimpleNamespace(read_written=read_written)
+    )
+    assert found == {T0: WRITTEN}
+    assert watched == {"/brokers/topics/t/partitions/0/state"}
