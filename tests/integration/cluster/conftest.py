@@ -6,7 +6,12 @@ import pytest
 
 from barnabas.cluster import LocalCluster
 
-OVERRIDES = {"zookeeper.session.timeout.ms": "3000", "replica.lag.time.max.ms": "2000"}
+OVERRIDES = {
+    "zookeeper.session.timeout.ms": "3000",
+    "replica.lag.time.max.ms": "2000",
+    # What a fault has moved stays where it is, or nobody could say what moved it.
+    "auto.leader.rebalance.enable": "false",
+}
 
 
 @pytest.fixture

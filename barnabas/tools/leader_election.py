@@ -1,0 +1,223 @@
+"""``kafka-leader-election.sh``: elect preferred or unclean leaders through an ordinary Kafka client.
+
+Flags and output are those of Kafka 2.8's ``kafka.admin.LeaderElectionCommand``. Exit code 0, or 1 on any
+error, whose last line goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from cluster.model.properties import parse_properties
+
+DEADLINE_S = 30.0
+"""How long the cluster may take to answer, in seconds, as in Kafka."""
+
+_EXAMPLE = '{"partitions": [{"topic": "foo", "partition": 1}, {"topic": "foobar", "partition": 2}]}'
+
+
+class LeaderElectionError(Exception):
+    """What ends the tool: Kafka's ``AdminCommandFailedException`` and ``AdminOperationException``."""
+
+
+Partition = tuple[str, int]
+"""A topic and the number of a partition."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of Kafka's tool."""
+    flags = argparse.ArgumentParser(
+        prog="kafka-leader-election.sh",
+        description="This tool attempts to elect a new leader for a set of topic partitions. The type of "
+        "elections supported are preferred replicas and unclean replicas.",
+        allow_abbrev=False,
+    )
+    flags.add_argument(
+        "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
+    )
+    flags.add_argument(
+        "--admin.config", dest="admin_config", metavar="FILE", help="properties to pass to the admin client"
+    )
+    flags.add_argument(
+        "--election-type",
+        required=True,
+        type=_election_type,
+        metavar="TYPE",
+        help='"preferred", or "unclean": a replica from outside the ISR if need be, records may be lost',
+    )
+    flags.add_argument("--topic", help="the topic of the one partition; not with the next two")
+    flags.add_argument("--partition", type=int, help="its number; required with --topic")
+    flags.add_argument("--all-topic-partitions", action="store_true", help="every partition there is")
+    flags.add_argument("--path-to-json-file", metavar="FILE", help=f"the partitions, such as {_EXAMPLE}")
+    return flags
+
+
+def _election_type(name: str) -> ElectionType:
+    try:
+        return ElectionType[name.upper()]
+    except KeyError:
+        raise argparse.ArgumentTypeError(f"{name!r}; expected preferred or unclean") from None
+
+
+def chosen_partitions(flags: argparse.Namespace) -> list[Partition] | None:
+    """The partitions that the flags name; None for all.
+
+    Raises:
+        LeaderElectionError: They contradict each other, or the file cannot be used.
+    """
+    given = [flags.topic is not None, flags.all_topic_partitions, flags.path_to_json_file is not None]
+    if sum(given) != 1:
+        raise LeaderElectionError(
+            "One and only one of the following options is required: topic, all-topic-partitions, "
+            "path-to-json-file"
+        )
+    if flags.topic is not None and flags.partition is None:
+        raise LeaderElectionError("Missing required option partition")
+    if flags.topic is None and flags.partition is not None:
+        raise LeaderElectionError("Option partition is only allowed if topic is used")
+    if flags.topic is not None:
+        return [(flags.topic, flags.partition)]
+    if flags.all_topic_partitions:
+        return None
+    try:
+        return parse_partitions(Path(flags.path_to_json_file).read_text())
+    except OSError as error:
+        raise LeaderElectionError(f"cannot read {flags.path_to_json_file}: {error.strerror}") from error
+
+
+def parse_partitions(text: str) -> list[Partition]:
+    """The partitions in a file of ``--path-to-json-file``, each once.
+
+    Raises:
+        LeaderElectionError: It is no such file, or names a partition twice.
+    """
+    try:
+        body = json.loads(text)
+    except ValueError as error:
+        raise LeaderElectionError("Replica election data is empty") from error
+    if not isinstance(body, dict) or not isinstance(body.get("partitions"), list):
+        raise LeaderElectionError('Replica election data is missing "partitions" field')
+    partitions: list[Partition] = []
+    for item in body["partitions"]:
+        topic, number = (item.get("topic"), item.get("partition")) if isinstance(item, dict) else (None, None)
+        if not isinstance(topic, str) or not isinstance(number, int):
+            raise LeaderElectionError(f"{item!r} in the replica election data; expected one as in {_EXAMPLE}")
+        partitions.append((topic, number))
+    twice = [_name(each) for each, times in Counter(partitions).items() if times > 1]
+    if twice:
+        raise LeaderElectionError(f"Replica election data contains duplicate partitions: {','.join(twice)}")
+    return partitions
+
+
+def report(election_type: ElectionType, results: Mapping[Partition, KafkaError | None]) -> list[str]:
+    """The lines that tell what became of each partition."""
+    succeeded = [_name(each) for each, error in sorted(results.items(), key=_key) if error is None]
+    needless = [_name(each) for each, error in sorted(results.items(), key=_key) if _is_needless(error)]
+    lines = []
+    if succeeded:
+        lines.append(
+            f"Successfully completed leader election ({election_type.name}) for partitions "
+            f"{', '.join(succeeded)}"
+        )
+    if needless:
+        lines.append(f"Valid replica already elected for partitions {', '.join(needless)}")
+    lines += [
+        f"Error completing leader election ({election_type.name}) for partition: {_name(each)}: "
+        f"{_exception(error)}"
+        for each, error in failures(results).items()
+    ]
+    return lines
+
+
+def failures(results: Mapping[Partition, KafkaError | None]) -> dict[Partition, KafkaError]:
+    """The partitions whose election failed, in order."""
+    found = sorted(results.items(), key=_key)
+    return {each: error for each, error in found if error is not None and not _is_needless(error)}
+
+
+def _key(result: tuple[Partition, KafkaError | None]) -> Partition:
+    return result[0]
+
+
+def _name(partition: Partition) -> str:
+    return f"{partition[0]}-{partition[1]}"
+
+
+def _is_needless(error: KafkaError | None) -> bool:
+    return error is not None and error.code() == KafkaError.ELECTION_NOT_NEEDED
+
+
+_EXCEPTIONS = {
+    KafkaError.UNKNOWN_TOPIC_OR_PART: "UnknownTopicOrPartitionException",
+    KafkaError.REQUEST_TIMED_OUT: "TimeoutException",
+    KafkaError.TOPIC_EXCEPTION: "InvalidTopicException",
+    KafkaError.NOT_CONTROLLER: "NotControllerException",
+    KafkaError.PREFERRED_LEADER_NOT_AVAILABLE: "PreferredLeaderNotAvailableException",
+    KafkaError.ELIGIBLE_LEADERS_NOT_AVAILABLE: "EligibleLeadersNotAvailableException",
+}
+
+
+def _exception(error: KafkaError) -> str:
+    """An error as Java prints the exception of it."""
+    name = _EXCEPTIONS.get(error.code(), "UnknownServerException")
+    return f"org.apache.kafka.common.errors.{name}: {error.str()}"
+
+
+def elect(
+    flags: argparse.Namespace, partitions: list[Partition] | None
+) -> dict[Partition, KafkaError | None]:
+    """Have the cluster elect; the error of each partition, None where it has its leader.
+
+    Raises:
+        LeaderElectionError: The whole request failed, or was not answered in time.
+    """
+    own = parse_properties(Path(flags.admin_config).read_text()) if flags.admin_config else {}
+    wait_ms = int(DEADLINE_S * 1000)
+    # Its times are set here, because confluent-kafka 2.16 refuses them as arguments of the call.
+    settings = {
+        **own,
+        "bootstrap.servers": flags.bootstrap_server,
+        "socket.timeout.ms": wait_ms,
+        "log_level": 0,
+    }
+    asked = None if partitions is None else [TopicPartition(*each) for each in partitions]
+    try:
+        results = AdminClient(settings).elect_leaders(flags.election_type, asked).result()
+    except KafkaException as failure:
+        error = failure.args[0]
+        if error.name() in {"_TIMED_OUT", "REQUEST_TIMED_OUT"}:
+            sys.stdout.write("Timeout waiting for election results\n")
+            raise LeaderElectionError("Timeout waiting for election results") from failure
+        sys.stdout.write("Error while making request\n")
+        raise LeaderElectionError(error.str()) from failure
+    return {
+        (each.topic, each.partition): None if failure is None else failure.args[0]
+        for each, failure in results.items()
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool; the exit code."""
+    flags = parser().parse_args(arguments)
+    try:
+        results = elect(flags, chosen_partitions(flags))
+        sys.stdout.writelines(f"{line}\n" for line in report(flags.election_type, results))
+        failed = failures(results)
+        if failed:
+            raise LeaderElectionError(f"{len(failed)} replica(s) could not be elected")
+    except LeaderElectionError as error:
+        sys.stderr.write(f'Exception in thread "main" kafka.common.AdminCommandFailedException: {error}\n')
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
