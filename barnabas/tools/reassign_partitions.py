@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,9 @@ DEADLINE_MS = 30_000
 
 REACH_MS = 10_000
 """How long the first answer of any broker may take, in milliseconds."""
+
+RETRY_S = 0.2
+"""How long to wait before the controller is looked for again, in seconds."""
 
 ACTIONS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "verify": (frozenset({"reassignment_json_file"}), frozenset({"preserve_throttles"})),
@@ -130,13 +134,13 @@ class Cluster:
 
     def running(self) -> dict[TopicPartition, dict[str, list[int]]]:
         """The reassignments that run: ``replicas``, ``adding_replicas`` and ``removing_replicas`` of each."""
-        found = self._admin.list_partition_reassignments(timeout_ms=DEADLINE_MS)
+        found = _persist(lambda: self._admin.list_partition_reassignments(timeout_ms=DEADLINE_MS))
         return {TopicPartition(*tp): told for tp, told in sorted(found.items())}
 
     def alter(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, str]:
         """Begin or cancel; the errors, by partition."""
         wanted = {kafka.TopicPartition(*tp): target and list(target) for tp, target in targets.items()}
-        answers = self._admin.alter_partition_reassignments(wanted, timeout_ms=DEADLINE_MS)
+        answers = _persist(lambda: self._admin.alter_partition_reassignments(wanted, timeout_ms=DEADLINE_MS))
         told = {TopicPartition(*tp): error for tp, error in answers.items()}
         return {tp: _meaning(told[tp]) for tp in sorted(told) if told[tp] is not None}
 
@@ -164,6 +168,20 @@ class Cluster:
             if all(tp.topic != topic for tp in found):
                 raise ReassignCommandError(f"Error: Topic {topic} not found.")
         return found
+
+
+def _persist(call: Callable[[], Any]) -> Any:
+    """What ``call`` answers, tried again while the controller is another broker, or none."""
+    deadline = time.monotonic() + DEADLINE_MS / 1000
+    while True:
+        try:
+            return call()
+        except (errors.KafkaError, RuntimeError) as failure:
+            # kafka-python says by a RuntimeError that two brokers in turn were not the controller.
+            lasting = isinstance(failure, errors.KafkaError) and not failure.retriable
+            if lasting or time.monotonic() > deadline:
+                raise ReassignCommandError(f"Error: {failure}") from failure
+        time.sleep(RETRY_S)
 
 
 def _meaning(error: type[Exception]) -> str:

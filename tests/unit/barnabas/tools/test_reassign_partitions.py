@@ -227,3 +227,29 @@ def test_a_server_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch)
         tool.ReassignCommandError, match="No broker answered at --bootstrap-server h:1 within 10"
     ):
         tool.connect("h:1")
+
+
+def test_the_controller_is_looked_for_again_while_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[Any] = [
+        RuntimeError("Failed to find active controller id!"),
+        errors.NotControllerError(),
+        {},
+    ]
+
+    def answer(**_: object) -> Any:
+        told = answers.pop(0)
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+    admin = Admin()
+    monkeypatch.setattr(admin, "list_partition_reassignments", answer)
+    monkeypatch.setattr(tool, "RETRY_S", 0)
+    assert tool.Cluster(admin).running() == {}
+    answers.append(errors.ClusterAuthorizationFailedError("no"))
+    with pytest.raises(tool.ReassignCommandError, match="no"):
+        tool.Cluster(admin).running()
+    monkeypatch.setattr(tool, "DEADLINE_MS", -1)
+    answers.append(errors.NotControllerError("late"))
+    with pytest.raises(tool.ReassignCommandError, match="late"):
+        tool.Cluster(admin).running()
