@@ -151,10 +151,12 @@ class LogDir:
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Close a log and rename its directory; it is unlinked ``file.delete.delay.ms`` later."""
-        log = self.logs.pop(topic_partition)
+        log = self.logs[topic_partition]
         log.abandon()
-        self._high_watermarks.pop(topic_partition, None)
         renamed = log.directory.rename(self.path / deleted_directory(topic_partition))
+        # Only now: where the disk has refused, the log is one of those that are gone with the directory.
+        del self.logs[topic_partition]
+        self._high_watermarks.pop(topic_partition, None)
         self._doomed.append((self._options.clock() + log.config.file_delete_delay_ms, renamed))
         self.checkpoint_recovery_points()
         self.checkpoint_log_start_offsets()

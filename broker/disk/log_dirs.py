@@ -98,10 +98,18 @@ class LogDirs:
             raise self._fail(emptiest.path, f"creating {topic_partition}", error) from error
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Close the log, where there is one, and rename its directory; ``purge_deleted`` unlinks it later."""
+        """Close the log, where there is one, and rename its directory; ``purge_deleted`` unlinks it later.
+
+        Raises:
+            KafkaStorageError: The disk refused: the log is still there, and its directory offline.
+        """
         log_dir = self._holder(topic_partition)
-        if log_dir is not None:
-            self._ask(log_dir, f"deleting {topic_partition}", lambda: log_dir.delete(topic_partition))
+        if log_dir is None:
+            return
+        try:
+            log_dir.delete(topic_partition)
+        except OSError as error:
+            raise self._fail(log_dir.path, f"deleting {topic_partition}", error) from error
 
     def purge_deleted(self) -> None:
         """Begin to unlink what was deleted longer than ``file.delete.delay.ms`` ago."""

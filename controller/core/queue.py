@@ -8,6 +8,8 @@ leader's
   address before it is told to follow. So a later LeaderAndIsr drags an earlier one back to its own place.
 * Of two states of a partition the one with the higher leader epoch stays, and of equal ones the later.
 * A waiting StopReplica for a partition is void once a LeaderAndIsr in a higher leader epoch follows it.
+* A waiting LeaderAndIsr for a partition is void once it is to be deleted: the next LeaderAndIsr would drag it
+  behind the deletion, and wake what is gone.
 """
 
 from __future__ import annotations
@@ -75,10 +77,15 @@ class Queue:
         self._waiting.append(request)
 
     def _put_stop_replica(self, request: StopReplicaRequest) -> None:
+        deleted = {p.topic_partition for p in request.partitions if p.delete}
         waiting, self._waiting = self._waiting, []
         for earlier in waiting:
             if isinstance(earlier, StopReplicaRequest):
                 request = merge_stop_replica(earlier, request)
+            elif isinstance(earlier, LeaderAndIsrRequest):
+                left = tuple(p for p in earlier.partitions if p.topic_partition not in deleted)
+                if left:
+                    self._waiting.append(replace(earlier, partitions=left))
             else:
                 self._waiting.append(earlier)
         self._waiting.append(request)

@@ -6,11 +6,11 @@ Sources: ``KafkaApis.handleCreateTopicsRequest``, ``ZkAdminManager.createTopics`
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from typing import Any
 
 from broker.server.context import Answer, ServerContext
+from broker.server.handlers.delayed_topics import Patience, await_leaders
 from broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from cluster.model.commands import CreateTopics, NewTopic, Refused, TopicResult
 from cluster.model.errors import ErrorCode
@@ -20,20 +20,18 @@ from cluster.model.ids import BrokerId
 async def handle(context: ServerContext, request: Request) -> Answer:
     """What became of each topic, in the order of the request."""
     body = request.body
-    timeout_ms = milliseconds(body.timeout)
-    deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+    patience = Patience(milliseconds(body.timeout))
     results = _contradictions(body.topics)
     wanted = tuple(_new_topic(topic) for topic in body.topics if topic.name not in results)
     command = CreateTopics(wanted, validate_only=body.validate_only)
-    told = await context.controller.submit(command, timeout_ms)
+    told = await context.controller.submit(command, patience.timeout_ms)
     if isinstance(told, Refused):
         # Kafka looks for the controller before it looks at the topics.
         results = {topic.name: TopicResult(topic.name, told.error, told.message) for topic in body.topics}
     else:
         results |= {result.name: result for result in told.topics}
         if not body.validate_only:
-            left_ms = (deadline - asyncio.get_running_loop().time()) * 1000
-            results |= await _await_leaders(context, results, timeout_ms, int(left_ms))
+            results |= await await_leaders(context, results.values(), patience)
     return request.answer(
         "CreateTopicsResponse",
         throttle_time=NO_THROTTLE,
@@ -72,35 +70,6 @@ def _new_topic(topic: Any) -> NewTopic:
             for by_hand in topic.assignments
         },
         {config.name: config.value for config in topic.configs},
-    )
-
-
-async def _await_leaders(
-    context: ServerContext, results: dict[str, TopicResult], timeout_ms: int, left_ms: int
-) -> dict[str, TopicResult]:
-    """``REQUEST_TIMED_OUT`` for each topic that is written but has a partition without leader in the end."""
-    written = [result for result in results.values() if result.error is ErrorCode.NONE]
-
-    def late() -> list[TopicResult]:
-        return [result for result in written if not _has_leaders(context, result)]
-
-    await context.metadata_signal.until(lambda: not late(), left_ms)
-    return {
-        result.name: TopicResult(
-            result.name,
-            ErrorCode.REQUEST_TIMED_OUT,
-            f"The leaders of topic '{result.name}' were not known within {timeout_ms} ms; it is being "
-            f"created",
-        )
-        # A request that gives no time is not told of success, as in Kafka.
-        for result in (late() if timeout_ms > 0 else written)
-    }
-
-
-def _has_leaders(context: ServerContext, result: TopicResult) -> bool:
-    partitions = context.metadata.partitions(result.name)
-    return len(partitions) >= result.partitions and all(
-        partition.state.leader_and_isr.has_leader for partition in partitions.values()
     )
 
 

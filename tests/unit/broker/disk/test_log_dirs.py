@@ -53,6 +53,21 @@ def test_there_is_no_high_watermark_without_a_log(open_dirs, paths):
         open_dirs(*paths).high_watermark(tp(5))
 
 
+def test_a_log_that_cannot_be_deleted_goes_offline_with_its_directory(open_dirs, paths, monkeypatch):
+    dirs = open_dirs(*paths)
+    for n in range(2):
+        dirs.get_or_create(tp(n))
+
+    def refuse(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(KafkaStorageError, match="deleting events-0"):
+        dirs.delete(tp(0))
+    assert dirs.live == paths[1:]
+    assert dirs.fail(paths[0], "again") == (tp(0),)
+
+
 def test_one_failed_directory_does_not_take_the_other_with_it(open_dirs, paths, batch, monkeypatch):
     dirs = open_dirs(*paths)
     first, second = dirs.get_or_create(tp(0)), dirs.get_or_create(tp(1))

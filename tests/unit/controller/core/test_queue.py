@@ -169,3 +169,16 @@ def test_merging_leader_and_isr_takes_the_later_of_equal_epochs() -> None:
         ),
     )
     assert merge_leader_and_isr(lisr({0: 1}), later).partitions == later.partitions
+
+
+def test_nothing_wakes_what_is_deleted() -> None:
+    """A LeaderAndIsr of another partition drags those that wait behind the deletion."""
+    deletion = stop({0: EPOCH_DURING_DELETE}, delete=True)
+    queue = filled(lisr({0: 5, 1: 5}), deletion, lisr({2: 1}))
+    assert drain(queue) == [deletion, lisr({1: 5, 2: 1})]
+    assert drain(filled(lisr({0: 5}), deletion)) == [deletion]
+
+
+def test_a_topic_made_again_follows_the_deletion_of_the_old_one() -> None:
+    deletion = stop({0: EPOCH_DURING_DELETE}, delete=True)
+    assert drain(filled(deletion, lisr({0: 0}, new=True))) == [deletion, lisr({0: 0}, new=True)]

@@ -1,0 +1,79 @@
+"""What the answers about topics wait for: until this broker's own metadata shows what was done.
+
+Sources: ``DelayedCreatePartitions`` and ``DelayedDeleteTopics`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from broker.server.context import ServerContext
+from cluster.model.commands import TopicResult
+from cluster.model.errors import ErrorCode
+
+
+class Patience:
+    """The time that a client gives to one request.
+
+    Args:
+        timeout_ms: From now; 0 or less is no time.
+    """
+
+    def __init__(self, timeout_ms: int) -> None:
+        self.timeout_ms = timeout_ms
+        self._deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+
+    @property
+    def left_ms(self) -> int:
+        """What is left of it, in milliseconds; less than 0 where it is over."""
+        return int((self._deadline - asyncio.get_running_loop().time()) * 1000)
+
+
+async def await_leaders(
+    context: ServerContext, results: Iterable[TopicResult], patience: Patience
+) -> dict[str, TopicResult]:
+    """``REQUEST_TIMED_OUT`` for each topic that is written but has a partition without leader in the end."""
+
+    def has_leaders(result: TopicResult) -> bool:
+        partitions = context.metadata.partitions(result.name)
+        return len(partitions) >= result.partitions and all(
+            partition.state.leader_and_isr.has_leader for partition in partitions.values()
+        )
+
+    late = "The leaders of topic '{}' were not known within {} ms; it is being created"
+    return await _await(context, results, patience, has_leaders, late)
+
+
+async def await_absence(
+    context: ServerContext, results: Iterable[TopicResult], patience: Patience
+) -> dict[str, TopicResult]:
+    """``REQUEST_TIMED_OUT`` for each topic that is to be deleted but still known in the end."""
+
+    def is_gone(result: TopicResult) -> bool:
+        return not context.metadata.partitions(result.name)
+
+    late = "Topic '{}' was still known after {} ms; it is being deleted"
+    return await _await(context, results, patience, is_gone, late)
+
+
+async def _await(
+    context: ServerContext,
+    results: Iterable[TopicResult],
+    patience: Patience,
+    is_done: Callable[[TopicResult], bool],
+    said: str,
+) -> dict[str, TopicResult]:
+    begun = [result for result in results if result.error is ErrorCode.NONE]
+
+    def late() -> list[TopicResult]:
+        return [result for result in begun if not is_done(result)]
+
+    await context.metadata_signal.until(lambda: not late(), patience.left_ms)
+    return {
+        result.name: TopicResult(
+            result.name, ErrorCode.REQUEST_TIMED_OUT, said.format(result.name, patience.timeout_ms)
+        )
+        # A request that gives no time is not told of success, as in Kafka.
+        for result in (late() if patience.timeout_ms > 0 else begun)
+    }

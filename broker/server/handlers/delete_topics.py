@@ -1,0 +1,80 @@
+"""DeleteTopics (20): hand the topics to the controller, and wait until they are not known here any more.
+
+Sources: ``KafkaApis.handleDeleteTopicsRequest``, ``ZkAdminManager.deleteTopics`` and ``DelayedDeleteTopics``
+of release 2.8.
+"""
+
+from __future__ import annotations
+
+from broker.server.context import Answer, ServerContext
+from broker.server.handlers.delayed_topics import Patience, await_absence
+from broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from cluster.model.commands import Refused, TopicResult
+from cluster.model.commands_topics import DeleteTopics
+from cluster.model.errors import ErrorCode
+
+FIRST_WITH_STATES = 6
+"""The version from which a request names topics by name or by id."""
+
+FIRST_WITH_DISABLED = 3
+"""The version from which clients know ``TOPIC_DELETION_DISABLED``."""
+
+
+async def handle(context: ServerContext, request: Request) -> Answer:
+    """What became of each topic; a topic named more than once is answered once."""
+    patience = Patience(milliseconds(request.body.timeout))
+    names = _names(request)
+    results: dict[str, TopicResult] = {}
+    told = await context.controller.submit(DeleteTopics(names), patience.timeout_ms)
+    if isinstance(told, Refused):
+        results = {name: TopicResult(name, told.error, told.message) for name in names}
+    else:
+        results = {result.name: result for result in told.topics}
+        results |= await await_absence(context, told.topics, patience)
+    answers = [_result(request, result) for result in results.values()]
+    return request.answer(
+        "DeleteTopicsResponse",
+        throttle_time=NO_THROTTLE,
+        responses=(*answers, *_refused_ids(request)),
+    )
+
+
+def _names(request: Request) -> tuple[str, ...]:
+    if request.version < FIRST_WITH_STATES:
+        return tuple(dict.fromkeys(request.body.topic_names))
+    named = (topic.name for topic in request.body.topics if topic.topic_id is None)
+    return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+def _refused_ids(request: Request) -> list[Answer]:
+    """Topics have no ids before the inter-broker protocol of 2.8; a name beside an id is a contradiction."""
+    if request.version < FIRST_WITH_STATES:
+        return []
+    return [
+        request.answer(
+            "DeletableTopicResult",
+            name=topic.name,
+            topic_id=topic.topic_id,
+            error_code=ErrorCode.UNSUPPORTED_VERSION if topic.name is None else ErrorCode.INVALID_REQUEST,
+            error_message=(
+                "Topic IDs are not supported on the server."
+                if topic.name is None
+                else "Topic name and topic ID can not both be specified."
+            ),
+        )
+        for topic in request.body.topics
+        if topic.topic_id is not None
+    ]
+
+
+def _result(request: Request, result: TopicResult) -> Answer:
+    error = result.error
+    if error is ErrorCode.TOPIC_DELETION_DISABLED and request.version < FIRST_WITH_DISABLED:
+        error = ErrorCode.INVALID_REQUEST
+    return request.answer(
+        "DeletableTopicResult",
+        name=result.name,
+        topic_id=None,
+        error_code=error,
+        error_message=result.message,
+    )
