@@ -35,7 +35,6 @@ HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType(
         ApiKey.API_VERSIONS: api_versions.handle,
         ApiKey.CREATE_TOPICS: create_topics.handle,
         ApiKey.DELETE_TOPICS: delete_topics.handle,
-        ApiKey.CREATE_PARTITIONS: create_partitions.handle,
         ApiKey.INIT_PRODUCER_ID: init_producer_id.handle,
         ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch.handle,
         ApiKey.DESCRIBE_CONFIGS: describe_configs.handle,
@@ -43,6 +42,7 @@ HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType(
         ApiKey.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments.handle,
         ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments.handle,
         ApiKey.ALTER_CONFIGS: alter_configs.handle,
+        ApiKey.CREATE_PARTITIONS: create_partitions.handle,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs.handle,
     }
 )
