@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cluster.model.epochs import BrokerEpoch
@@ -9,6 +11,7 @@ from cluster.model.requests import LeaderAndIsrResponse
 from controller.core import effects, effects_configs
 from controller.core.effects import Interruption
 from controller.core.inputs import (
+    BrokerChange,
     LeaderAndIsrResponseReceived,
     LogDirEventNotification,
     Startup,
@@ -99,3 +102,35 @@ def test_a_new_controller_drops_the_notes_that_it_finds(make_world):
     assert world.log_dir_events == {}
     kinds = [type(question) for question in world.questions]
     assert kinds.index(effects_configs.DeleteLogDirEvents) < kinds.index(effects.ReadBrokers)
+
+
+def log_directory_fails(world, transcript):
+    world.write_topic("t", (1, 2, 3), (2, 1, 3))
+    world.write_state(T0, 1, (1, 2, 3))
+    world.write_state(T1, 2, (2, 1, 3))
+    transcript.happens("broker 1 of three starts and becomes the controller", Startup())
+    world.log_dir_events = {"log_dir_event_0000000000": BrokerId(2)}
+    transcript.happens(
+        "broker 2, which leads t-1, notes that a log directory of its own has failed",
+        LogDirEventNotification(),
+    )
+    failed, works = ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.STALE_CONTROLLER_EPOCH
+    transcript.happens(
+        "it answers that t-1 lay there, and t-0 does not", answer(world, 2, t0=works, t1=failed)
+    )
+    world.log_dir_events = {"log_dir_event_0000000001": BrokerId(2)}
+    transcript.happens("it notes another failure", LogDirEventNotification())
+    world.remove(2)
+    world.register(2)
+    transcript.happens("it restarts, with all its directories", BrokerChange())
+
+
+def test_the_story_as_prose(make_world, transcript, request):
+    world = make_world(active=False)
+    told = transcript(world)
+    log_directory_fails(world, told)
+    text = "\n".join(told.text)
+    path = Path(__file__).parents[3] / "transcripts" / "log_directory_fails.txt"
+    if request.config.getoption("--regenerate"):
+        path.write_text(text)
+    assert text == path.read_text(), "decided otherwise; if that is meant, run pytest with --regenerate"
