@@ -190,7 +190,8 @@ def elect(
     }
     asked = None if partitions is None else [TopicPartition(*each) for each in partitions]
     try:
-        results = AdminClient(settings).elect_leaders(flags.election_type, asked).result()
+        admin = AdminClient(settings)
+        results = admin.elect_leaders(flags.election_type, asked).result()
     except KafkaException as failure:
         error = failure.args[0]
         if error.name() in {"_TIMED_OUT", "REQUEST_TIMED_OUT"}:
@@ -198,10 +199,7 @@ def elect(
             raise LeaderElectionError("Timeout waiting for election results") from failure
         sys.stdout.write("Error while making request\n")
         raise LeaderElectionError(error.str()) from failure
-    return {
-        (each.topic, each.partition): None if failure is None else failure.args[0]
-        for each, failure in results.items()
-    }
+    return {(each.topic, each.partition): error for each, error in results.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

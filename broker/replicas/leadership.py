@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from broker.core.control_gate import (
@@ -25,6 +26,7 @@ from broker.core.metadata_cache import MetadataCache
 from broker.disk.errors import KafkaStorageError
 from broker.replicas.fetchers import Fetchers
 from broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from broker.replicas.turn import Turn
 from cluster.model.brokers import GRPC_LISTENER, Broker
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
@@ -41,24 +43,8 @@ from cluster.model.requests import (
 )
 from cluster.model.statechange import BrokerLines, RequestLines, StateChange
 
-TURN_S = 0.01
-"""How long a request may keep the loop before the others get their turn, in seconds."""
-
 Write = Callable[[StateChange], None]
 """Writes a line of state-change.log."""
-
-
-class Turn:
-    """Gives the loop to others every ``TURN_S``."""
-
-    def __init__(self) -> None:
-        self._until = time.monotonic() + TURN_S
-
-    async def yield_if_long(self) -> None:
-        """Let others run, if this turn has been long enough."""
-        if time.monotonic() >= self._until:
-            await asyncio.sleep(0)
-            self._until = time.monotonic() + TURN_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +119,43 @@ class Leadership:
             self._write(lines.handling_leader_and_isr(len(request.partitions)))
             for partition in request.partitions:
                 self._write(lines.received_leader_and_isr(partition))
-            if refusal is not None:
+            if refusal is None:
+                response = LeaderAndIsrResponse(ErrorCode.NONE, await self._carry_out(request, lines))
+            else:
                 self._write(lines.stale_leader_and_isr(refusal.latest))
-                return LeaderAndIsrResponse(refusal.error)
-            if self._prepare is not None:
-                await self._prepare(request)
-            this_round = _Round(request, lines, {}, Turn())
-            admitted = [each for each in request.partitions if self._is_admitted(each, this_round)]
-            own = self._hosted.broker_id
-            await self._make_leaders(
-                [each for each in admitted if each.state.leader_and_isr.leader == own], this_round
-            )
-            await self._make_followers(
-                [each for each in admitted if each.state.leader_and_isr.leader != own], this_round
-            )
-            self._fetchers.end_idle()
+                response = LeaderAndIsrResponse(refusal.error)
             duration_ms = int((time.monotonic() - started) * 1000)
             self._write(lines.finished_leader_and_isr(duration_ms, len(request.partitions)))
-            return LeaderAndIsrResponse(ErrorCode.NONE, this_round.errors)
+            return response
+
+    async def _carry_out(
+        self, request: LeaderAndIsrRequest, lines: RequestLines
+    ) -> dict[TopicPartition, ErrorCode]:
+        if self._prepare is not None:
+            await self._prepare(request)
+        this_round = _Round(request, lines, {}, Turn())
+        admitted = [each for each in request.partitions if self._is_admitted(each, this_round)]
+        own = self._hosted.broker_id
+        leaders = [each for each in admitted if each.state.leader_and_isr.leader == own]
+        followers = [each for each in admitted if each.state.leader_and_isr.leader != own]
+        if leaders:
+            with self._failure_logged(lines, [each.topic_partition for each in leaders]):
+                await self._make_leaders(leaders, this_round)
+        if followers:
+            with self._failure_logged(lines, [None]):
+                await self._make_followers(followers, this_round)
+        self._fetchers.end_idle()
+        return this_round.errors
+
+    @contextmanager
+    def _failure_logged(self, lines: RequestLines, tps: Iterable[TopicPartition | None]) -> Iterator[None]:
+        """Say, as Kafka does, of which request and partitions what nobody foresaw is the end."""
+        try:
+            yield
+        except Exception as error:
+            for tp in tps:
+                self._write(lines.failed_leader_and_isr(f"{type(error).__name__}: {error}", tp))
+            raise
 
     def _is_admitted(self, partition: LeaderAndIsrPartition, this_round: _Round) -> bool:
         topic_partition, lines = partition.topic_partition, this_round.lines
@@ -375,6 +380,9 @@ class Leadership:
                 self._hosted.disk_failed(error)
                 self._write(lines.stop_replica_directory_failed(topic_partition))
                 return ErrorCode.KAFKA_STORAGE_ERROR
+            except Exception as error:
+                self._write(lines.stop_replica_exception(partition, type(error).__name__, str(error)))
+                raise
         return ErrorCode.NONE
 
     def _request_lines(

@@ -6,7 +6,7 @@ import pytest
 
 from broker.core.control_gate import ControlGate
 from broker.disk.errors import KafkaStorageError
-from broker.replicas.leadership import Leadership, Turn
+from broker.replicas.leadership import Leadership
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
@@ -160,6 +160,40 @@ async def test_an_old_controller_and_a_former_life_change_nothing(room, scene):
         assert answer.error is ErrorCode.STALE_CONTROLLER_EPOCH
         assert kind in scene.kinds
     assert room.hosted.get(TP) is None
+    assert Kind.LEADER_AND_ISR_FINISHED in scene.kinds
+
+
+async def test_a_request_speaks_only_of_the_roles_it_gives(room, scene):
+    await scene.order(room.order(2, 4))
+    assert Kind.LEADER_FETCHERS_STOPPED not in scene.kinds
+    scene.lines.clear()
+    await scene.order(room.order(1, 5))
+    assert Kind.FOLLOWER_FETCHERS_STOPPED not in scene.kinds
+
+
+@pytest.mark.parametrize(("leader", "named"), [(1, [TP, OTHER]), (2, [None])])
+async def test_what_nobody_foresaw_is_logged_with_its_request(room, scene, monkeypatch, leader, named):
+    def fail(*_arguments, **_options):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(room.hosted, "host", fail)
+    with pytest.raises(ZeroDivisionError):
+        await scene.order(room.order(leader, 3), room.order(leader, 3, topic_partition=OTHER))
+    failed = [line for line in scene.lines if line.kind is Kind.LEADER_AND_ISR_FAILED]
+    assert [line.values.get("tp") for line in failed] == named
+    assert {(line.level, line.cause) for line in failed} == {(Level.ERROR, "ZeroDivisionError: a bug")}
+
+
+async def test_a_delete_that_fails_as_nobody_foresaw_is_logged(room, scene, monkeypatch):
+    await scene.order(room.order(2, 3))
+
+    def fail(_topic_partition):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(room.logs, "delete", fail)
+    with pytest.raises(ZeroDivisionError):
+        await scene.stop((TP, -2, True))
+    assert Kind.STOP_REPLICA_EXCEPTION in scene.kinds
 
 
 async def test_a_partition_that_is_not_ours(room, scene):
@@ -287,10 +321,3 @@ async def test_preparations_come_before_the_first_log(room):
     )
     await leadership.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0),), ()))
     assert seen == [[TP]]
-
-
-async def test_a_long_turn_ends():
-    turn = Turn()
-    turn._until = 0
-    await turn.yield_if_long()
-    assert turn._until > 0
