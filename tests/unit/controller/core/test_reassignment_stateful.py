@@ -21,8 +21,8 @@ from controller.core.inputs import (
 )
 
 T0 = TopicPartition("t", 0)
-ALL = range(1, 6)
-targets = st.lists(st.sampled_from(ALL), min_size=1, max_size=3, unique=True).map(tuple)
+ALL = range(1, 7)
+targets = st.lists(st.sampled_from(ALL), min_size=2, max_size=3, unique=True).map(tuple)
 LOST_AT = (
     effects.WritePartitionStates,
     effects_topics.WriteAssignment,
@@ -106,7 +106,12 @@ class MovingPartition(RuleBasedStateMachine):
     def cancel(self, loss):
         self.happens(AlterPartitionReassignmentsRequested(2, AlterPartitionReassignments({T0: None})), loss)
 
-    @rule(loss=losses, who=st.sampled_from(ALL))
+    @rule(loss=losses, lot=st.integers(0, 5))
+    def catch_up_some(self, lot, loss):
+        behind = [b for b in self.world.topics["t"][0].replicas if b not in self.world.leadership(T0).isr]
+        if behind:
+            self.catch_up(behind[lot % len(behind)], loss)
+
     def catch_up(self, who, loss):
         known = self.world.leadership(T0)
         told = self.world.topics["t"][0].replicas
@@ -116,9 +121,10 @@ class MovingPartition(RuleBasedStateMachine):
             self.world.write_state(T0, known.leader, (*known.isr, who), known.leader_epoch)
             self.happens(PartitionReassignmentIsrChange(T0), loss)
 
-    @rule(loss=losses, who=st.sampled_from(ALL))
-    def fall_behind(self, who, loss):
+    @rule(loss=losses, lot=st.integers(0, 5))
+    def fall_behind(self, lot, loss):
         known = self.world.leadership(T0)
+        who = known.isr[lot % len(known.isr)]
         if known.leader in self.world.brokers and who in known.isr and who != known.leader:
             rest = tuple(member for member in known.isr if member != who)
             self.whole.discard(who)
@@ -137,6 +143,28 @@ class MovingPartition(RuleBasedStateMachine):
         if who not in self.world.brokers:
             self.world.register(who)
             self.happens(BrokerChange(), loss)
+
+    @rule(loss=losses, lot=st.integers(0, 5))
+    def outlive_the_others(self, lot, loss):
+        """All other brokers die and come back: one of the ISR leads, alone in sync."""
+        isr = self.world.leadership(T0).isr
+        who = isr[lot % len(isr)]
+        if who in self.world.brokers:
+            others = [broker for broker in self.world.brokers if broker != who]
+            self.world.remove(*others)
+            self.happens(BrokerChange(), loss)
+            self.world.register(*others)
+            self.happens(BrokerChange())
+
+    @rule(loss=losses)
+    def a_new_replica_outlives_the_old_ones(self, loss):
+        """Its records are all there is, while the reassignment still waits for another one."""
+        adding = [b for b in self.world.topics["t"][0].adding if b in self.world.brokers]
+        if adding:
+            self.catch_up(adding[0], None)
+        isr = self.world.leadership(T0).isr
+        if adding and adding[0] in isr:
+            self.outlive_the_others(isr.index(adding[0]), loss)
 
     @invariant()
     def the_leader_is_in_sync_and_all_in_sync_are_assigned(self):
@@ -187,8 +215,8 @@ def test_a_partition_survives_being_moved_about(make_world):
     Machine.make_world = staticmethod(make_world)
     case = Machine.TestCase
     case.settings = settings(
-        max_examples=60,
-        stateful_step_count=25,
+        max_examples=40,
+        stateful_step_count=20,
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
