@@ -1,0 +1,116 @@
+"""How fast do logs become the typed table of events, against a plain Python program in the same run?"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+from analysis.scan import write_events
+from analysis.session import spark_session
+from analysis.sources import find
+from bench.plain_reader import read_logs
+from bench.registry import Bench, Run, at_least
+from bench.state_change_logs import write_logs
+
+LINES = 1_000_000
+PEER_LINES_MAX = 1_000_000
+"""The peer's speed does not depend on how much there is; it reads no more than this."""
+
+SAMPLE_S = 0.1
+
+
+class PeakMemory:
+    """The most memory that the processes below this one held while its ``with`` block ran.
+
+    Attributes:
+        java_mb: Spark's Java process, in 10^6 bytes.
+        python_mb: All its Python workers together.
+    """
+
+    def __init__(self) -> None:
+        self.java_mb = 0.0
+        self.python_mb = 0.0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(SAMPLE_S):
+            java = python = 0.0
+            for process in psutil.Process().children(recursive=True):
+                try:
+                    is_java, held = process.name() == "java", _own_mb(process)
+                except psutil.NoSuchProcess:
+                    continue
+                java, python = (java + held, python) if is_java else (java, python + held)
+            self.java_mb, self.python_mb = max(self.java_mb, java), max(self.python_mb, python)
+
+
+def _own_mb(process: psutil.Process) -> float:
+    # Workers are forked: what they share with their parent counts once.
+    return float(process.memory_full_info().uss) / 1e6
+
+
+def _core_seconds() -> float:
+    """What this process and all below it have used: unlike the clock, the same on a busy machine."""
+    processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    return sum(sum(process.cpu_times()[:4]) for process in processes if process.is_running())
+
+
+def measure(lines: int) -> Run:
+    """Write logs, have both read them, and compare lines per second that a core worked."""
+    cores = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory:
+        folder = Path(directory)
+        paths = write_logs(folder / "logs", lines)
+        size = sum(path.stat().st_size for path in paths)
+        sample = paths if lines <= PEER_LINES_MAX else write_logs(folder / "sample", PEER_LINES_MAX)
+        begin = time.process_time()
+        peer = read_logs(sample, folder / "peer.parquet") / (time.process_time() - begin)
+        with spark_session() as spark, PeakMemory() as peak:
+            begin, spent = time.perf_counter(), _core_seconds()
+            tallies = write_events(spark, find(paths), folder / "events")
+            seconds, spent = time.perf_counter() - begin, _core_seconds() - spent
+        entries = sum(tally["entries"] for tally in tallies)
+        ours = entries / spent
+        return Run(
+            ours / peer,
+            {
+                "lines/s per core": ours,
+                "lines/s per core of the peer": peer,
+                "MB/s per core": size / 1e6 / spent,
+                f"lines/s on {cores} cores": entries / seconds,
+                "understood %": 100 * sum(tally["understood"] for tally in tallies) / entries,
+                "peak MB of Java": peak.java_mb,
+                "peak MB of Python workers": peak.python_mb,
+            },
+        )
+
+
+BENCHES = (
+    Bench(
+        name="analyze",
+        question="How many times the lines/s per core of plain Python go from text to typed Parquet?",
+        unit="times the peer",
+        target=at_least(2.0),
+        measure=measure,
+        runs=1,
+        sizes={"lines": LINES},
+    ),
+)

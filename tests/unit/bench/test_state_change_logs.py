@@ -1,0 +1,23 @@
+"""The logs are the same each time, and the analysis understands each line of them."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC
+from pathlib import Path
+
+from analysis.blocks import BlockReader, Origin
+from analysis.times import Clock
+from bench.state_change_logs import write_logs
+
+
+def test_they_are_deterministic_and_understood(tmp_path: Path) -> None:
+    paths = write_logs(tmp_path / "a", 5_000)
+    again = write_logs(tmp_path / "b", 5_000)
+    digests = [[hashlib.sha256(path.read_bytes()).hexdigest() for path in each] for each in (paths, again)]
+    assert digests[0] == digests[1]
+    reader = BlockReader(Clock(UTC), lambda _: None)
+    tables = [reader.read(path.read_bytes(), Origin("a", 0, 1)).rows for path in paths]
+    assert sum(table.num_rows for table in tables) >= 5_000
+    assert all(table["understood"].true_count == table.num_rows for table in tables)
+    assert sum(len(table) - table["trace"].null_count for table in tables) > 0
