@@ -116,7 +116,10 @@ def _value(value: object) -> str:
         case Broker():
             return f"(broker epoch {value.epoch})"
         case dict():
-            return ", ".join(f"{number}: {_numbers(a.replicas)}" for number, a in value.items())
+            return ", ".join(
+                f"{key}={part}" if isinstance(part, str) else f"{key}: {_numbers(part.replicas)}"
+                for key, part in value.items()
+            )
         case None:
             return "created"
     return str(value)

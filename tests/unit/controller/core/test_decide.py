@@ -249,7 +249,37 @@ def resignation(world, transcript):
     transcript.happens("broker 1 stops", ShutdownEventThread())
 
 
-STORIES = [topic_created, broker_dies_and_returns, controller_fails_over, controlled_shutdown, resignation]
+def leaders_elected(world, transcript):
+    orders_0, orders_1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+    world.write_topic("orders", (2, 3), (2, 1))
+    world.write_state(orders_0, 3, (3, 2), 4)
+    world.write_state(orders_1, 1, (1,), 7)
+    world.preferred_election = (orders_0,)
+    transcript.happens("broker 1 starts and finds what its predecessor was asked for", Startup())
+    both = ElectLeaders(ElectionType.PREFERRED, (orders_0, orders_1))
+    transcript.happens("a tool asks for both preferred leaders", ElectLeadersRequested(1, both))
+    world.write_state(orders_1, 1, (1, 2), 7)
+    world.notes["isr_change_0000000001"] = (orders_1,)
+    transcript.happens("broker 2 is in sync everywhere, as a note says", IsrChangeNotification())
+    transcript.happens("it is time to see who leads", AutoPreferredReplicaLeaderElection())
+    world.write_state(orders_0, 2, (2,), 5)
+    world.notes["isr_change_0000000002"] = (orders_0,)
+    transcript.happens("broker 3 falls behind", IsrChangeNotification())
+    world.remove(2)
+    transcript.happens("broker 2 dies, and nobody who is left is in sync for orders-0", BrokerChange())
+    world.configs["orders"] = {"unclean.leader.election.enable": "true"}
+    change = TopicUncleanLeaderElectionEnable("orders")
+    transcript.happens("the topic may be led from outside the ISR from now on", change)
+
+
+STORIES = [
+    topic_created,
+    broker_dies_and_returns,
+    controller_fails_over,
+    controlled_shutdown,
+    resignation,
+    leaders_elected,
+]
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
