@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -277,6 +278,26 @@ async def test_a_bounced_broker_gets_its_state_again(join: Join) -> None:
     await second.stub.until(
         lambda requests: any(isinstance(r, LeaderAndIsrRequest) and r.broker_epoch == epoch for r in requests)
     )
+
+
+async def test_who_owns_the_node_runs_the_controller_however_often_sessions_end(join: Join) -> None:
+    """KAFKA-4229, KAFKA-13407: after losses of sessions a broker owned the node and ran no controller."""
+    members = await join(1, 2, 3)
+    dice = random.Random(4229)
+    for _ in range(6):
+        member = dice.choice(members)
+        await member.vanish()
+        member.deaf = False
+        await member.join()
+        await asyncio.sleep(dice.choice((0, 0, 0.05)))  # where in the others' decisions the next one strikes
+    reigning = await named_by(members[0])
+    acting = next(member for member in members if member.id == reigning)
+    for member in members:
+        await member.until_knows(reigning)
+    await create_topic(acting, (1, 2, 3))
+    for member in members:
+        await member.stub.until(lambda _, stub=member.stub: T0 in told(stub, UpdateMetadataRequest))
+    assert acting.stub.requests[-1].controller_epoch == await epoch_of(acting)
 
 
 async def test_a_controller_that_leaves_is_followed_at_once(join: Join) -> None:

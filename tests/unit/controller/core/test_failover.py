@@ -57,6 +57,19 @@ def test_partitions_without_live_leader_get_one_and_dead_replicas_leave_the_isr(
     assert world.context.replica_states[PartitionReplica(T0, 1)] is ReplicaMachineState.OFFLINE
 
 
+def test_replicas_of_brokers_that_are_dead_at_the_start_go_offline_once(make_world):
+    """KAFKA-13225, KAFKA-3143: moves without need, or none at all, for replicas that are offline already."""
+    world = taken_over(make_world, 1, 2)
+    world.run(Startup())
+    moves = [line for line in world.lines() if "of replica 3 for partition t-0" in line]
+    assert moves == [
+        "[Controller id=1 epoch=1] Changed state of replica 3 for partition t-0 from "
+        "ReplicaDeletionIneligible to OfflineReplica"
+    ]
+    assert world.leadership(T0).isr == (1, 2)
+    assert not [stop for stop in world.sent(effects.SendStopReplica) if stop.broker_id == 3]
+
+
 def test_a_topic_whose_creation_was_interrupted_is_completed(make_world):
     world = make_world(active=False)
     world.write_topic("half", (2, 3))
