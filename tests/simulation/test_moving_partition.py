@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+from types import ModuleType
+
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from cluster.model.commands_reassignment import AlterPartitionReassignments
-from cluster.model.ids import TopicPartition
+from cluster.model.ids import BrokerId, TopicPartition
 from controller.core import effects, effects_reassignment, effects_topics
 from controller.core.effects import NO_CONTROLLER, Interruption
 from controller.core.inputs import (
@@ -19,6 +27,7 @@ from controller.core.inputs import (
     Startup,
     ZkPartitionReassignment,
 )
+from controller.core.state import ControllerContext, Facts
 
 T0 = TopicPartition("t", 0)
 ALL = range(1, 7)
@@ -39,11 +48,12 @@ class MovingPartition(RuleBasedStateMachine):
     when its leader takes it back.
     """
 
-    make_world = staticmethod(lambda *_: None)
+    world_module: ModuleType
 
     @initialize()
     def begin(self):
-        self.world = self.make_world(*ALL, active=False, traces=False)
+        self.world = self.world_module.World(ControllerContext(Facts(BrokerId(1), traces=False)))
+        self.world.register(*ALL)
         self.world.write_topic("t", (1, 2, 3))
         self.world.write_state(T0, 1, (1, 2, 3))
         self.world.run(Startup())
@@ -207,17 +217,15 @@ class MovingPartition(RuleBasedStateMachine):
         assert self.world.requested is None
 
 
-@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-def test_a_partition_survives_being_moved_about(make_world):
-    class Machine(MovingPartition):
+def test_a_partition_survives_being_moved_about(world_module):
+    class Here(MovingPartition):
         pass
 
-    Machine.make_world = staticmethod(make_world)
-    case = Machine.TestCase
-    case.settings = settings(
-        max_examples=40,
-        stateful_step_count=20,
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    Here.world_module = world_module
+    quietly = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    run_state_machine_as_test(
+        Here,
+        settings=settings(
+            max_examples=40, stateful_step_count=20, deadline=None, suppress_health_check=quietly
+        ),
     )
-    case("runTest").runTest()
