@@ -62,10 +62,8 @@ def test_replicas_of_brokers_that_are_dead_at_the_start_go_offline_once(make_wor
     world = taken_over(make_world, 1, 2)
     world.run(Startup())
     moves = [line for line in world.lines() if "of replica 3 for partition t-0" in line]
-    assert moves == [
-        "[Controller id=1 epoch=1] Changed state of replica 3 for partition t-0 from "
-        "ReplicaDeletionIneligible to OfflineReplica"
-    ]
+    (move,) = moves
+    assert move.endswith("from ReplicaDeletionIneligible to OfflineReplica")
     assert world.leadership(T0).isr == (1, 2)
     assert not [stop for stop in world.sent(effects.SendStopReplica) if stop.broker_id == 3]
 
