@@ -57,7 +57,7 @@ def plan(files: Iterable[tuple[str, int]], parallel: int, most: int, least: int)
     size = max(least, min(most, sum(size for _, size in known) // (2 * parallel) + 1))
     splits: list[Split] = []
     for path, length in known:
-        step = max(length, 1) if _is_compressed(path) else size
+        step = max(length, 1) if is_compressed(path) else size
         splits.extend(
             Split(path, start, min(start + step, length)) for start in range(0, max(length, 1), step)
         )
@@ -164,7 +164,8 @@ def is_head(line: bytes) -> bool:
     return find_head(line.decode(errors="replace")) is not None
 
 
-def _is_compressed(path: str) -> bool:
+def is_compressed(path: str) -> bool:
+    """Whether a file is compressed, by its first bytes."""
     with Path(path).open("rb") as file:
         return file.read(len(_GZIP)) == _GZIP
 
