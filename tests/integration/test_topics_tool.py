@@ -105,6 +105,25 @@ def test_create_with_an_unknown_setting_is_an_error(tool):
     assert "colour" in printed
 
 
+def test_alter_adds_partitions_and_delete_ends_topics(tool, confluent_admin):
+    def partitions(name):
+        topics = confluent_admin.list_topics(timeout=20).topics
+        return {n: p.replicas for n, p in topics[name].partitions.items()} if name in topics else {}
+
+    assert tool.run("--create", "--topic", "by-hand", "--replica-assignment", "3:1,1:2")[0] == 0
+    extended = ("--partitions", "3", "--replica-assignment", "3:1,1:2,2:3")
+    assert tool.run("--alter", "--topic", "by-hand", *extended) == (0, "")
+    assert partitions("by-hand") == {0: [3, 1], 1: [1, 2], 2: [2, 3]}
+    complaint = "Error while executing topic command : Topic already has 3 partitions.\n"
+    assert tool.run("--alter", "--topic", "by-hand", "--partitions", "3") == (1, complaint)
+    assert tool.run("--describe", "--topic", "by-.*", "--under-replicated-partitions") == (0, "")
+    assert tool.run("--list", "--topic", "by-.*|ghost") == (0, "by-hand\n")
+    assert tool.run("--delete", "--topic", "by-.*") == (0, "")
+    complaint = "Error while executing topic command : Topic 'by-.*' does not exist as expected\n"
+    assert tool.run("--delete", "--topic", "by-.*") == (1, complaint)
+    assert tool.run("--delete", "--topic", "by-.*", "--if-exists") == (0, "")
+
+
 def test_describe_of_an_unknown_topic_is_an_error(tool):
     complaint = "Error while executing topic command : Topic 'missing' does not exist as expected\n"
     assert tool.run("--describe", "--topic", "missing") == (1, complaint)

@@ -2,33 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from barnabas.tools import topics
-
-
-def partition(number: int, leader: int) -> SimpleNamespace:
-    return SimpleNamespace(id=number, leader=leader, replicas=[1, 2, 3], isrs=[3, 1])
-
-
-def test_describe_has_kafkas_layout() -> None:
-    topic = SimpleNamespace(topic="orders", partitions={1: partition(1, -1), 0: partition(0, 3)})
-    assert topics.describe_lines(topic, {"min.insync.replicas": "2", "segment.bytes": "100"}) == [
-        (
-            "Topic: orders\tPartitionCount: 2\tReplicationFactor: 3\t"
-            "Configs: min.insync.replicas=2,segment.bytes=100"
-        ),
-        "\tTopic: orders\tPartition: 0\tLeader: 3\tReplicas: 1,2,3\tIsr: 3,1",
-        "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 1,2,3\tIsr: 3,1",
-    ]
-
-
-def test_configs_are_name_and_value() -> None:
-    assert topics.parse_configs(["a.b=1", "c = x=y "]) == {"a.b": "1", "c": "x=y"}
-    with pytest.raises(topics.TopicCommandError, match=r"'retention\.ms' is not of the form NAME=VALUE"):
-        topics.parse_configs(["retention.ms"])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +25,10 @@ def test_create_wants_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
     assert 'Missing required argument "[topic]"' in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("action", [["--list"], ["--describe"], ["--create", "--topic", "orders"]])
+@pytest.mark.parametrize(
+    "action",
+    [["--list"], ["--describe"], ["--create", "--topic", "orders"], ["--delete", "--topic", "orders"]],
+)
 def test_a_server_that_cannot_be_reached_is_named_in_one_line(
     action: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

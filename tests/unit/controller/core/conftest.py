@@ -103,7 +103,7 @@ def _answer(answer: object) -> str:
         case effects.IsrChanges(notes, tps):
             return f"{', '.join(notes) or 'no notes'}: {', '.join(map(str, tps))}"
         case frozenset():
-            return ", ".join(sorted(answer)) or "none"
+            return ", ".join(map(str, sorted(answer))) or "none"
         case dict():
             return "; ".join(f"{key} {_value(value)}" for key, value in answer.items()) or "none"
     return str(answer)

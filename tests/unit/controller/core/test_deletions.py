@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from cluster.model.commands_topics import DeleteTopics
 from cluster.model.epochs import EPOCH_DURING_DELETE
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
@@ -12,6 +15,7 @@ from cluster.model.requests import LeaderAndIsrResponse
 from controller.core import deletions, effects, effects_topics
 from controller.core.inputs import (
     BrokerChange,
+    DeleteTopicsRequested,
     LeaderAndIsrResponseReceived,
     PartitionModifications,
     Startup,
@@ -338,3 +342,32 @@ def test_the_topic_is_deleted_in_the_name_of_the_reign(world):
     world.marked.add("t")
     world.run(TopicDeletion(), answered(world, 1, T0), answered(world, 2, T0, T1), answered(world, 3, T1))
     assert world.questions[-1] == effects_topics.DeleteTopic("t", world.context.reign)
+
+
+def deletion_waits_for_a_dead_broker(world, transcript):
+    world.write_topic("orders", (2, 3, 1))
+    orders = TopicPartition("orders", 0)
+    transcript.happens("broker 1 starts and finds a topic", Startup())
+    world.remove(3)
+    transcript.happens("broker 3 dies", BrokerChange())
+    request = DeleteTopicsRequested(1, DeleteTopics(("orders", "ghost")))
+    transcript.happens("a client asks for the end of two topics, of which one is there", request)
+    transcript.happens("the watch on /admin/delete_topics fires", TopicDeletion())
+    told = answered(world, 1, orders), answered(world, 2, orders)
+    transcript.happens("brokers 1 and 2 have deleted their replicas", *told)
+    world.topics["orders"][1] = world.topics["orders"][0]
+    transcript.happens("somebody adds a partition by hand", PartitionModifications("orders"))
+    world.register(3)
+    transcript.happens("broker 3 is back", BrokerChange())
+    transcript.happens("broker 3 has deleted its replica", answered(world, 3, orders))
+
+
+def test_the_story_as_prose(make_world, transcript, request):
+    world = make_world(active=False)
+    told = transcript(world)
+    deletion_waits_for_a_dead_broker(world, told)
+    path = Path(__file__).parents[3] / "transcripts" / "deletion_waits_for_a_dead_broker.txt"
+    text = "\n".join(told.text)
+    if request.config.getoption("--regenerate"):
+        path.write_text(text)
+    assert text == path.read_text(), "decided otherwise; if that is meant, run pytest with --regenerate"
