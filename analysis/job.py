@@ -1,46 +1,52 @@
 """``barnabas analyze PATH… --out DIR``, and ``spark-submit analysis/job.py PATH… --out DIR`` on any master.
 
-``run`` is what others call. It writes into DIR the tables ``events``, ``coverage``, ``controllers``,
-``elections`` and ``failures`` (Parquet), ``timeline.json`` and ``timeline.txt``, and prints the latter.
+``run`` is what others call. It writes into DIR the table ``events`` and those of ``analysis.derived``
+(Parquet), ``report.html``, ``report.json`` and ``report.txt``, and prints one of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 if not __package__:
     # As a script its own folder is on the path, and not the one above, which holds the packages.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from analysis import report, timeline
+from analysis.derived.store import EVENTS_TABLE, derive
+from analysis.report.document import gather
+from analysis.report.files import Format, tell
 from analysis.scan import events
 from analysis.session import SparkStartError, spark_session
 from analysis.sources import NothingToReadError, Sources, find
 
-_PRINTED_LINES = 200
-"""More than this of the timeline is left to ``timeline.txt``."""
+DEFAULT_OUT = "barnabas-report"
+"""Where tables and report go if nobody says otherwise: a folder below the working directory."""
 
 _SMALL_BYTES = 64 * 1024 * 1024
 """Up to this much, starting Spark takes longer than reading."""
 
 
-def run(paths: Sequence[str | Path], out: str | Path, spark: SparkSession | None = None) -> int:
-    """Read the logs, write the tables and the timeline, and print the latter.
+def run(
+    paths: Sequence[str | Path],
+    out: str | Path = DEFAULT_OUT,
+    spark: SparkSession | None = None,
+    form: Format = Format.TEXT,
+) -> int:
+    """Read the logs, write the tables and the report, and print the latter.
 
     Args:
         paths: Files, folders (searched for ``state-change.log*``) and globs; with a scheme, as Spark takes
             them.
         out: A local folder, made where it is not there; tables of a former run in it are replaced.
         spark: A session to run in, which is left open; None for one of its own.
+        form: What is printed of the report.
 
     Returns:
         The exit code: 0 if something was understood, 1 if nothing was, 2 if there was nothing to read or
@@ -59,7 +65,7 @@ def run(paths: Sequence[str | Path], out: str | Path, spark: SparkSession | None
     )
     try:
         with session as active:
-            understood = _analyze(active, sources, folder)
+            understood = _analyze(active, sources, folder, form)
     except SparkStartError as error:
         return _fail(3, str(error))
     except PySparkException as error:
@@ -73,52 +79,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="analyze", description="Tell what happened from state-change.log files."
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or globs")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where tables and timeline are written")
-    given = parser.parse_args(arguments)
-    return run(given.paths, given.out)
-
-
-def _analyze(spark: SparkSession, sources: Sources, folder: Path) -> bool:
-    def kept(name: str, frame: DataFrame) -> DataFrame:
-        # Written once and read back: no table is computed twice, and the text of the logs is read once.
-        path = str((folder / name).absolute())
-        frame.write.mode("overwrite").parquet(path)
-        return spark.read.parquet(path)
-
-    table = kept("events", events(spark, sources))
-    questions: tuple[Callable[[DataFrame], DataFrame], ...] = (
-        timeline.coverage,
-        timeline.controllers,
-        timeline.elections,
-        timeline.failures,
+    parser.add_argument(
+        "--out", default=DEFAULT_OUT, metavar="DIR", help="where tables and report are written (%(default)s)"
     )
-    # The answers are small: one file each, that is read in one piece and keeps its order.
-    answers = {each.__name__: kept(each.__name__, each(table).coalesce(1)) for each in questions}
-    with (folder / "timeline.json").open("w", encoding="utf-8") as target:
-        report.write_json(target, {name: _rows(frame) for name, frame in answers.items()})
-    with (folder / "timeline.txt").open("w", encoding="utf-8") as target:
-        target.writelines(
-            f"{line}\n" for line in report.text(**{n: _rows(frame) for n, frame in answers.items()})
-        )
-    _print(folder / "timeline.txt")
-    return bool(answers["coverage"].where("kind is not null").head(1))
+    parser.add_argument(
+        "--format",
+        type=Format,
+        choices=list(Format),
+        default=Format.HTML,
+        help="what is printed (%(default)s)",
+    )
+    given = parser.parse_args(arguments)
+    return run(given.paths, given.out, form=given.format)
+
+
+def _analyze(spark: SparkSession, sources: Sources, folder: Path, form: Format) -> bool:
+    # Written once and read back: the text of the logs is read once.
+    path = str((folder / EVENTS_TABLE).absolute())
+    events(spark, sources).write.mode("overwrite").parquet(path)
+    if not spark.read.parquet(path).where("understood").head(1):
+        return False
+    tell(gather(derive(spark, folder)), folder, form)
+    return True
 
 
 def _is_small(sources: Sources) -> bool:
     return sources.size is not None and sources.size <= _SMALL_BYTES
-
-
-def _rows(frame: DataFrame) -> Iterator[dict[str, Any]]:
-    return (row.asDict() for row in frame.toLocalIterator())
-
-
-def _print(path: Path) -> None:
-    with path.open(encoding="utf-8") as lines:
-        sys.stdout.writelines(islice(lines, _PRINTED_LINES))
-        rest = sum(1 for _ in lines)
-    if rest:
-        sys.stdout.write(f"... and {rest:,} lines more in {path}\n")
-    sys.stdout.flush()
 
 
 def _fail(code: int, reason: str) -> int:

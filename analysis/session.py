@@ -33,6 +33,13 @@ _LOCAL_SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
+_BRIEF_SETTINGS = {
+    # Many small questions: compiling each costs more than answering it, and so does cutting it in pieces.
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 # The gateway's own logger is named because Spark announces every level that differs from it.
 _LOG4J = """\
 rootLogger.level = error
@@ -70,7 +77,9 @@ def spark_session(name: str = "barnabas analyze", *, brief: bool = False) -> Ite
         SparkStartError: Where there is no Java, or it does not start.
     """
     given = SparkConf()
-    settings = _SETTINGS | ({} if given.contains("spark.master") else _LOCAL_SETTINGS)
+    settings = _SETTINGS | (_BRIEF_SETTINGS if brief else {})
+    if not given.contains("spark.master"):
+        settings |= _LOCAL_SETTINGS
     conf = given.setAppName(name)
     for key, value in settings.items():
         conf.setIfMissing(key, value)

@@ -71,12 +71,15 @@ def demo(
 @app.command()
 def analyze(
     paths: Annotated[list[str], typer.Argument(help="state-change.log files, folders of them, or globs.")],
-    out: Annotated[Path, typer.Option("--out", help="Where tables and timeline are written.")],
+    out: Annotated[Path, typer.Option("--out", help="Where tables and report are written.")] = Path(
+        "barnabas-report"
+    ),
+    form: Annotated[str, typer.Option("--format", help="What is printed: html, text or json.")] = "html",
 ) -> None:
     """Read state-change.log files with Spark and tell what happened."""
     from analysis import job  # Spark takes seconds to import
 
-    raise typer.Exit(job.run(paths, out))
+    raise typer.Exit(job.main([*paths, "--out", str(out), "--format", form]))
 
 
 def main() -> None:

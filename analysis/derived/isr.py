@@ -46,7 +46,7 @@ def isr(states: DataFrame, lives: DataFrame) -> DataFrame:
                 "size": sf.size("isr"),
                 "until": sf.coalesce(sf.lead("since").over(order), "deleted"),
                 "unseen": unseen,
-                "seen_until": sf.lead("seen_before").over(order),
+                "seen_until": sf.when(sf.lead(unseen).over(order) > 0, sf.lead("seen_before").over(order)),
             }
         )
         .select(

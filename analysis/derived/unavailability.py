@@ -7,6 +7,7 @@ from datetime import timedelta
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from analysis.derived.last_words import with_last_words
 from analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
 from cluster.model.statechange import Kind
 
@@ -135,7 +136,7 @@ def _told(
         sf.col("next_up.leader_epoch").alias("leader_epoch"),
     )
     return (
-        _with_last_words(outages, events)
+        with_last_words(outages, events, "leader_before", "since", "leader_heard")
         .join(led.dropDuplicates(successor), successor, "left")
         .join(lives.select(*LIFE, "deleted"), list(LIFE), "left")
         .join(reigns.dropDuplicates(["controller_epoch"]), "controller_epoch", "left")
@@ -157,25 +158,3 @@ def _cause() -> Column:
         .when(sf.col("controller_epoch").isNull(), TOLD_ONLY)
         .otherwise(LEADER_OFFLINE)
     )
-
-
-def _with_last_words(outages: DataFrame, events: DataFrame) -> DataFrame:
-    """``leader_heard``: of the last line that the broker logged itself before the outage was noticed."""
-    spoke = (
-        events.where("broker is not null and time is not null")
-        .groupBy("broker", sf.date_trunc("second", "time").alias("second"))
-        .agg(sf.max("time").alias("spoke"))
-        .select("broker", sf.col("spoke").alias("moment"), "spoke", sf.lit(None).cast("int").alias("run"))
-    )
-    asked = outages.where("leader_before is not null").select(
-        sf.col("leader_before").alias("broker"), sf.col("since").alias("moment"), *LIFE, "run"
-    )
-    earlier = Window.partitionBy("broker").orderBy("moment", sf.col("run").isNotNull())
-    heard = sf.last("spoke", ignorenulls=True).over(earlier.rowsBetween(Window.unboundedPreceding, -1))
-    answered = (
-        asked.unionByName(spoke, allowMissingColumns=True)
-        .withColumn("leader_heard", heard)
-        .where("run is not null")
-        .select(*LIFE, "run", "leader_heard")
-    )
-    return outages.join(answered, [*LIFE, "run"], "left")

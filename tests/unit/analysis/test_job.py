@@ -21,10 +21,11 @@ def test_a_run_writes_tables_and_tells_the_story(
     out = tmp_path / "made" / "here"
     assert job.run([logs], out, spark) == 0
     told = capsys.readouterr().out
-    assert told == (out / "timeline.txt").read_text()
-    assert "Read 10 lines, understood 9 of them" in told
-    assert "leader was lost" in told
-    assert len(json.loads((out / "timeline.json").read_text())["elections"]) == 3
+    assert told == (out / "report.txt").read_text()
+    assert "Read 10 lines of 2 brokers, understood 9 (90.00 %)" in told
+    assert "a-b-0: leader 1 -> 2 (epoch 2): leader was lost" in told
+    assert len(json.loads((out / "report.json").read_text())["reigns"]) == 3
+    assert "<title>What happened?</title>" in (out / "report.html").read_text()
     assert spark.read.parquet(str(out / "events")).count() == 10
 
 

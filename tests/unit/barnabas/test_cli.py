@@ -66,7 +66,7 @@ def stand_in(monkeypatch, package, name):
         calls.append(arguments)
         return 3
 
-    module = types.SimpleNamespace(run=run)
+    module = types.SimpleNamespace(run=run, main=run)
     monkeypatch.setitem(sys.modules, f"{package.__name__}.{name}", module)
     monkeypatch.setattr(package, name, module, raising=False)
     return calls
@@ -82,4 +82,4 @@ def test_analyze_hands_paths_on_as_they_were_given(monkeypatch):
     calls = stand_in(monkeypatch, analysis, "job")
     result = CliRunner().invoke(cli.app, ["analyze", "a.log", "s3a://logs/*", "--out", "d"])
     assert result.exit_code == 3
-    assert calls == [(["a.log", "s3a://logs/*"], Path("d"))]
+    assert calls == [(["a.log", "s3a://logs/*", "--out", "d", "--format", "html"],)]

@@ -43,7 +43,7 @@ def test_a_new_partition_may_never_be_led(read: Callable[..., DataFrame]) -> Non
     )
     tables = {"events": read("".join(line.entry("2026-11-21 10:00:00,000") for line in lines))}
     for table in DERIVED:
-        tables[table.name] = table.of(tables)
+        tables[table.name] = table.of(tables).cache()
     (row,) = tables["unavailability"].collect()
     assert (row["until"], row["leader_before"], row["cause"]) == (None, None, NEVER_LED)
     assert row["failure"] == "kafka.common.X: nobody is alive"

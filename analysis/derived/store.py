@@ -1,0 +1,45 @@
+"""The derived tables in a folder of Parquet, beside the table ``events`` that they are computed from.
+
+Both a run over files and a stream call this, so that the same lines give the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from analysis.derived.catalog import DERIVED
+
+EVENTS_TABLE = "events"
+
+
+def derive(
+    spark: SparkSession, folder: Path, on_table: Callable[[str], None] = lambda _name: None
+) -> dict[str, DataFrame]:
+    """Compute each derived table from ``folder/events`` and write it beside it, in the place of a former one.
+
+    Args:
+        spark: The session.
+        folder: Where the table ``events`` is, as Parquet.
+        on_table: Told the name of each table before it is computed.
+
+    Returns:
+        All tables by name, ``events`` too, as they are read from the folder.
+    """
+    tables = {EVENTS_TABLE: _stored(spark, folder, EVENTS_TABLE)}
+    for table in DERIVED:
+        on_table(table.name)
+        table.of(tables).write.mode("overwrite").parquet(_path(folder, table.name))
+        # Read back: no table is computed twice.
+        tables[table.name] = _stored(spark, folder, table.name)
+    return tables
+
+
+def _stored(spark: SparkSession, folder: Path, name: str) -> DataFrame:
+    return spark.read.parquet(_path(folder, name))
+
+
+def _path(folder: Path, name: str) -> str:
+    return str((folder / name).absolute())

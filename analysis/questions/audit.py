@@ -1,0 +1,209 @@
+"""The safety audit: what must never happen, looked for in everything that was logged."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
+from analysis.derived.requests import OBEYED
+from cluster.model.statechange import Kind
+
+LEADER_EPOCH_FELL = "leader epoch fell"
+LEADER_EPOCH_REPEATED = "leader epoch repeated"
+TWO_LEADERS = "two leaders in one epoch"
+TWO_CONTROLLERS = "two controllers in one epoch"
+CONTROLLER_EPOCH_FELL = "controller epoch fell"
+LEADER_OUTSIDE_ISR = "leader outside ISR"
+STALE_OBEYED = "stale controller obeyed"
+
+CHECKS: dict[str, str] = {
+    LEADER_EPOCH_FELL: "a later state of a partition has a lower leader epoch than an earlier one",
+    LEADER_EPOCH_REPEATED: "two elections of a partition gave the same leader epoch",
+    TWO_LEADERS: "a partition had two leaders in one leader epoch",
+    TWO_CONTROLLERS: "two brokers acted as controller in one controller epoch",
+    CONTROLLER_EPOCH_FELL: "a broker logged a controller epoch lower than one it had logged before",
+    LEADER_OUTSIDE_ISR: "a leader is not in its own ISR",
+    STALE_OBEYED: "a broker obeyed a controller after it had heard of a later one",
+}
+"""What is checked, and what a finding means."""
+
+_NO_PLACE: dict[str, str] = {"topic": "string", "partition": "int", "leader_epoch": "int", "broker": "int"}
+
+
+def safety_audit(events: DataFrame, states: DataFrame, requests: DataFrame) -> DataFrame:
+    """Everything that breaks a rule on which Kafka's safety stands; empty in a sound cluster.
+
+    Columns: ``check`` (of ``CHECKS``), ``time``, ``topic``, ``partition``, ``leader_epoch``, ``broker``,
+    ``controller_epoch`` (null where they do not matter), ``detail``, ``evidence`` (raw lines).
+    By check and time.
+    """
+    findings = (
+        leader_epoch_fell(states),
+        leader_epoch_repeated(events),
+        two_leaders(states),
+        leader_outside_isr(states),
+        two_controllers(events),
+        controller_epoch_fell(events),
+        stale_controller_obeyed(requests),
+    )
+    return reduce(DataFrame.unionByName, findings).orderBy("check", "time", "topic", "partition")
+
+
+def leader_epoch_fell(states: DataFrame) -> DataFrame:
+    """States with a higher zkVersion, and a lower leader epoch, than another of the partition."""
+    order = Window.partitionBy(*LIFE).orderBy("version").rowsBetween(Window.unboundedPreceding, -1)
+    highest = sf.max(sf.struct("leader_epoch", "version", "raw")).over(order)
+    return _findings(
+        states.where("version is not null and leader_epoch is not null")
+        .withColumn("highest", highest)
+        .where("leader_epoch < highest.leader_epoch"),
+        LEADER_EPOCH_FELL,
+        sf.printf(
+            sf.lit("leader epoch %d at zkVersion %d, after %d at zkVersion %d"),
+            "leader_epoch", "version", "highest.leader_epoch", "highest.version",
+        ),
+        sf.array("highest.raw", "raw"),
+    )  # fmt: skip
+
+
+def leader_epoch_repeated(events: DataFrame) -> DataFrame:
+    """Elections that a controller logged with different zkVersions under one leader epoch."""
+    elected = events.where(is_kind(Kind.PARTITION_ONLINE)).where(
+        "leader_epoch is not null and version is not null"
+    )
+    return _findings(
+        with_life(elected, events)
+        .groupBy(*LIFE, "leader_epoch")
+        .agg(
+            sf.array_sort(sf.collect_set("version")).alias("versions"),
+            sf.max("time").alias("heard"),
+            sf.max("controller_epoch").alias("controller_epoch"),
+            sf.array_sort(sf.collect_set("raw")).alias("raws"),
+        )
+        .where("size(versions) > 1"),
+        LEADER_EPOCH_REPEATED,
+        sf.concat(
+            sf.lit("elected in leader epoch "), "leader_epoch", sf.lit(" at the zkVersions "),
+            sf.array_join(sf.col("versions").cast("array<string>"), ", "),
+        ),
+        sf.slice("raws", 1, 4),
+    )  # fmt: skip
+
+
+def two_leaders(states: DataFrame) -> DataFrame:
+    """Partitions that had two leaders in one leader epoch."""
+    return _findings(
+        states.where((sf.col("leader") > NO_LEADER) & sf.col("leader_epoch").isNotNull())
+        .groupBy(*LIFE, "leader_epoch")
+        .agg(
+            sf.array_sort(sf.collect_set("leader")).alias("leaders"),
+            sf.max("heard").alias("heard"),
+            sf.max("controller_epoch").alias("controller_epoch"),
+            sf.array_sort(sf.collect_set("raw")).alias("raws"),
+        )
+        .where("size(leaders) > 1"),
+        TWO_LEADERS,
+        sf.concat(
+            sf.lit("leaders "), sf.array_join(sf.col("leaders").cast("array<string>"), " and "),
+            sf.lit(" in leader epoch "), "leader_epoch",
+        ),
+        sf.slice("raws", 1, 4),
+    )  # fmt: skip
+
+
+def leader_outside_isr(states: DataFrame) -> DataFrame:
+    """States whose leader is not one of the replicas in sync."""
+    return _findings(
+        states.where("leader >= 0 and isr is not null and not array_contains(isr, leader)"),
+        LEADER_OUTSIDE_ISR,
+        sf.concat(
+            sf.lit("leader "), "leader", sf.lit(" with ISR ["),
+            sf.array_join(sf.col("isr").cast("array<string>"), ","), sf.lit("]"),
+        ),
+        sf.array("raw"),
+    )  # fmt: skip
+
+
+def two_controllers(events: DataFrame) -> DataFrame:
+    """Controller epochs in which two brokers speak as controller, or are obeyed as such."""
+    return _findings(
+        events.where("controller is not null and controller_epoch is not null")
+        .where(~_refused())
+        .groupBy("controller_epoch")
+        .agg(
+            sf.array_sort(sf.collect_set("controller")).alias("controllers"),
+            sf.max("time").alias("heard"),
+            sf.min_by("raw", "controller").alias("one"),
+            sf.max_by("raw", "controller").alias("other"),
+        )
+        .where("size(controllers) > 1"),
+        TWO_CONTROLLERS,
+        sf.concat(
+            sf.lit("controllers "), sf.array_join(sf.col("controllers").cast("array<string>"), " and "),
+            sf.lit(" in epoch "), "controller_epoch",
+        ),
+        sf.array("one", "other"),
+    )  # fmt: skip
+
+
+def controller_epoch_fell(events: DataFrame) -> DataFrame:
+    """Controllers that logged an epoch of their own lower than an earlier one: ZooKeeper lost its state."""
+    reigns = (
+        events.where("role = 'controller' and controller_epoch is not null")
+        .groupBy("broker", "controller_epoch")
+        .agg(sf.min("time").alias("heard"), sf.min_by("raw", "time").alias("raw"))
+    )
+    order = Window.partitionBy("broker").orderBy("heard")
+    before = sf.max(sf.struct("controller_epoch", "raw")).over(
+        order.rowsBetween(Window.unboundedPreceding, -1)
+    )
+    return _findings(
+        reigns.withColumn("before", before).where("controller_epoch < before.controller_epoch"),
+        CONTROLLER_EPOCH_FELL,
+        sf.printf(
+            sf.lit("broker %d is controller in epoch %d, after epoch %d"),
+            "broker", "controller_epoch", "before.controller_epoch",
+        ),
+        sf.array("before.raw", "raw"),
+    )  # fmt: skip
+
+
+def stale_controller_obeyed(requests: DataFrame) -> DataFrame:
+    """Requests that a broker obeyed after it had obeyed one of a later controller epoch."""
+    order = Window.partitionBy("broker").orderBy("received").rowsBetween(Window.unboundedPreceding, -1)
+    obeyed = requests.where((sf.col("outcome") == OBEYED) & sf.col("received").isNotNull())
+    latest = sf.max(sf.struct("controller_epoch", "controller", "received")).over(order)
+    return _findings(
+        obeyed.where("controller_epoch is not null")
+        .withColumn("latest", latest)
+        .where("controller_epoch < latest.controller_epoch and received > latest.received")
+        .withColumn("heard", sf.col("received")),
+        STALE_OBEYED,
+        sf.printf(
+            sf.lit("%s of controller %d in epoch %d, after one of epoch %d"),
+            "api", "controller", "controller_epoch", "latest.controller_epoch",
+        ),
+        sf.array().cast("array<string>"),
+    )  # fmt: skip
+
+
+def _findings(rows: DataFrame, check: str, detail: Column, evidence: Column) -> DataFrame:
+    missing = {name: sf.lit(None).cast(ddl) for name, ddl in _NO_PLACE.items() if name not in rows.columns}
+    return rows.withColumns(missing).select(
+        sf.lit(check).alias("check"),
+        sf.col("heard").alias("time"),
+        "topic",
+        "partition",
+        "leader_epoch",
+        "broker",
+        "controller_epoch",
+        detail.alias("detail"),
+        evidence.alias("evidence"),
+    )
+
+
+def _refused() -> Column:
+    return sf.coalesce(sf.endswith("kind", sf.lit("-stale-controller")), sf.lit(col=False))

@@ -1,0 +1,88 @@
+"""Partitions without a leader: which, how long, how many at once."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+OFFLINE = "without a leader"
+UNDER_REPLICATED = "under-replicated"
+
+
+def millis_between(start: Column, end: Column) -> Column:
+    """From one time to another, in milliseconds; null where one is null."""
+    return sf.unix_millis(end.cast("timestamp")) - sf.unix_millis(start.cast("timestamp"))
+
+
+def partitions_without_leader(unavailability: DataFrame) -> DataFrame:
+    """Which partitions had no leader, how often and how long.
+
+    A time runs from when it was noticed to when the next leader led (was elected, where its log is not at
+    hand); ``at_most_ms`` from the last line of the dead leader.
+
+    Columns: ``topic``, ``partition``, ``outages``, ``lasting`` (whether one has not ended), ``total_ms``,
+    ``at_most_ms``, ``longest_ms``, ``first``, ``cause`` (of the longest). The longest total first.
+    """
+    end = sf.coalesce("led_at", "until")
+    noticed = sf.greatest(millis_between(sf.col("since"), end), sf.lit(0))
+    at_most = millis_between(sf.least("leader_heard", "since"), end)
+    return (
+        unavailability.withColumns({"noticed": noticed, "at_most": at_most})
+        .groupBy("topic", "partition")
+        .agg(
+            sf.count("*").alias("outages"),
+            sf.max(sf.col("until").isNull()).alias("lasting"),
+            sf.coalesce(sf.sum("noticed"), sf.lit(0)).alias("total_ms"),
+            sf.coalesce(sf.sum("at_most"), sf.lit(0)).alias("at_most_ms"),
+            sf.max("noticed").alias("longest_ms"),
+            sf.min("since").alias("first"),
+            sf.max_by("cause", sf.coalesce("noticed", sf.lit(2**62))).alias("cause"),
+        )
+        .orderBy(sf.desc("lasting"), sf.desc("total_ms"), sf.desc("at_most_ms"), "topic", "partition")
+    )
+
+
+def leaderless_minutes(unavailability: DataFrame) -> DataFrame:
+    """The minutes in which partitions had no leader.
+
+    Columns: ``minute``, ``began`` (outages), ``ended``, ``partitions`` (without a leader at the end of that
+    minute), ``touched`` (without one at any time in it). A row for each minute in which something changed;
+    until the next one all stays as it is.
+    """
+    steps = unavailability.select(sf.col("since").alias("time"), sf.lit(1).alias("step")).union(
+        unavailability.where("until is not null").select("until", sf.lit(-1))
+    )
+    so_far = Window.orderBy("minute")
+    return (
+        steps.groupBy(sf.date_trunc("minute", "time").alias("minute"))
+        .agg(sf.count_if(sf.col("step") > 0).alias("began"), sf.count_if(sf.col("step") < 0).alias("ended"))
+        .withColumn("partitions", sf.sum(sf.col("began") - sf.col("ended")).over(so_far))
+        .withColumn("touched", sf.col("partitions") + sf.col("ended"))
+        .orderBy("minute")
+    )
+
+
+def strip(intervals: DataFrame, start: Column, end: Column, cells: int) -> DataFrame:
+    """How many intervals touch each cell of a strip of equal cells between two times.
+
+    Args:
+        intervals: With ``topic``, ``since`` and ``until`` (null for one that lasts).
+        start: The left end of the strip.
+        end: The right end.
+        cells: How many.
+
+    Returns:
+        ``topic``, ``cell`` (from 0), ``began`` (intervals that begin in it) and ``over`` (that ended in the
+        cell before): their running difference is what a cell shows. A few rows, however many intervals.
+    """
+    width = sf.greatest(millis_between(start, end), sf.lit(1)) / cells
+    cell = sf.least(sf.floor(millis_between(start, sf.col("time")) / width), sf.lit(cells - 1))
+    begins = intervals.select("topic", sf.col("since").alias("time"), sf.lit(1).alias("step"))
+    ends = intervals.where("until is not null").select("topic", sf.col("until").alias("time"), sf.lit(-1))
+    return (
+        begins.union(ends)
+        .withColumn("cell", cell + sf.when(sf.col("step") < 0, 1).otherwise(0))
+        .groupBy("topic", "cell")
+        .agg(sf.count_if(sf.col("step") > 0).alias("began"), sf.count_if(sf.col("step") < 0).alias("over"))
+        .orderBy("topic", "cell")
+    )

@@ -1,0 +1,37 @@
+"""Every question by name, and the tables that it is asked of."""
+
+from __future__ import annotations
+
+from analysis.derived.catalog import Table
+from analysis.questions.audit import safety_audit
+from analysis.questions.availability import leaderless_minutes, partitions_without_leader
+from analysis.questions.churn import flapping_brokers, isr_churn, under_replicated
+from analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
+from analysis.questions.failovers import failovers
+from analysis.questions.handlers import request_times, slowest_leader_and_isr
+from analysis.questions.reading import brokers, clock_skew, coverage, not_understood
+from analysis.questions.reigns import controller_reigns, departures
+from analysis.questions.stalls import write_stalls
+
+QUESTIONS: tuple[Table, ...] = (
+    Table("coverage", ("events",), coverage),
+    Table("not_understood", ("events",), not_understood),
+    Table("brokers", ("events",), brokers),
+    Table("clock_skew", ("events", "leaders"), clock_skew),
+    Table("controller_reigns", ("controllers",), controller_reigns),
+    Table("departures", ("events", "unavailability"), departures),
+    Table("failovers", ("events", "unavailability", "controllers", "requests"), failovers),
+    Table("write_stalls", ("unavailability", "isr"), write_stalls),
+    Table("partitions_without_leader", ("unavailability",), partitions_without_leader),
+    Table("leaderless_minutes", ("unavailability",), leaderless_minutes),
+    Table("under_replicated", ("isr",), under_replicated),
+    Table("isr_churn", ("isr",), isr_churn),
+    Table("flapping_brokers", ("isr",), flapping_brokers),
+    Table("slowest_leader_and_isr", ("requests",), slowest_leader_and_isr),
+    Table("request_times", ("requests",), request_times),
+    Table("unclean_elections", ("leaders",), unclean_elections),
+    Table("failed_elections", ("events",), failed_elections),
+    Table("preferred_imbalance", ("leaders",), preferred_imbalance),
+    Table("safety_audit", ("events", "states", "requests"), safety_audit),
+)
+"""The answers, each small and in its best order."""

@@ -1,0 +1,79 @@
+"""How leaders were elected: failed and unclean elections, and leaders that are not the preferred ones."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sf
+
+from analysis.derived.lives import LIFE, NO_LEADER, is_kind
+from cluster.model.statechange import Kind
+
+
+def failed_elections(events: DataFrame) -> DataFrame:
+    """Elections and other changes of a partition that failed.
+
+    Columns: ``time``, ``topic``, ``partition``, ``controller``, ``controller_epoch``, ``from``, ``to``,
+    ``cause`` (the first line of the trace). By time.
+    """
+    return (
+        events.where(is_kind(Kind.PARTITION_CHANGE_FAILED))
+        .select(
+            "time", "topic", "partition", "controller", "controller_epoch", "from", "to",
+            sf.substring_index("trace", "\n", 1).alias("cause"),
+        )
+        .orderBy("time", "topic", "partition")
+    )  # fmt: skip
+
+
+def unclean_elections(leaders: DataFrame) -> DataFrame:
+    """Leaders that were elected although they were not in sync: records may have been lost.
+
+    Columns: ``topic``, ``partition``, ``leader``, ``leader_epoch``, ``since``, ``previous_leader``,
+    ``previous_isr`` (the last that is known), ``isr``, ``certain`` (false where zkVersion shows that the ISR
+    was written again in between, unseen), ``raw``. By time.
+    """
+    last_known = sf.col("version") == sf.col("previous_version") + 1
+    return (
+        leaders.where(sf.col("leader") > NO_LEADER)
+        .where("size(previous_isr) > 0 and not array_contains(previous_isr, leader)")
+        .select(
+            "topic", "partition", "leader", "leader_epoch", "since", "previous_leader", "previous_isr", "isr",
+            sf.coalesce(last_known, sf.lit(col=False)).alias("certain"),
+            "raw",
+        )
+        .orderBy("since", "topic", "partition")
+    )  # fmt: skip
+
+
+def preferred_imbalance(leaders: DataFrame) -> DataFrame:
+    """For each broker over time: how many partitions it should lead, and how many of them it does not.
+
+    The preferred leader is the first assigned replica. A broker of which Kafka finds more than
+    leader.imbalance.per.broker.percentage (10) led by others gets them back.
+
+    Columns: ``minute``, ``broker``, ``preferred`` (partitions whose preferred leader it is), ``elsewhere``
+    (of those, led by another or nobody), ``percent``. A row for each minute in which that changed.
+    """
+    known = leaders.where("size(replicas) > 0").withColumn("broker", sf.element_at("replicas", 1))
+    first = Window.partitionBy(*LIFE).orderBy("leader_epoch", "since")
+    away = (sf.col("leader") != sf.col("broker")).cast("int")
+    steps = known.select(
+        sf.col("broker"),
+        sf.date_trunc("minute", "since").alias("minute"),
+        sf.when(sf.row_number().over(first) == 1, 1).otherwise(0).alias("preferred"),
+        (away - sf.coalesce(sf.lag(away).over(first), sf.lit(0))).alias("elsewhere"),
+    )
+    so_far = Window.partitionBy("broker").orderBy("minute")
+    return (
+        steps.groupBy("broker", "minute")
+        .agg(sf.sum("preferred").alias("preferred"), sf.sum("elsewhere").alias("elsewhere"))
+        .where("preferred != 0 or elsewhere != 0")
+        .select(
+            "minute",
+            "broker",
+            sf.sum("preferred").over(so_far).alias("preferred"),
+            sf.sum("elsewhere").over(so_far).alias("elsewhere"),
+        )
+        .withColumn("percent", sf.round(sf.col("elsewhere") * 100 / sf.col("preferred"), 1))
+        .orderBy("minute", "broker")
+    )

@@ -1,0 +1,101 @@
+"""How well the logs were read: what was understood, what was not, and whose clocks differ."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from analysis.derived.lives import PARTITION, is_kind
+from cluster.model.statechange import Kind
+
+
+def coverage(events: DataFrame) -> DataFrame:
+    """How much was understood: one row for each kind, and one without kind for what no rule knows.
+
+    Columns: ``kind``, ``lines``, ``first`` and ``last`` (time), ``sample`` (one such line).
+    """
+    return (
+        events.groupBy("kind")
+        .agg(
+            sf.count("*").alias("lines"),
+            sf.min("time").alias("first"),
+            sf.max("time").alias("last"),
+            sf.min("raw").alias("sample"),
+        )
+        .orderBy(sf.desc("lines"), "kind")
+    )
+
+
+def not_understood(events: DataFrame) -> DataFrame:
+    """The lines that no rule knows, numbers left out so that equal ones count as one.
+
+    Columns: ``shape`` (the text with # for each run of digits), ``lines``, ``sources`` (how many files),
+    ``first``, ``sample``. The most frequent first.
+    """
+    first_line = sf.substring_index("raw", "\n", 1)
+    return (
+        events.where("not understood")
+        .groupBy(sf.regexp_replace(sf.substring(first_line, 1, 240), r"\d+", "#").alias("shape"))
+        .agg(
+            sf.count("*").alias("lines"),
+            sf.count_distinct("source").alias("sources"),
+            sf.min("time").alias("first"),
+            sf.min("raw").alias("sample"),
+        )
+        .orderBy(sf.desc("lines"), "shape")
+    )
+
+
+def brokers(events: DataFrame) -> DataFrame:
+    """Whose logs there are.
+
+    Columns: ``broker``, ``lines``, ``sources`` (files), ``first`` and ``last`` (time), ``errors`` (lines at
+    ERROR), ``warnings``. By broker.
+    """
+    return (
+        events.where("broker is not null")
+        .groupBy("broker")
+        .agg(
+            sf.count("*").alias("lines"),
+            sf.count_distinct("source").alias("sources"),
+            sf.min("time").alias("first"),
+            sf.max("time").alias("last"),
+            sf.count_if(sf.col("level") == "ERROR").alias("errors"),
+            sf.count_if(sf.col("level") == "WARN").alias("warnings"),
+        )
+        .orderBy("broker")
+    )
+
+
+def clock_skew(events: DataFrame, leaders: DataFrame) -> DataFrame:
+    """How far brokers' clocks are from their controllers', as far as the logs give it away.
+
+    No broker leads before it was elected. Where its log says so, its clock is behind the controller's by as
+    much at least.
+
+    Columns: ``controller``, ``broker``, ``elections`` (compared), ``least_ms`` and ``median_ms`` (from the
+    decision to the leader's own line), ``behind_ms`` (the least that the broker's clock is behind; 0 where
+    nothing shows). The worst first.
+    """
+    started = (
+        events.where(is_kind(Kind.LEADER_STARTS))
+        .groupBy(*PARTITION, "leader_epoch", sf.col("broker").alias("leader"))
+        .agg(sf.min("time").alias("started"))
+    )
+    decided = leaders.where("controller is not null")
+    delay = sf.unix_millis(sf.col("started").cast("timestamp")) - sf.unix_millis(
+        sf.col("since").cast("timestamp")
+    )
+    return (
+        decided.join(started, [*PARTITION, "leader_epoch", "leader"])
+        .where("controller != leader")
+        .withColumn("delay_ms", delay)
+        .groupBy("controller", sf.col("leader").alias("broker"))
+        .agg(
+            sf.count("*").alias("elections"),
+            sf.min("delay_ms").alias("least_ms"),
+            sf.median("delay_ms").cast("bigint").alias("median_ms"),
+            sf.greatest(-sf.min("delay_ms"), sf.lit(0)).alias("behind_ms"),
+        )
+        .orderBy(sf.desc("behind_ms"), "controller", "broker")
+    )

@@ -1,0 +1,74 @@
+"""Who was controller when, and which brokers were gone when."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sf
+
+from analysis.derived.last_words import with_last_words
+from analysis.derived.lives import is_kind
+from cluster.model.statechange import Kind
+
+
+def controller_reigns(controllers: DataFrame) -> DataFrame:
+    """Who was controller when: the table ``controllers`` by epoch."""
+    return controllers.orderBy("controller_epoch", "since", "controller")
+
+
+def departures(events: DataFrame, unavailability: DataFrame) -> DataFrame:
+    """Which brokers went away, by crash or shutdown, and when they were back.
+
+    A broker is gone when a controller takes its replicas offline or elects others in its place, and back when
+    a controller sends it LeaderAndIsr again. What a later controller says of a broker that is still gone is
+    part of the same departure.
+
+    Columns: ``broker``, ``since`` (noticed by a controller), ``heard`` (the last line in its own log before),
+    ``back`` (null while it is gone), ``controller_epoch`` (of who noticed), ``partitions`` (that lost a
+    replica or their leader). By time.
+    """
+    own = sf.col("role") == "controller"
+    offline = is_kind(Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE) | (
+        is_kind(Kind.REPLICA_CHANGE) & (sf.col("to") == "OfflineReplica")
+    )
+    named = sf.concat_ws("-", "topic", "partition")
+    gone = events.where(own & offline).select(
+        sf.col("replica").alias("broker"), "controller_epoch", "time", named.alias("partition")
+    )
+    lost = unavailability.where("leader_before is not null").select(
+        sf.col("leader_before").alias("broker"),
+        "controller_epoch",
+        sf.col("since").alias("time"),
+        named.alias("partition"),
+    )
+    sent = (
+        events.where(own & is_kind(Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING))
+        .select(sf.explode("targets").alias("broker"), "controller_epoch", "time")
+        .groupBy("broker", "controller_epoch", sf.date_trunc("second", "time").alias("second"))
+        .agg(sf.min("time").alias("time"), sf.max("time").alias("last"))
+        .withColumn("back", sf.explode(sf.array("time", "last")))
+        .select("broker", "controller_epoch", sf.col("back").alias("time"), sf.col("back"))
+        .distinct()
+    )
+    order = Window.partitionBy("broker").orderBy("controller_epoch", "time", sf.col("back").isNotNull())
+    marks = gone.union(lost).unionByName(sent, allowMissingColumns=True).where("broker is not null")
+    before = sf.lag(sf.col("back").isNull(), 1).over(order)
+    begins = sf.col("back").isNull() & ~sf.coalesce(before, sf.lit(col=False))
+    runs = (
+        marks.withColumn("begins", begins.cast("int"))
+        .withColumn("run", sf.sum("begins").over(order))
+        .where("run > 0")
+        .groupBy("broker", "run")
+        .agg(
+            sf.min_by("time", sf.when(sf.col("back").isNull(), sf.struct("controller_epoch", "time"))).alias(
+                "since"
+            ),
+            sf.min("back").alias("back"),
+            sf.min("controller_epoch").alias("controller_epoch"),
+            sf.count_distinct("partition").alias("partitions"),
+        )
+    )
+    return (
+        with_last_words(runs, events, "broker", "since", "heard")
+        .select("broker", "since", "heard", "back", "controller_epoch", "partitions")
+        .orderBy("since", "broker")
+    )

@@ -1,0 +1,248 @@
+"""The report for a person: one HTML file that needs no network, pictures first.
+
+The file holds the data as JSON and a script that draws it, so that a reader can zoom and ask for a partition;
+every sentence is made here (``analysis.report.words``) and not in the script.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+
+from analysis.questions.audit import CHECKS
+from analysis.report.as_text import summary
+from analysis.report.document import CELLS, Document, Row
+from analysis.report.words import (
+    TERMS,
+    Step,
+    duration,
+    failover_headline,
+    failover_steps,
+    headline,
+    steps,
+)
+
+_PAGE = files("analysis.report") / "page"
+_SCRIPTS = (
+    "time.js",
+    "draw.js",
+    "lanes.js",
+    "partitions.js",
+    "strips.js",
+    "answer.js",
+    "tables.js",
+    "main.js",
+)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (the logs' times have no zone)
+
+
+def html(document: Document) -> str:
+    """The whole file."""
+    # In a script element nothing but its end tag is markup: no "<" may stand in the data.
+    data = json.dumps(_data(document), separators=(",", ":")).replace("<", "\\u003c")
+    parts = {
+        "style": _read("style.css"),
+        "data": data,
+        "script": "\n".join(_read(name) for name in _SCRIPTS),
+    }
+    page = _read("page.html")
+    for name, text in parts.items():
+        page = page.replace(f"{{{{{name}}}}}", text, 1)
+    return page
+
+
+def _read(name: str) -> str:
+    return (_PAGE / name).read_text(encoding="utf-8")
+
+
+def _data(document: Document) -> dict[str, Any]:
+    answers = document.answers
+    return {
+        "start": _ms(document.start),
+        "end": _ms(document.end),
+        "summary": list(summary(document)),
+        "cells": CELLS,
+        "strips": document.strips,
+        "brokers": _rows(answers["brokers"], "broker", "lines", "first", "last"),
+        "departures": _rows(answers["departures"], "broker", "since", "heard", "back"),
+        "controllers": _rows(
+            answers["controller_reigns"],
+            "controller_epoch", "controller", "since", "until", "next_since", "lines", "changes",
+        ),
+        "partitions": [f"{topic}-{number}" for topic, number in document.pictured],
+        "others": document.partitions - len(document.pictured),
+        "reigns": _by_partition(
+            document.reigns, "leader", "leader_epoch", "since", "led_at", "until", "why", "ended",
+            "controller" ),
+        "isr": _by_partition(document.isr, "isr", "size", "assigned", "since", "until", "unseen"),
+        "stalls": _stalls(document.stalls),
+        "stories": [_story(row) for row in answers["failovers"]],
+        "checks": CHECKS,
+        "audit": _rows(
+            answers["safety_audit"],
+            "check", "time", "topic", "partition", "broker", "controller_epoch", "detail", "evidence",
+        ),
+        "tables": _tables(document),
+        "unknown": _rows(answers["not_understood"], "lines", "sources", "first", "sample"),
+        "terms": TERMS,
+    }  # fmt: skip
+
+
+def _story(row: Row) -> dict[str, Any]:
+    total = "" if row["total_ms"] is None else f"{duration(row['total_ms'])} to the last new leader"
+    return {
+        "time": _ms(row["heard"] or row["noticed"]),
+        "end": _ms(row["followed"] or row["led"] or row["elected"] or row["noticed"]),
+        "headline": failover_headline(row),
+        "total": total,
+        "steps": _steps(failover_steps(row)),
+    }
+
+
+def _stalls(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+    told: dict[str, list[dict[str, Any]]] = {}
+    for name, group in groupby(rows, _name):
+        around = list(group)
+        told[name] = [
+            {
+                "what": row["what"],
+                "since": _ms(row["earliest"] or row["since"]),
+                "noticed": _ms(row["since"]),
+                "until": _ms(row["until"]),
+                "headline": headline(row),
+                "steps": _steps(steps(row, around)),
+            }
+            for row in around
+        ]
+    return told
+
+
+def _steps(told: Iterable[Step]) -> list[dict[str, Any]]:
+    return [{"time": _ms(step.time), "text": step.text} for step in told]
+
+
+def _by_partition(rows: Sequence[Row], *columns: str) -> dict[str, list[dict[str, Any]]]:
+    return {name: _rows(list(group), *columns) for name, group in groupby(rows, _name)}
+
+
+def _name(row: Row) -> str:
+    return f"{row['topic']}-{row['partition']}"
+
+
+def _rows(rows: Sequence[Row], *columns: str) -> list[dict[str, Any]]:
+    return [{column: _plain(row[column]) for column in columns} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    return _ms(value) if isinstance(value, datetime) else value
+
+
+def _ms(value: datetime | None) -> int | None:
+    return None if value is None else round((value - _EPOCH).total_seconds() * 1_000)
+
+
+_TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "partitions_without_leader": (
+        "Partitions without a leader",
+        {
+            "topic": "topic", "partition": "partition", "outages": "times", "total_ms": "noticed for",
+            "at_most_ms": "at most", "longest_ms": "longest", "first": "first", "cause": "why",
+        },
+    ),
+    "isr_churn": (
+        "ISR churn",
+        {
+            "topic": "topic", "partition": "partition", "shrinks": "shrinks", "expands": "expands",
+            "unseen": "unseen writes", "least": "smallest", "assigned": "assigned",
+        },
+    ),
+    "flapping_brokers": (
+        "Restless brokers",
+        {
+            "broker": "broker", "spells": "spells out of sync", "left": "left an ISR", "joined": "joined one",
+            "partitions": "partitions", "first": "first", "last": "last",
+        },
+    ),
+    "slowest_leader_and_isr": (
+        "Slowest LeaderAndIsr requests",
+        {
+            "broker": "broker", "duration_ms": "took", "partitions": "partitions", "received": "received",
+            "controller": "controller", "controller_epoch": "epoch", "correlation_id": "correlation id",
+        },
+    ),
+    "request_times": (
+        "Requests of the controller",
+        {
+            "api": "request", "broker": "broker", "requests": "requests", "median_ms": "median",
+            "slowest_ms": "slowest", "unheard": "unheard", "refused": "refused",
+        },
+    ),
+    "unclean_elections": (
+        "Unclean elections",
+        {
+            "topic": "topic", "partition": "partition", "leader": "leader", "leader_epoch": "epoch",
+            "since": "elected", "previous_leader": "leader before", "previous_isr": "ISR before",
+            "certain": "certain",
+        },
+    ),
+    "failed_elections": (
+        "Failed changes of partitions",
+        {
+            "time": "time", "topic": "topic", "partition": "partition", "from": "from", "to": "to",
+            "cause": "why",
+        },
+    ),
+    "preferred_imbalance": (
+        "Led by another than the preferred leader",
+        {
+            "minute": "minute", "broker": "broker", "preferred": "should lead",
+            "elsewhere": "of them led by others",
+            "percent": "percent",
+        },
+    ),
+    "clock_skew": (
+        "Clocks, as elections give them away",
+        {
+            "controller": "controller", "broker": "broker", "elections": "compared",
+            "least_ms": "least delay",
+            "median_ms": "median delay", "behind_ms": "behind at least",
+        },
+    ),
+    "brokers": (
+        "Logs",
+        {
+            "broker": "broker", "sources": "files", "lines": "lines", "errors": "errors",
+            "warnings": "warnings", "first": "first", "last": "last",
+        },
+    ),
+}  # fmt: skip
+"""The tables at the end: the answer, its title, and its columns with their names on the page."""
+
+_TABLE_ROWS = 50
+
+
+def _tables(document: Document) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": title,
+            "columns": list(columns.values()),
+            # The script formats by these: a time, a span in milliseconds, or anything else.
+            "forms": [_form(name) for name in columns],
+            "rows": [
+                [_plain(row[name]) for name in columns] for row in document.answers[answer][:_TABLE_ROWS]
+            ],
+            "count": document.counts[answer],
+        }
+        for answer, (title, columns) in _TABLES.items()
+        if document.answers[answer]
+    ]
+
+
+def _form(column: str) -> str:
+    if column.endswith("_ms"):
+        return "span"
+    return "time" if column in {"first", "last", "since", "time", "received", "minute"} else "plain"

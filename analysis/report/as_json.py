@@ -1,0 +1,22 @@
+"""The report for a program: one JSON object."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, TextIO
+
+from analysis.report.document import Document
+
+
+def write_json(target: TextIO, document: Document) -> None:
+    """Write the document's attributes by name, times as ``2026-11-21T03:12:45.678``."""
+    json.dump(asdict(document), target, default=_plain, indent=1)
+    target.write("\n")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds")
+    raise TypeError(f"a report holds no {type(value).__name__}: {value!r}")

@@ -1,0 +1,272 @@
+"""The report for a terminal: short first, then all that happened in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from analysis.derived.leaders import SAME
+from analysis.questions.audit import CHECKS
+from analysis.report.document import Document, Row
+from analysis.report.words import (
+    TERMS,
+    Step,
+    count,
+    duration,
+    failover_headline,
+    failover_steps,
+    listed,
+    span,
+)
+
+_SAMPLE_WIDTH = 150
+_NAMED = 6
+"""So many partitions of one happening are named; more are counted."""
+
+_TABLE_ROWS = 10
+
+
+def text(document: Document) -> Iterator[str]:
+    """The lines of the whole report."""
+    yield from summary(document)
+    yield from _section("Timeline", _timeline(document))
+    yield from _section("Failovers", _failovers(document.answers["failovers"]))
+    yield from _section("Partitions without a leader", _without_leader(document))
+    yield from _section("Slowest LeaderAndIsr requests", _slowest(document.answers["slowest_leader_and_isr"]))
+    yield from _section("Restless brokers", _flapping(document.answers["flapping_brokers"]))
+    yield from _section("Not understood, and kept in the table events", _not_understood(document))
+    yield from _section("Words", (f"  {word}: {meaning}" for word, meaning in TERMS.items()))
+
+
+def summary(document: Document) -> Iterator[str]:
+    """The first lines: what was read, and what matters most."""
+    share = 100 * document.understood / document.lines if document.lines else 0
+    logs = count(len(document.answers["brokers"]), "broker")
+    yield (
+        f"Read {count(document.lines, 'line')} of {logs}, understood {document.understood:,} ({share:.2f} %)"
+        + (
+            "."
+            if document.start is None or document.end is None
+            else f", {_full(document.start)} to {_time(document.end)}."
+        )
+    )
+    yield from _reigns(document.answers["controller_reigns"])
+    yield from _outages(document)
+    yield from _skew(document.answers["clock_skew"])
+    yield from _audit(document)
+
+
+def _reigns(rows: Sequence[Row]) -> Iterator[str]:
+    if rows:
+        who = ", ".join(
+            f"broker {row['controller']} (epoch {row['controller_epoch']})" for row in rows[:_NAMED]
+        )
+        more = f" and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
+        yield f"Controllers: {who}{more}."
+
+
+def _outages(document: Document) -> Iterator[str]:
+    rows = document.answers["partitions_without_leader"]
+    if not rows:
+        yield "Every partition had a leader at all times that the logs show."
+        return
+    worst = rows[0]
+    name = f"{worst['topic']}-{worst['partition']}"
+    how_long = (
+        "to the end of the logs"
+        if worst["lasting"]
+        else duration(max(worst["total_ms"], worst["at_most_ms"]))
+    )
+    number = document.counts["partitions_without_leader"]
+    had = f"{count(number, 'partition')} had no leader for a time"
+    yield f"{had}, longest {name}, {how_long}: {worst['cause']}."
+
+
+def _skew(rows: Sequence[Row]) -> Iterator[str]:
+    behind = [row for row in rows if row["behind_ms"]]
+    if behind:
+        seen = ", ".join(
+            f"broker {row['broker']} at least {duration(row['behind_ms'])} behind {row['controller']}"
+            for row in behind[:_NAMED]
+        )
+        yield f"Clocks differ: {seen}. Partitions are ordered by epoch and zkVersion."
+
+
+def _audit(document: Document) -> Iterator[str]:
+    findings = document.answers["safety_audit"]
+    if not findings:
+        yield f"Safety audit: all {len(CHECKS)} checks passed."
+        return
+    yield f"SAFETY AUDIT: {count(document.counts['safety_audit'], 'finding')}."
+    for row in findings[:_TABLE_ROWS]:
+        where = "" if row["topic"] is None else f" {row['topic']}-{row['partition']}"
+        yield f"  {row['check']}:{where} {row['detail']}, {_full(row['time'])}"
+
+
+class _Happening(NamedTuple):
+    """One line of the timeline; those alike but for the partition become one."""
+
+    time: datetime
+    kind: str
+    what: str
+    partition: str
+
+
+def _timeline(document: Document) -> Iterator[str]:
+    happenings = [
+        *_of_controllers(document),
+        *_of_brokers(document),
+        *_of_leaders(document),
+        *_of_isr(document),
+    ]
+    at_once: dict[tuple[datetime, int, str], list[_Happening]] = {}
+    for each in happenings:
+        at_once.setdefault(_place(each), []).append(each)
+    for (_, kind, _), group in sorted(at_once.items(), key=lambda item: (min(item[1]).time, item[0][1])):
+        yield f"  {_time(min(group).time)}  {_KINDS[kind]:<10}  {_named(group)}{group[0].what}"
+    rest = document.partitions - len(document.pictured)
+    if rest > 0:
+        yield f"  ... and {count(rest, 'partition')} more, in the tables leaders and isr"
+
+
+_KINDS = ("controller", "broker", "leader", "ISR")
+
+
+def _place(happening: _Happening) -> tuple[datetime, int, str]:
+    """Its place in the timeline: what a controller does at once to many partitions has one place."""
+    at_once = happening.time.replace(microsecond=happening.time.microsecond // 100_000 * 100_000)
+    return at_once, _KINDS.index(happening.kind), happening.what
+
+
+def _named(group: Sequence[_Happening]) -> str:
+    names = sorted({each.partition for each in group if each.partition})
+    if not names:
+        return ""
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown}{f' and {len(names) - _NAMED:,} more' if len(names) > _NAMED else ''}: "
+
+
+def _of_controllers(document: Document) -> Iterator[_Happening]:
+    for row in document.answers["controller_reigns"]:
+        what = f"broker {row['controller']} is controller, epoch {row['controller_epoch']}"
+        yield _Happening(row["since"], "controller", what, "")
+
+
+def _of_brokers(document: Document) -> Iterator[_Happening]:
+    for row in document.answers["departures"]:
+        heard = "" if row["heard"] is None else f"; last heard at {_time(row['heard'])}"
+        what = f"broker {row['broker']} is gone{heard}"
+        yield _Happening(row["since"], "broker", what, "")
+        if row["back"] is not None:
+            yield _Happening(row["back"], "broker", f"broker {row['broker']} is back", "")
+
+
+def _of_leaders(document: Document) -> Iterator[_Happening]:
+    for row in document.reigns:
+        epoch = "" if row["leader_epoch"] is None else f" (epoch {row['leader_epoch']})"
+        if row["leader"] < 0:
+            what = f"no leader{epoch}: {row['previous_leader']} went offline"
+        elif row["why"] == SAME:
+            continue  # what made the new epoch is told as a change of the ISR
+        elif row["previous_leader"] in (None, row["leader"]):
+            what = f"led by {row['leader']}{epoch}: {row['why']}"
+        else:
+            what = f"leader {row['previous_leader']} -> {row['leader']}{epoch}: {row['why']}"
+        yield _Happening(row["since"], "leader", what, f"{row['topic']}-{row['partition']}")
+
+
+def _of_isr(document: Document) -> Iterator[_Happening]:
+    for row in document.isr:
+        if not row["left"] and not row["joined"]:
+            continue
+        out = f", {listed(row['left'])} out" if row["left"] else ""
+        back = f", {listed(row['joined'])} in" if row["joined"] else ""
+        latest = " at the latest" if row["unseen"] else ""
+        what = f"{row['size']} of {row['assigned']} in sync{out}{back}{latest}"
+        yield _Happening(row["since"], "ISR", what, f"{row['topic']}-{row['partition']}")
+
+
+def _failovers(rows: Sequence[Row]) -> Iterator[str]:
+    for row in rows[:_TABLE_ROWS]:
+        total = "" if row["total_ms"] is None else f": {duration(row['total_ms'])} to the last new leader"
+        yield f"  {failover_headline(row)}{total}"
+        yield from _steps(failover_steps(row))
+
+
+def _steps(steps: Sequence[Step]) -> Iterator[str]:
+    before: datetime | None = None
+    for step in steps:
+        passed = span(before, step.time)
+        after = "" if passed is None else f"{'' if passed < 0 else '+'}{duration(passed)}"
+        yield f"    {'' if step.time is None else _time(step.time):<12}  {after:>12}  {step.text}"
+        before = step.time or before
+
+
+def _without_leader(document: Document) -> Iterator[str]:
+    rows: list[tuple[str, ...]] = [("partition", "times", "noticed for", "at most", "why")]
+    rows.extend(
+        (
+            f"{row['topic']}-{row['partition']}",
+            str(row["outages"]),
+            "still" if row["lasting"] else duration(row["total_ms"]),
+            duration(row["at_most_ms"]) if row["at_most_ms"] else "?",
+            row["cause"],
+        )
+        for row in document.answers["partitions_without_leader"][:_TABLE_ROWS]
+    )
+    yield from _table(rows)
+
+
+def _slowest(answer: Sequence[Row]) -> Iterator[str]:
+    rows: list[tuple[str, ...]] = [("broker", "took", "partitions", "received", "from controller")]
+    rows.extend(
+        (
+            str(row["broker"]),
+            duration(row["duration_ms"]),
+            "?" if row["partitions"] is None else str(row["partitions"]),
+            _time(row["received"]),
+            str(row["controller"]),
+        )
+        for row in answer[:5]
+    )
+    yield from _table(rows)
+
+
+def _flapping(answer: Sequence[Row]) -> Iterator[str]:
+    rows: list[tuple[str, ...]] = [("broker", "spells out of sync", "left", "joined", "partitions")]
+    rows.extend(
+        tuple(str(row[name]) for name in ("broker", "spells", "left", "joined", "partitions"))
+        for row in answer[:5]
+    )
+    yield from _table(rows)
+
+
+def _not_understood(document: Document) -> Iterator[str]:
+    for row in document.answers["not_understood"][:_TABLE_ROWS]:
+        yield f"  {row['lines']:,} x  {row['sample'].splitlines()[0][:_SAMPLE_WIDTH]}"
+
+
+def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
+    first = next(lines, None)
+    if first is not None:
+        yield ""
+        yield title
+        yield first
+        yield from lines
+
+
+def _table(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    if len(rows) == 1:
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _time(value: datetime) -> str:
+    return value.isoformat(" ", timespec="milliseconds")[11:]
+
+
+def _full(value: datetime | None) -> str:
+    return "at an unknown time" if value is None else value.isoformat(" ", timespec="milliseconds")

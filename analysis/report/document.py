@@ -1,0 +1,165 @@
+"""The report as plain data: few rows of each answer, whatever the size of the logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import Row as SparkRow
+from pyspark.sql import functions as sf
+
+from analysis.questions.availability import OFFLINE, UNDER_REPLICATED, millis_between, strip
+from analysis.questions.catalog import QUESTIONS
+
+Row = dict[str, Any]
+
+PICTURED = 200
+"""So many partitions are drawn one by one: those that could not be written longest, then the most moved."""
+
+ROWS = 500
+"""So many rows of an answer are told; all of them are in the tables."""
+
+DRAWN = 5_000
+"""So many reigns, ISRs and stalls of the pictured partitions are drawn."""
+
+CELLS = 240
+"""The cells of the strips."""
+
+_AT_ONCE = 4
+"""Questions asked at the same time: each alone leaves most of a machine idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """All that a report tells.
+
+    Attributes:
+        start: The first time in the logs; None where no line has one.
+        end: The last.
+        lines: How many entries were read.
+        understood: How many of them a rule knows.
+        answers: Of each question (``analysis.questions.catalog``) its first ``ROWS`` rows.
+        counts: Of each question how many rows it has in all.
+        partitions: How many partitions there are.
+        pictured: Those drawn one by one, the most troubled first, as (topic, partition).
+        reigns: Of the pictured partitions the rows of ``leaders``, by partition and time.
+        isr: Of the pictured partitions the rows of ``isr``.
+        stalls: Of the pictured partitions the rows of ``write_stalls``.
+        strips: Of ``OFFLINE`` and ``UNDER_REPLICATED`` the running numbers of partitions, by topic.
+    """
+
+    start: datetime | None
+    end: datetime | None
+    lines: int
+    understood: int
+    answers: Mapping[str, Sequence[Row]]
+    counts: Mapping[str, int]
+    partitions: int = 0
+    pictured: Sequence[tuple[str, int]] = ()
+    reigns: Sequence[Row] = ()
+    isr: Sequence[Row] = ()
+    stalls: Sequence[Row] = ()
+    strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
+
+
+def gather(tables: Mapping[str, DataFrame]) -> Document:
+    """Ask every question of the tables (``events`` and those of ``analysis.derived.catalog``)."""
+    frames = {question.name: question.of(tables) for question in QUESTIONS}
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        named = dict(zip(frames, pool.map(_told, frames.values()), strict=True))
+    answers = {name: rows for name, (rows, _) in named.items()}
+    kinds = frames["coverage"].collect() if named["coverage"][1] > ROWS else answers["coverage"]
+    times = [row[edge] for row in kinds for edge in ("first", "last") if row[edge] is not None]
+    start, end = (min(times), max(times)) if times else (None, None)
+    pictured = _pictured(frames["write_stalls"], tables["leaders"])
+    drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        chosen = pool.submit(lambda: [(row["topic"], row["partition"]) for row in pictured.collect()])
+        many = pool.submit(lambda: tables["leaders"].select("topic", "partition").distinct().count())
+        strips = pool.submit(_strips, frames, start, end)
+        reigns, isr, stalls = pool.map(lambda frame: _drawn(frame, pictured), drawn)
+    return Document(
+        start=start,
+        end=end,
+        lines=sum(row["lines"] for row in kinds),
+        understood=sum(row["lines"] for row in kinds if row["kind"] is not None),
+        answers=answers,
+        counts={name: count for name, (_, count) in named.items()},
+        partitions=many.result(),
+        pictured=chosen.result(),
+        reigns=reigns,
+        isr=isr,
+        stalls=stalls,
+        strips=strips.result(),
+    )
+
+
+def _told(frame: DataFrame) -> tuple[list[Row], int]:
+    rows = [row.asDict(recursive=True) for row in frame.limit(ROWS + 1).collect()]
+    return rows[:ROWS], len(rows) if len(rows) <= ROWS else frame.count()
+
+
+def _pictured(stalls: DataFrame, leaders: DataFrame) -> DataFrame:
+    """The partitions that a reader will ask for: first those that could not be written."""
+    waited = stalls.groupBy("topic", "partition").agg(
+        sf.sum(
+            sf.when(
+                sf.col("what") == OFFLINE,
+                sf.coalesce(millis_between(sf.col("since"), sf.col("until")), sf.lit(2**40)),
+            )
+        ).alias("without"),
+        sf.count("*").alias("stalls"),
+    )
+    moved = leaders.groupBy("topic", "partition").agg(sf.count("*").alias("reigns"))
+    return (
+        moved.join(waited, ["topic", "partition"], "left")
+        .orderBy(
+            sf.desc_nulls_last("without"),
+            sf.desc_nulls_last("stalls"),
+            sf.desc("reigns"),
+            "topic",
+            "partition",
+        )
+        .limit(PICTURED)
+    )
+
+
+def _drawn(frame: DataFrame, pictured: DataFrame) -> list[Row]:
+    chosen = frame.join(
+        sf.broadcast(pictured.select("topic", "partition")), ["topic", "partition"], "left_semi"
+    )
+    rows = chosen.orderBy("topic", "partition", "since").limit(DRAWN).collect()
+    return [row.asDict(recursive=True) for row in rows]
+
+
+def _strips(
+    frames: Mapping[str, DataFrame], start: datetime | None, end: datetime | None
+) -> dict[str, dict[str, list[int]]]:
+    if start is None or end is None:
+        return {}
+    intervals = {
+        OFFLINE: frames["write_stalls"].where(sf.col("what") == OFFLINE),
+        UNDER_REPLICATED: frames["under_replicated"],
+    }
+    edges = sf.lit(start), sf.lit(end + timedelta(milliseconds=1))
+    return {name: _running(strip(frame, *edges, CELLS).collect()) for name, frame in intervals.items()}
+
+
+def _running(steps: Sequence[SparkRow]) -> dict[str, list[int]]:
+    """From steps to what each cell shows, by topic."""
+    change: dict[str, list[int]] = {}
+    for step in steps:
+        row = change.setdefault(step["topic"], [0] * (CELLS + 1))
+        row[min(step["cell"], CELLS)] += step["began"] - step["over"]
+    running: dict[str, list[int]] = {}
+    for topic, row in change.items():
+        total, cells = 0, []
+        for each in row[:CELLS]:
+            total += each
+            cells.append(total)
+        running[topic] = cells
+    return running

@@ -1,0 +1,59 @@
+"""The report in its forms: all of them written to a folder, one of them printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+
+from analysis.report.as_html import html
+from analysis.report.as_json import write_json
+from analysis.report.as_text import summary, text
+from analysis.report.document import Document
+
+_PRINTED_LINES = 200
+"""More than this of the text is left to ``report.txt``."""
+
+
+class Format(StrEnum):
+    """What is printed; all three files are written whatever it is."""
+
+    HTML = "html"
+    TEXT = "text"
+    JSON = "json"
+
+
+def tell(document: Document, folder: Path, form: Format = Format.HTML) -> None:
+    """Write ``report.html``, ``report.json`` and ``report.txt`` into ``folder``, and print one of them.
+
+    Args:
+        document: The report.
+        folder: Where the files are written; those of a former run are replaced.
+        form: ``HTML`` prints the summary and where the file is; the others print what they are.
+    """
+    page = folder / "report.html"
+    page.write_text(html(document), encoding="utf-8")
+    with (folder / "report.json").open("w", encoding="utf-8") as target:
+        write_json(target, document)
+    (folder / "report.txt").write_text("".join(f"{line}\n" for line in text(document)), encoding="utf-8")
+    match form:
+        case Format.HTML:
+            _print([*summary(document), f"Open {page.absolute()} in a browser."])
+        case Format.TEXT:
+            _print(_cut(text(document), folder / "report.txt"))
+        case Format.JSON:
+            write_json(sys.stdout, document)
+
+
+def _cut(lines: Iterator[str], path: Path) -> Iterator[str]:
+    yield from islice(lines, _PRINTED_LINES)
+    rest = sum(1 for _ in lines)
+    if rest:
+        yield f"... and {rest:,} lines more in {path}"
+
+
+def _print(lines: Iterable[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()

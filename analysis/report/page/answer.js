@@ -1,0 +1,63 @@
+// The answer to "why did writes to … stall at …?"
+function stepsOf(steps) {
+  const list = make("ol", { class: "steps" });
+  let before = null;
+  for (const step of steps) {
+    const after = before !== null && step.time !== null ? `${step.time < before ? "" : "+"}${span(step.time - before)}` : "";
+    list.append(make("li", {}, make("time", {}, clock(step.time)), make("span", { class: "after" }, after), make("span", {}, step.text)));
+    before = step.time ?? before;
+  }
+  return list;
+}
+
+// The time asked for, as a stretch: 03:12 is a minute, 03:12:08 a second.
+function stretch(text) {
+  const found = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(text ?? "");
+  if (!found || data.start === null) return null;
+  const inDay = ((Number(found[1]) * 60 + Number(found[2])) * 60 + Number(found[3] ?? 0)) * 1000;
+  const long = found[3] === undefined ? 60000 : 1000;
+  for (let midnight = Math.floor(data.start / 864e5) * 864e5; midnight <= data.end; midnight += 864e5) {
+    if (midnight + inDay + long > data.start && midnight + inDay <= data.end) return [midnight + inDay, midnight + inDay + long];
+  }
+  return null;
+}
+
+function leaderAt(partition, ms) {
+  return (data.reigns[partition] ?? []).findLast((each) => each.since <= ms && (each.until ?? data.end) >= ms);
+}
+
+function tellOthers(card, stalls) {
+  if (stalls.length === 0) return;
+  const list = make("ul", {}, ...stalls.slice(0, 50).map((each) => make("li", {}, `${clock(each.since)}  ${each.headline}`)));
+  card.append(make("details", {}, make("summary", { class: "faint" }, `At other times (${stalls.length})`), list));
+}
+
+// Draws the answer, and gives the stretch of time that it is about.
+function tellAnswer(partition, text) {
+  const card = byId("answer"), when = stretch(text), stalls = data.stalls[partition] ?? [];
+  card.className = "card";
+  if (!data.partitions.includes(partition)) {
+    card.replaceChildren(make("p", {}, partition
+      ? `${partition} is not one of the ${data.partitions.length} partitions in this report. The tables leaders and unavailability hold all.`
+      : "No partition is known from these logs."));
+    return null;
+  }
+  const touched = when === null ? stalls : stalls.filter((each) => each.since < when[1] && (each.until ?? Infinity) >= when[0]);
+  // Without a leader first, the longest first; unasked for a time, that one says enough.
+  const long = (each) => (each.until ?? Infinity) - each.since;
+  const told = [...touched].sort((a, b) => (a.what === b.what ? long(b) - long(a) : a.what === "without a leader" ? -1 : 1))
+    .slice(0, when === null ? 1 : 6);
+  card.replaceChildren();
+  if (told.length === 0) {
+    const at = when ? when[0] : data.end, reign = leaderAt(partition, at);
+    card.append(make("h3", {}, `Nothing in these logs kept writes to ${partition} waiting${when ? ` at ${text}` : ""}.`));
+    if (reign) card.append(make("p", { class: "faint" }, reign.leader < 0 ? "It had no leader." : `Broker ${reign.leader} led it, leader epoch ${reign.leader_epoch}, from ${clock(reign.since)} on.`));
+    tellOthers(card, stalls);
+    return when;
+  }
+  if (told[0].what === "without a leader") card.classList.add("offline");
+  for (const stall of told) card.append(make("h3", {}, `${stall.headline}.`), stepsOf(stall.steps));
+  tellOthers(card, stalls.filter((each) => !told.includes(each)));
+  const first = told[0];
+  return [first.since, first.until ?? data.end];
+}

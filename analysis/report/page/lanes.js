@@ -1,0 +1,65 @@
+// Who was controller, and which brokers were there: one lane for each broker.
+const LANE = 26;
+
+function drawCluster() {
+  const brokers = [...brokerOrder.keys()], strips = stripRows();
+  const lanes = LANE * (brokers.length + 1) + 8;
+  const at = picture(byId("lanes"), lanes + STRIP * strips.length);
+  drawControllers(at);
+  brokers.forEach((broker, index) => drawBroker(at, broker, AXIS + LANE * (index + 1)));
+  strips.forEach((row, index) => drawStrip(at, row, AXIS + lanes + STRIP * index));
+  at.mark(view.moment);
+}
+
+function drawControllers(at) {
+  at.label(AXIS + 17, "Controller");
+  for (const reign of data.controllers) {
+    const end = reign.next_since ?? data.end;
+    const said = `broker ${reign.controller} was controller, epoch ${reign.controller_epoch}\n`
+      + `first line ${clock(reign.since)}, last ${clock(reign.until)}\n${reign.changes} partition changes`;
+    // Its last line is the last sign that it acted; what follows is the time until the next one.
+    const quiet = reign.next_since !== null && reign.next_since > reign.until;
+    const drawn = at.bar(reign.since, quiet ? reign.until : end, AXIS + 3, LANE - 8, { fill: colour(reign.controller) }, said);
+    if (quiet) at.bar(reign.until, end, AXIS + 3, LANE - 8, { fill: colour(reign.controller), opacity: .35 }, said);
+    const text = `${reign.controller} · epoch ${reign.controller_epoch}`;
+    if (drawn && drawn.right - drawn.left > text.length * 7) {
+      at.svg.append(shape("text", { class: "on", x: drawn.left + 6, y: AXIS + 16.5, "pointer-events": "none" }, text));
+    }
+  }
+}
+
+function drawBroker(at, broker, top) {
+  at.svg.append(shape("rect", { x: 0, y: top + 6, width: 11, height: 11, rx: 3, fill: colour(broker) }));
+  at.label(top + 16, `Broker ${broker}`, { x: 18 });
+  at.bar(data.start, data.end, top + 8, 7, { fill: "var(--alive)" });
+  for (const gone of data.departures.filter((each) => each.broker === broker)) {
+    const said = `broker ${broker} was gone\nlast line ${clock(gone.heard) || "unknown"}\nnoticed ${clock(gone.since)}\n`
+      + `back ${clock(gone.back) || "not while the logs last"}`;
+    if (gone.heard !== null) at.bar(gone.heard, gone.since, top + 5, 13, { fill: PERHAPS }, said);
+    at.bar(gone.since, gone.back, top + 5, 13, { fill: "var(--bad)" }, said);
+  }
+  drawTakeovers(at, broker, top);
+}
+
+// Leaderships that the broker took over, those of one pixel as one dot.
+function drawTakeovers(at, broker, top) {
+  const [from, to] = view.shown, dots = new Map();
+  for (const [partition, reigns] of Object.entries(data.reigns)) {
+    for (const reign of reigns) {
+      if (reign.leader !== broker || reign.since < from || reign.since > to) continue;
+      if (reign.why === "new epoch, same leader") continue;
+      const place = Math.round(at.x(reign.since) / 7);
+      if (!dots.has(place)) dots.set(place, []);
+      dots.get(place).push([reign.since, `${clock(reign.since)} leads ${partition}: ${reign.why}`]);
+    }
+  }
+  for (const [place, led] of dots) {
+    const said = [...led].sort((a, b) => a[0] - b[0]).map((each) => each[1]);
+    const more = said.length > 8 ? `\n… and ${said.length - 8} more` : "";
+    const dot = shape("circle", {
+      cx: place * 7, cy: top + 11.5, r: Math.min(3.5 + Math.sqrt(led.length), 9),
+      fill: colour(broker), stroke: "var(--card)", "stroke-width": 1.5,
+    });
+    at.svg.append(telling(dot, said.slice(0, 8).join("\n") + more));
+  }
+}

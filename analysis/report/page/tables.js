@@ -1,0 +1,62 @@
+// The failovers, the audit, the tables, what was not understood, and the words.
+function tellSummary() {
+  for (const line of data.summary) {
+    byId("summary").append(make("li", line.startsWith("SAFETY") ? { class: "bad" } : {}, line));
+  }
+}
+
+function tellStories() {
+  const host = byId("stories");
+  if (data.stories.length === 0) host.append(make("p", { class: "faint" }, "No broker that led or was controller was lost."));
+  data.stories.forEach((story, index) => {
+    const show = make("button", { type: "button" }, "show");
+    show.onclick = () => { const wide = Math.max(story.end - story.time, 200); look(story.time - wide / 4, story.end + wide / 4); };
+    const line = make("summary", {}, `${clock(story.time)}  ${story.headline}`, make("span", { class: "num" }, story.total), " ", show);
+    host.append(make("details", index < 3 ? { open: "" } : {}, line, stepsOf(story.steps)));
+  });
+}
+
+function tellAudit() {
+  const list = make("ul", { class: "checks" });
+  for (const [check, meaning] of Object.entries(data.checks)) {
+    const found = data.audit.filter((each) => each.check === check).length;
+    list.append(make("li", found ? { class: "bad" } : {}, found ? `${found} × ${meaning}` : `never: ${meaning}`));
+  }
+  byId("audit").append(list);
+  for (const finding of data.audit.slice(0, 50)) {
+    const where = finding.topic === null ? "" : ` ${finding.topic}-${finding.partition}`;
+    const line = make("summary", {}, `${finding.check}:${where} ${finding.detail}`, make("span", { class: "num" }, clock(finding.time)));
+    byId("audit").append(make("details", {}, line, ...finding.evidence.map((raw) => make("pre", {}, raw))));
+  }
+}
+
+function tellTables() {
+  for (const [index, table] of data.tables.entries()) {
+    const cells = (row) => row.map((value, column) => make("td", {}, cellText(value, table.forms[column])));
+    const body = make("tbody", {}, ...table.rows.map((row) => make("tr", {}, ...cells(row))));
+    const head = make("thead", {}, make("tr", {}, ...table.columns.map((name) => make("th", {}, name))));
+    const more = table.count > table.rows.length ? `, the first ${table.rows.length} of ${table.count}` : ` (${table.count})`;
+    const line = make("summary", {}, table.title, make("span", { class: "faint" }, more));
+    byId("tables").append(make("details", index === 0 ? { open: "" } : {}, line, make("div", { class: "scroll" }, make("table", {}, head, body))));
+  }
+}
+
+function cellText(value, form) {
+  if (value === null || value === undefined) return "";
+  if (form === "time") return clock(value);
+  if (form === "span") return span(value);
+  if (Array.isArray(value)) return value.join(", ");
+  return typeof value === "boolean" ? (value ? "yes" : "perhaps") : String(value);
+}
+
+function tellUnknown() {
+  const host = byId("unknown");
+  if (data.unknown.length === 0) host.append(make("p", { class: "faint" }, "Every line was understood."));
+  for (const each of data.unknown.slice(0, 40)) {
+    host.append(make("div", {}, make("span", { class: "faint" }, `${each.lines} × in ${each.sources} file${each.sources === 1 ? "" : "s"}, such as`), make("pre", {}, each.sample)));
+  }
+}
+
+function tellTerms() {
+  for (const [word, meaning] of Object.entries(data.terms)) byId("terms").append(make("dt", {}, word), make("dd", {}, meaning));
+}

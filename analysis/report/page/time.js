@@ -1,0 +1,39 @@
+// Times are milliseconds of the brokers' own clocks; the logs name no zone, so none is applied.
+const two = (number) => String(number).padStart(2, "0");
+
+function clock(ms, fine = true) {
+  if (ms === null || ms === undefined) return "";
+  const at = new Date(ms);
+  const base = `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
+  return fine ? `${base}.${String(at.getUTCMilliseconds()).padStart(3, "0")}` : base;
+}
+
+function day(ms) {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+function span(ms) {
+  if (ms === null || ms === undefined) return "";
+  const sign = ms < 0 ? "-" : "", size = Math.abs(ms);
+  if (size < 1000) return `${sign}${Math.round(size)} ms`;
+  if (size < 60000) return `${sign}${(size / 1000).toFixed(1)} s`;
+  const minutes = Math.floor(size / 60000), seconds = Math.round((size % 60000) / 1000);
+  if (minutes < 60) return `${sign}${minutes} min ${seconds} s`;
+  return `${sign}${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+const STEPS = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5,
+  144e5, 216e5, 432e5, 864e5, 2 * 864e5, 7 * 864e5, 28 * 864e5,
+];
+
+// About `wanted` round times between two.
+function ticks(from, to, wanted) {
+  const step = STEPS.find((each) => (to - from) / each <= wanted) ?? STEPS[STEPS.length - 1];
+  const times = [];
+  for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+    const text = step >= 864e5 ? day(at) : step >= 6e4 ? clock(at, false).slice(0, 5) : clock(at, step < 1000);
+    times.push({ at, text });
+  }
+  return times;
+}

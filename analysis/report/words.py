@@ -1,0 +1,196 @@
+"""What happened, in sentences: each a pure function from rows to text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from analysis.questions.availability import OFFLINE
+
+Row = Mapping[str, Any]
+
+TERMS = {
+    "controller": "the one broker that decides who leads; each reign has the next controller epoch",
+    "leader": "the replica of a partition that takes its writes; each election has the next leader epoch",
+    "ISR": "the in-sync replicas; with acks=all a write waits for all of them, and needs min.insync.replicas",
+    "under-replicated": "fewer replicas in sync than assigned",
+    "noticed": "the controller learns of a dead broker when its ZooKeeper session expires, seconds later",
+    "LeaderAndIsr": "the request with which the controller tells brokers what they lead and follow",
+}
+"""The words of a report, for who does not use them daily."""
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class Step(NamedTuple):
+    """One thing that happened.
+
+    Attributes:
+        time: When; None where the logs do not say.
+        text: What, as a sentence without full stop.
+    """
+
+    time: datetime | None
+    text: str
+
+
+def duration(milliseconds: float | None) -> str:
+    """A span of time as a person says it: ``25 ms``, ``4.4 s``, ``2 min 32 s``, ``3 h 5 min``."""
+    if milliseconds is None:
+        return "an unknown time"
+    sign, ms = ("-" if milliseconds < 0 else ""), abs(milliseconds)
+    if ms < 1_000:
+        return f"{sign}{ms:.0f} ms"
+    if ms < 60_000:
+        return f"{sign}{ms / 1_000:.1f} s"
+    minutes, seconds = divmod(round(ms / 1_000), 60)
+    if minutes < 60:
+        return f"{sign}{minutes} min {seconds} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{sign}{hours} h {minutes} min" if hours < 48 else f"{sign}{hours / 24:.1f} days"
+
+
+def span(start: datetime | None, end: datetime | None) -> float | None:
+    """Milliseconds from one time to another; None where one is unknown."""
+    return None if start is None or end is None else (end - start) / _MILLISECOND
+
+
+def count(number: int, noun: str) -> str:
+    """``1 partition``, ``1,200 partitions``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(ids: Iterable[int] | None) -> str:
+    """``1, 2 and 3``; ``nobody`` for none."""
+    names = [str(each) for each in ids or ()]
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names) or "nobody"
+
+
+def headline(stall: Row) -> str:
+    """What kept writes to a partition waiting, in one sentence."""
+    name = f"{stall['topic']}-{stall['partition']}"
+    if stall["what"] != OFFLINE:
+        how_long = _lasting(stall["since"], stall["until"])
+        return (
+            f"{name} had {stall['least']} of {stall['assigned']} replicas in sync {how_long}: {_out(stall)}"
+        )
+    begin = stall["earliest"] or stall["since"]
+    most = "" if stall["earliest"] is None or stall["until"] is None else "up to "
+    return f"{name} had no leader {_lasting(begin, stall['until'], most)}: {stall['cause']}"
+
+
+def _lasting(start: datetime, end: datetime | None, most: str = "") -> str:
+    return "until the logs end" if end is None else f"for {most}{duration(span(start, end))}"
+
+
+def _out(stall: Row) -> str:
+    missing = stall["missing"] or ()
+    return f"broker{'' if len(missing) == 1 else 's'} {listed(missing)} fell out"
+
+
+def steps(stall: Row, around: Sequence[Row] = ()) -> list[Step]:
+    """What happened, in its order.
+
+    Args:
+        stall: A row of ``write_stalls``.
+        around: The partition's other stalls: those that overlap say who else could have led.
+    """
+    return _under_replicated(stall) if stall["what"] != OFFLINE else _offline(stall, around)
+
+
+def _offline(stall: Row, around: Sequence[Row]) -> list[Step]:
+    before = stall["leader_before"]
+    told: list[Step] = []
+    begin = stall["earliest"] or stall["since"]
+    told.extend(
+        Step(
+            other["since"],
+            f"only {other['least']} of {other['assigned']} replicas were in sync: {_out(other)}",
+        )
+        for other in around
+        if other["what"] != OFFLINE and other["since"] < begin and _touches(other, stall)
+    )
+    if stall["earliest"] is not None:
+        told.append(
+            Step(
+                stall["earliest"],
+                f"broker {before}, its leader, wrote the last line of its log: it died then or later",
+            )
+        )
+    by = "" if stall["controller_epoch"] is None else f" in controller epoch {stall['controller_epoch']}"
+    told.append(Step(stall["since"], f"the controller noticed{by}: {stall['cause']}"))
+    if stall["failed"]:
+        said = (stall["failure"] or "no reason given").removeprefix("kafka.common.")
+        told.append(Step(None, f"{count(stall['failed'], 'election')} failed; {said}"))
+    if stall["elected"] is None:
+        told.append(Step(None, "nobody had been elected when the logs end"))
+        return told
+    if stall["leader_after"] is None:
+        told.append(Step(stall["elected"], "the topic was deleted"))
+        return told
+    epoch = "" if stall["leader_epoch"] is None else f", leader epoch {stall['leader_epoch']}"
+    told.append(Step(stall["elected"], f"broker {stall['leader_after']} was elected{epoch}"))
+    if stall["led_at"] is not None:
+        told.append(
+            Step(stall["led_at"], f"broker {stall['leader_after']} began to lead: writes could go on")
+        )
+    return told
+
+
+def _under_replicated(stall: Row) -> list[Step]:
+    least = stall["least"]
+    told = [
+        Step(stall["since"], f"{_out(stall)}; acks=all was refused if min.insync.replicas is above {least}"),
+    ]
+    if stall["sure_until"] is not None:
+        told.append(
+            Step(stall["sure_until"], "the last line that shows it; the ISR was written unseen after it")
+        )
+    if stall["until"] is not None:
+        told.append(Step(stall["until"], "all replicas are in sync again, at the latest"))
+    return told
+
+
+def _touches(one: Row, other: Row) -> bool:
+    return one["until"] is None or one["until"] >= other["since"]
+
+
+def failover_headline(story: Row) -> str:
+    """One failover in one sentence."""
+    role = "the controller" if story["was_controller"] else ""
+    leads = f"leader of {count(story['partitions'], 'partition')}" if story["partitions"] else ""
+    who = " and ".join(part for part in (role, leads) if part)
+    return f"Broker {story['broker']}, {who}, was lost"
+
+
+def failover_steps(story: Row) -> list[Step]:
+    """Trigger, detection, election, LeaderAndIsr, leaders, followers; those that the logs show."""
+    controller, told = story["controller"], []
+    if story["heard"] is not None:
+        told.append(Step(story["heard"], f"broker {story['broker']} wrote the last line of its log"))
+    if story["reigned"] is not None:
+        told.append(
+            Step(
+                story["reigned"], f"broker {controller} became controller, epoch {story['controller_epoch']}"
+            )
+        )
+    if story["partitions"]:
+        told.append(
+            Step(
+                story["noticed"],
+                f"the controller noticed: {count(story['partitions'], 'partition')} had no leader",
+            )
+        )
+    if story["elected"] is not None:
+        to = f"broker{'' if len(story['leaders']) == 1 else 's'} {listed(story['leaders'])}"
+        told.append(Step(story["elected"], f"{count(story['moved'], 'partition')} moved to {to}"))
+    if story["sent"] is not None:
+        told.append(Step(story["sent"], "LeaderAndIsr was sent"))
+    if story["led"] is not None:
+        told.append(Step(story["led"], "the new leaders led"))
+    if story["followed"] is not None:
+        told.append(Step(story["followed"], "their followers followed"))
+    if story["stranded"]:
+        told.append(Step(None, f"{count(story['stranded'], 'partition')} found no leader"))
+    return told

@@ -1,0 +1,24 @@
+"""How long a broker was heard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from analysis.derived.last_words import with_last_words
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+def test_the_last_line_before_the_moment_is_found(story: Mapping[str, DataFrame]) -> None:
+    asked = story["controllers"].select(
+        sf.explode(sf.array(sf.lit(1), sf.lit(9))).alias("who"), sf.col("until").alias("before")
+    )
+    rows = with_last_words(asked, story["events"], "who", "before", "heard").collect()
+    heard = {(row["who"], row["before"].minute): row["heard"] for row in rows}
+    assert heard[9, 14] is None
+    assert heard[1, 14] == datetime(2026, 11, 21, 3, 12, 2)  # noqa: DTZ001

@@ -1,0 +1,76 @@
+"""What must never happen, made to happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from pyspark.sql import DataFrame
+
+from analysis.derived.controllers import controllers
+from analysis.derived.requests import requests
+from analysis.derived.states import states
+from analysis.questions import audit
+from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import LeaderAndIsr
+from cluster.model.statechange import ControllerLines, RequestLines, StateChange
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)
+
+
+def at(second: int, line: StateChange) -> str:
+    return line.entry(f"2026-11-21 10:00:{second:02},000")
+
+
+def online(second: int, name: str, leader: BrokerId, epoch: int, version: int, *isr: BrokerId) -> str:
+    state = LeaderAndIsr(leader, LeaderEpoch(epoch), isr, PartitionVersion(version))
+    line = ControllerLines(ONE, ControllerEpoch(5)).partition_online(
+        TopicPartition(name, 0), "OfflinePartition", state
+    )
+    return at(second, line)
+
+
+BROKEN = (
+    online(1, "fell", ONE, 4, 7, ONE)
+    + online(2, "fell", ONE, 3, 8, ONE)
+    + online(3, "repeated", ONE, 2, 3, ONE)
+    + online(4, "repeated", ONE, 2, 4, ONE)
+    + online(5, "torn", ONE, 6, 9, ONE)
+    + online(6, "torn", TWO, 6, 9, TWO)
+    + online(7, "outside", THREE, 1, 1, ONE)
+    + at(8, ControllerLines(ONE, ControllerEpoch(4)).sending_update_metadata_batch((ONE,), 1))
+)
+PRETENDER = at(9, ControllerLines(TWO, ControllerEpoch(5)).sending_update_metadata_batch((ONE,), 1))
+OBEDIENT = at(10, RequestLines(THREE, ONE, ControllerEpoch(5), 3).updated_metadata(1, 0)) + at(
+    12, RequestLines(THREE, TWO, ControllerEpoch(3), 1).updated_metadata(1, 0)
+)
+REFUSING = at(14, RequestLines(THREE, TWO, ControllerEpoch(2), 1).stale_update_metadata(ControllerEpoch(5)))
+
+
+def test_a_sound_cluster_passes(story: Mapping[str, DataFrame]) -> None:
+    assert audit.safety_audit(story["events"], story["states"], story["requests"]).collect() == []
+
+
+def test_each_broken_rule_is_found_with_its_evidence(read: Callable[..., DataFrame]) -> None:
+    events = read(BROKEN, PRETENDER, OBEDIENT + REFUSING).cache()
+    rows = audit.safety_audit(events, states(events), requests(events, controllers(events))).collect()
+    found = {(row["check"], row["topic"] or row["broker"]): row for row in rows}
+    assert set(found) == {
+        (audit.LEADER_EPOCH_FELL, "fell"),
+        (audit.LEADER_EPOCH_REPEATED, "repeated"),
+        (audit.TWO_LEADERS, "torn"),
+        (audit.LEADER_OUTSIDE_ISR, "outside"),
+        (audit.TWO_CONTROLLERS, None),
+        (audit.CONTROLLER_EPOCH_FELL, 1),
+        (audit.STALE_OBEYED, 3),
+    }
+    assert {check for check, _ in found} == set(audit.CHECKS)
+    fell = found[audit.LEADER_EPOCH_FELL, "fell"]
+    assert fell["detail"] == "leader epoch 3 at zkVersion 8, after 4 at zkVersion 7"
+    assert [raw[12:20] for raw in fell["evidence"]] == ["10:00:01", "10:00:02"]
+    assert found[audit.TWO_LEADERS, "torn"]["detail"] == "leaders 1 and 2 in leader epoch 6"
+    assert found[audit.TWO_CONTROLLERS, None]["detail"] == "controllers 1 and 2 in epoch 5"
+    assert "epoch 3, after one of epoch 5" in found[audit.STALE_OBEYED, 3]["detail"]

@@ -1,0 +1,43 @@
+"""Partitions without a leader, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from analysis.questions.availability import leaderless_minutes, partitions_without_leader, strip
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+def test_the_longest_without_a_leader_comes_first(story: Mapping[str, DataFrame]) -> None:
+    worst, other = partitions_without_leader(story["unavailability"]).collect()
+    assert (worst["partition"], worst["total_ms"], worst["at_most_ms"]) == (3, 152_519, 158_530)
+    assert (other["partition"], other["total_ms"], other["at_most_ms"], other["lasting"]) == (
+        0,
+        40,
+        6_050,
+        False,
+    )
+
+
+def test_the_minutes_in_which_that_changed(story: Mapping[str, DataFrame]) -> None:
+    rows = leaderless_minutes(story["unavailability"]).collect()
+    assert [(row["minute"].minute, row["began"], row["partitions"], row["touched"]) for row in rows] == [
+        (12, 2, 1, 2),
+        (14, 0, 0, 1),
+    ]
+
+
+def test_a_strip_has_few_rows_however_long_it_is(story: Mapping[str, DataFrame]) -> None:
+    start, end = datetime(2026, 11, 21, 3, 10), datetime(2026, 11, 21, 3, 20)  # noqa: DTZ001
+    rows = strip(story["unavailability"], sf.lit(start), sf.lit(end), 10).collect()
+    assert [(row["topic"], row["cell"], row["began"], row["over"]) for row in rows] == [
+        ("orders", 2, 2, 0),
+        ("orders", 3, 0, 1),
+        ("orders", 5, 0, 1),
+    ]

@@ -1,0 +1,55 @@
+"""Failed, unclean and unbalanced elections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from pyspark.sql import DataFrame
+
+from analysis.derived.leaders import leaders
+from analysis.derived.lives import lives
+from analysis.derived.states import states
+from analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
+from cluster.model.epochs import ControllerEpoch, PartitionVersion
+from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from cluster.model.partition import LeaderAndIsr
+from cluster.model.statechange import ControllerLines
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+ONE, TWO = BrokerId(1), BrokerId(2)
+
+
+def test_a_failed_election_names_its_cause(story: Mapping[str, DataFrame]) -> None:
+    (row,) = failed_elections(story["events"]).collect()
+    assert (row["partition"], row["from"], row["to"]) == (3, "OfflinePartition", "OnlinePartition")
+    assert row["cause"].startswith("kafka.common.StateChangeFailedException: Failed to elect leader")
+
+
+def test_a_leader_that_was_not_in_sync_is_unclean(
+    story: Mapping[str, DataFrame], read: Callable[..., DataFrame]
+) -> None:
+    assert unclean_elections(story["leaders"]).count() == 0
+    tp, controller = TopicPartition("dirty", 0), ControllerLines(ONE, ControllerEpoch(1))
+    first = LeaderAndIsr.initial(ONE, (ONE,))
+    gone = first.new_leader(NO_LEADER, (ONE,)).written_as(PartitionVersion(1))
+    dirty = gone.new_leader(TWO, (TWO,)).written_as(PartitionVersion(2))
+    events = read(
+        "".join(
+            controller.partition_online(tp, source, state).entry(f"2026-11-21 10:00:0{second},000")
+            for second, (source, state) in enumerate((("NewPartition", first), ("OfflinePartition", dirty)))
+        )
+    )
+    (row,) = unclean_elections(leaders(states(events), lives(events))).collect()
+    # zkVersion 1 was not seen: the ISR may have been another by then.
+    assert (row["leader"], row["previous_isr"], row["isr"], row["certain"]) == (2, [1], [2], False)
+
+
+def test_imbalance_is_told_for_each_minute_in_which_it_changes(story: Mapping[str, DataFrame]) -> None:
+    rows = preferred_imbalance(story["leaders"]).where("broker = 1").collect()
+    assert [(row["minute"].minute, row["preferred"], row["elsewhere"], row["percent"]) for row in rows] == [
+        (0, 2, 0, 0.0),
+        (12, 2, 2, 100.0),
+        (14, 2, 1, 50.0),
+    ]

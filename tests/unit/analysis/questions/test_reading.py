@@ -1,0 +1,36 @@
+"""What was read, and whose clocks differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from pyspark.sql import DataFrame
+
+from analysis.questions.reading import brokers, clock_skew, coverage, not_understood
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+
+
+def test_what_no_rule_knows_is_counted_and_shown(story: Mapping[str, DataFrame]) -> None:
+    rows = {row["kind"]: row["lines"] for row in coverage(story["events"]).collect()}
+    assert (rows[None], rows["partition-new"]) == (1, 4)
+    assert sum(rows.values()) == story["events"].count()
+    (row,) = not_understood(story["events"]).collect()
+    assert (row["lines"], row["sources"]) == (1, 1)
+    assert row["shape"].endswith("INFO [Broker id=#] Danced around orders-# (state.change.logger)")
+
+
+def test_each_log_is_named(story: Mapping[str, DataFrame]) -> None:
+    rows = brokers(story["events"]).collect()
+    assert [(row["broker"], row["sources"], row["errors"]) for row in rows] == [
+        (1, 1, 0),
+        (2, 1, 1),
+        (3, 1, 0),
+    ]
+
+
+def test_a_leader_before_its_election_gives_its_clock_away(story: Mapping[str, DataFrame]) -> None:
+    worst, *rest = clock_skew(story["events"], story["leaders"]).collect()
+    assert (worst["controller"], worst["broker"], worst["behind_ms"], worst["least_ms"]) == (1, 3, 20, -20)
+    assert {row["behind_ms"] for row in rest} == {0}

@@ -1,0 +1,157 @@
+"""A report as plain data, made by hand: writes to orders-3 stall at 03:12."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from analysis.derived.leaders import LOST, NEW, NONE
+from analysis.derived.unavailability import NOBODY_IN_SYNC
+from analysis.questions.availability import OFFLINE, UNDER_REPLICATED
+from analysis.questions.catalog import QUESTIONS
+from analysis.report.document import CELLS, Document
+
+Row = dict[str, Any]
+
+
+def at(minute: int, second: float = 0) -> datetime:
+    return datetime(2026, 11, 21, 3, minute) + timedelta(seconds=second)  # noqa: DTZ001
+
+
+def reign(leader: int, epoch: int, since: datetime, until: datetime | None, why: str, **more: Any) -> Row:
+    row = {
+        "topic": "orders",
+        "partition": 3,
+        "leader": leader,
+        "leader_epoch": epoch,
+        "since": since,
+        "until": until,
+    }
+    return row | {"why": why, "ended": None, "led_at": None, "controller": 1, "previous_leader": None} | more
+
+
+STALL: Row = {
+    "topic": "orders", "partition": 3, "what": OFFLINE, "since": at(12, 8), "until": at(14, 40.53),
+    "earliest": at(12, 2), "sure_until": None, "leader_before": 1, "leader_after": 1, "elected": at(14, 40.4),
+    "led_at": at(14, 40.53), "leader_epoch": 2, "controller_epoch": 8, "failed": 1,
+    "failure": "kafka.common.StateChangeFailedException: nobody </script><b>is</b> alive",
+    "cause": NOBODY_IN_SYNC, "least": None, "assigned": None, "missing": None,
+}  # fmt: skip
+SHORT: Row = dict.fromkeys(STALL) | {
+    "topic": "orders", "partition": 3, "what": UNDER_REPLICATED, "since": at(9), "least": 1, "assigned": 3,
+    "missing": [2, 3],
+}  # fmt: skip
+STORY: Row = {
+    "broker": 1, "was_controller": True, "controller": 2, "controller_epoch": 8, "heard": at(12, 2),
+    "reigned": at(12, 8), "noticed": at(12, 8.01), "elected": at(12, 8.01), "sent": at(12, 8.012),
+    "led": at(12, 8.05), "followed": at(12, 8.009), "partitions": 2, "moved": 1, "stranded": 1,
+    "leaders": [2], "total_ms": 6_050,
+}  # fmt: skip
+FINDING: Row = {
+    "check": "two leaders in one epoch", "time": at(1), "topic": "torn", "partition": 0, "leader_epoch": 6,
+    "broker": None, "controller_epoch": 5, "detail": "leaders 1 and 2 in leader epoch 6",
+    "evidence": ["[…] raw"],
+}  # fmt: skip
+
+
+def answers() -> dict[str, list[Row]]:
+    told: dict[str, list[Row]] = {question.name: [] for question in QUESTIONS}
+    told["controller_reigns"] = [
+        {"controller_epoch": 7, "controller": 1, "since": at(0), "until": at(12, 2), "next_since": at(12, 8),
+         "lines": 11, "changes": 8},
+        {"controller_epoch": 8, "controller": 2, "since": at(12, 8), "until": at(14, 40), "next_since": None,
+         "lines": 9, "changes": 5},
+    ]  # fmt: skip
+    told["brokers"] = [
+        {
+            "broker": broker,
+            "lines": 20,
+            "sources": 1,
+            "first": at(0),
+            "last": at(15),
+            "errors": 0,
+            "warnings": 0,
+        }
+        for broker in (1, 2, 3)
+    ]
+    told["departures"] = [
+        {
+            "broker": 1,
+            "since": at(12, 8),
+            "heard": at(12, 2),
+            "back": at(14, 40),
+            "controller_epoch": 8,
+            "partitions": 3,
+        }
+    ]
+    told["failovers"] = [STORY]
+    told["partitions_without_leader"] = [
+        {"topic": "orders", "partition": 3, "outages": 1, "lasting": False, "total_ms": 152_530,
+         "at_most_ms": 158_530, "longest_ms": 152_530, "first": at(12, 8), "cause": NOBODY_IN_SYNC}
+    ]  # fmt: skip
+    told["clock_skew"] = [
+        {"controller": 1, "broker": 3, "elections": 1, "least_ms": -20, "median_ms": -20, "behind_ms": 20}
+    ]
+    told["slowest_leader_and_isr"] = [
+        {"broker": 1, "controller": 2, "controller_epoch": 8, "correlation_id": 1, "partitions": 4,
+         "received": at(14, 40.5), "finished": at(14, 40.56), "duration_ms": 60}
+    ]  # fmt: skip
+    told["flapping_brokers"] = [
+        {"broker": 1, "left": 2, "joined": 0, "partitions": 2, "spells": 1, "first": at(12), "last": at(12)}
+    ]
+    told["not_understood"] = [
+        {
+            "shape": "Danced",
+            "lines": 1,
+            "sources": 1,
+            "first": at(12, 9),
+            "sample": "[…] INFO Danced <i>around</i>",
+        }
+    ]
+    return told
+
+
+@pytest.fixture
+def document() -> Document:
+    told = answers()
+    cells = [0] * CELLS
+    cells[200:230] = [1] * 30
+    return Document(
+        start=at(0),
+        end=at(15),
+        lines=60,
+        understood=59,
+        answers=told,
+        counts={name: len(rows) for name, rows in told.items()},
+        partitions=4,
+        pictured=[("orders", 3)],
+        reigns=[
+            reign(1, 0, at(0), at(12, 8), NEW, ended=NONE, led_at=at(0, 0.03)),
+            reign(-1, 1, at(12, 8), at(14, 40.4), NONE, ended=LOST, previous_leader=1),
+            reign(1, 2, at(14, 40.4), None, LOST, led_at=at(14, 40.53), previous_leader=1),
+        ],
+        isr=[
+            {"topic": "orders", "partition": 3, "isr": [1], "size": 1, "assigned": 3, "left": [2, 3],
+             "joined": [], "since": at(9), "until": None, "unseen": 1}
+        ],
+        stalls=[SHORT, STALL],
+        strips={OFFLINE: {"orders": cells}, UNDER_REPLICATED: {"orders": cells}},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def finding() -> Row:
+    return FINDING
+
+
+@pytest.fixture
+def stalls() -> tuple[Row, Row]:
+    """Under-replicated since 03:09, without a leader from 03:12 to 03:14."""
+    return SHORT, STALL
+
+
+@pytest.fixture
+def failover() -> Row:
+    return STORY

@@ -1,0 +1,98 @@
+"""The report for a person: the file, and what a browser makes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.report.as_html import html
+from analysis.report.document import Document
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome-headless-shell")
+
+
+def data_of(page: str) -> dict[str, object]:
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_the_file_needs_nothing_else(document: Document) -> None:
+    page = html(document)
+    assert "{{" not in page
+    assert not re.search(r"""(?:src|href)=["'](?!data:)|@import|url\((?!#)|fetch\(""", page)
+    addresses = set(re.findall(r"https?://[^\s\"'<]+", page))
+    assert addresses == {"http://www.w3.org/2000/svg"}  # a name of the language, nothing that is loaded
+
+
+def test_text_of_logs_is_never_markup(document: Document) -> None:
+    page = html(document)
+    assert "<b>is</b>" not in page
+    assert "<i>around</i>" not in page
+    assert "</script><b>is</b>" in json.dumps(data_of(page))
+
+
+def test_times_are_the_brokers_own(document: Document) -> None:
+    told = data_of(html(document))
+    assert told["start"] == 1_795_230_000_000  # 2026-11-21 03:00 as if it were UTC
+    assert told["partitions"] == ["orders-3"]
+
+
+def test_a_report_of_nothing_is_a_page_too(document: Document) -> None:
+    nothing = replace(
+        document, start=None, end=None, lines=0, understood=0, partitions=0, pictured=(), reigns=(), isr=(),
+        stalls=(), strips={}, answers={name: [] for name in document.answers},
+    )  # fmt: skip
+    assert data_of(html(nothing))["start"] is None
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    for name in _BROWSERS:
+        if found := shutil.which(name):
+            return found
+    pytest.skip(f"no browser is installed: looked for {', '.join(_BROWSERS)}")
+
+
+def rendered(browser: str, page: Path, fragment: str, profile: Path) -> str:
+    """What the browser makes of the page; what its script complains of fails the test."""
+    done = subprocess.run(
+        [
+            browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            "--no-first-run", f"--user-data-dir={profile}", "--virtual-time-budget=3000",
+            "--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom",
+            f"{page.as_uri()}#{fragment}",
+        ],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert "CONSOLE" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def test_a_browser_answers_why_writes_to_orders_3_stalled_at_03_12(
+    document: Document, browser: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(html(document), encoding="utf-8")
+    shown = rendered(browser, page, "orders-3@03:12", tmp_path / "profile")
+    assert 'data-ready="yes"' in shown
+    answer = re.search(r'<section id="answer".*?</section>', shown, re.DOTALL)
+    assert answer is not None
+    assert "<h3>orders-3 had no leader for up to 2 min 39 s: no replica in sync was alive.</h3>" in answer[0]
+    assert "03:12:02.000" in answer[0]
+    assert "broker 1 began to lead: writes could go on" in answer[0]
+    # Pictures: controllers and brokers, strips, partitions.
+    lanes = re.search(r'<div id="lanes">.*?</div>', shown, re.DOTALL)
+    assert lanes is not None
+    assert all(
+        word in lanes[0] for word in ("Controller", "Broker 3", "without a leader", "under-replicated")
+    )
+    assert "orders-3" in shown[shown.index('<div id="rows">') :]
+    quiet = rendered(browser, page, "orders-3@03:05", tmp_path / "profile")
+    assert "Nothing in these logs kept writes to orders-3 waiting at 03:05." in quiet

@@ -1,0 +1,69 @@
+"""The report for a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from analysis.report.as_text import summary, text
+from analysis.report.document import Document
+
+
+def test_the_first_lines_say_what_matters(document: Document) -> None:
+    assert list(summary(document)) == [
+        "Read 60 lines of 3 brokers, understood 59 (98.33 %), 2026-11-21 03:00:00.000 to 03:15:00.000.",
+        "Controllers: broker 1 (epoch 7), broker 2 (epoch 8).",
+        "1 partition had no leader for a time, longest orders-3, 2 min 39 s: no replica in sync was alive.",
+        "Clocks differ: broker 3 at least 20 ms behind 1. Partitions are ordered by epoch and zkVersion.",
+        "Safety audit: all 7 checks passed.",
+    ]
+
+
+def test_a_finding_of_the_audit_is_loud(document: Document, finding: dict[str, Any]) -> None:
+    found = replace(
+        document,
+        answers={**document.answers, "safety_audit": [finding]},
+        counts={**document.counts, "safety_audit": 1},
+    )
+    assert list(summary(found))[-2:] == [
+        "SAFETY AUDIT: 1 finding.",
+        "  two leaders in one epoch: torn-0 leaders 1 and 2 in leader epoch 6, 2026-11-21 03:01:00.000",
+    ]
+
+
+def test_the_timeline_holds_controllers_brokers_leaders_and_isr(document: Document) -> None:
+    lines = list(text(document))
+    begin = lines.index("Timeline") + 1
+    assert lines[begin : lines.index("Failovers") - 1] == [
+        "  03:00:00.000  controller  broker 1 is controller, epoch 7",
+        "  03:00:00.000  leader      orders-3: led by 1 (epoch 0): new partition",
+        "  03:09:00.000  ISR         orders-3: 1 of 3 in sync, 2 and 3 out at the latest",
+        "  03:12:08.000  controller  broker 2 is controller, epoch 8",
+        "  03:12:08.000  broker      broker 1 is gone; last heard at 03:12:02.000",
+        "  03:12:08.000  leader      orders-3: no leader (epoch 1): 1 went offline",
+        "  03:14:40.000  broker      broker 1 is back",
+        "  03:14:40.400  leader      orders-3: led by 1 (epoch 2): leader was lost",
+        "  ... and 3 partitions more, in the tables leaders and isr",
+    ]
+
+
+def test_failovers_show_how_long_each_step_took(document: Document) -> None:
+    lines = list(text(document))
+    assert "    03:12:08.000        +6.0 s  broker 2 became controller, epoch 8" in lines
+    assert "    03:12:08.009        -41 ms  their followers followed" in lines
+    assert lines[-1].startswith("  LeaderAndIsr: ")
+
+
+def test_nothing_is_said_of_what_is_not_there() -> None:
+    nothing = dict.fromkeys(
+        (
+            "brokers", "controller_reigns", "partitions_without_leader", "clock_skew", "safety_audit",
+            "failovers",
+            "departures", "slowest_leader_and_isr", "flapping_brokers", "not_understood",
+        ),
+        (),
+    )  # fmt: skip
+    empty = Document(start=None, end=None, lines=0, understood=0, answers=nothing, counts={})
+    lines = list(text(empty))
+    assert lines[0] == "Read 0 lines of 0 brokers, understood 0 (0.00 %)."
+    assert "Timeline" not in lines

@@ -1,0 +1,35 @@
+"""What is written, and what is printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.report.document import Document
+from analysis.report.files import Format, tell
+
+
+def test_all_forms_are_written_and_one_is_printed(
+    document: Document, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tell(document, tmp_path)
+    told = capsys.readouterr().out.splitlines()
+    assert told[-1] == f"Open {tmp_path / 'report.html'} in a browser."
+    assert told[0] == (tmp_path / "report.txt").read_text().splitlines()[0]
+    tell(document, tmp_path, Format.TEXT)
+    assert capsys.readouterr().out == (tmp_path / "report.txt").read_text()
+    tell(document, tmp_path, Format.JSON)
+    assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "report.json").read_text())
+
+
+def test_a_terminal_gets_the_first_of_many_lines(
+    document: Document, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    departed = [document.answers["departures"][0] | {"broker": number} for number in range(300)]
+    tell(replace(document, answers={**document.answers, "departures": departed}), tmp_path, Format.TEXT)
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 201
+    assert told[-1].endswith(f"lines more in {tmp_path / 'report.txt'}")

@@ -1,0 +1,79 @@
+"""Sentences from rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analysis.report.words import (
+    count,
+    duration,
+    failover_headline,
+    failover_steps,
+    headline,
+    listed,
+    span,
+    steps,
+)
+
+Row = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"),
+    [
+        (None, "an unknown time"), (0, "0 ms"), (999, "999 ms"), (-41, "-41 ms"), (4_383, "4.4 s"),
+        (152_530, "2 min 33 s"), (11_100_000, "3 h 5 min"), (200_000_000, "2.3 days"),
+    ],
+)  # fmt: skip
+def test_a_span_as_a_person_says_it(milliseconds: float | None, said: str) -> None:
+    assert duration(milliseconds) == said
+
+
+def test_numbers_and_lists() -> None:
+    assert [count(1, "partition"), count(1_200, "partition")] == ["1 partition", "1,200 partitions"]
+    assert [listed(ids) for ids in (None, [], [1], [1, 2, 3])] == ["nobody", "nobody", "1", "1, 2 and 3"]
+    assert span(None, None) is None
+
+
+def test_why_writes_to_orders_3_stalled_at_03_12(stalls: tuple[Row, Row]) -> None:
+    short, without = stalls
+    assert headline(without) == "orders-3 had no leader for up to 2 min 39 s: no replica in sync was alive"
+    told = steps(without, stalls)
+    assert [step.text for step in told] == [
+        "only 1 of 3 replicas were in sync: brokers 2 and 3 fell out",
+        "broker 1, its leader, wrote the last line of its log: it died then or later",
+        "the controller noticed in controller epoch 8: no replica in sync was alive",
+        "1 election failed; StateChangeFailedException: nobody </script><b>is</b> alive",
+        "broker 1 was elected, leader epoch 2",
+        "broker 1 began to lead: writes could go on",
+    ]
+    assert told[0].time == short["since"]
+
+
+def test_a_stall_may_last(stalls: tuple[Row, Row]) -> None:
+    short, without = stalls
+    lasting = without | {"until": None, "elected": None, "led_at": None, "earliest": None, "failed": 0}
+    assert headline(lasting) == "orders-3 had no leader until the logs end: no replica in sync was alive"
+    assert steps(lasting)[-1].text == "nobody had been elected when the logs end"
+    assert steps(without | {"leader_after": None})[-1].text == "the topic was deleted"
+    assert headline(short).startswith(
+        "orders-3 had 1 of 3 replicas in sync until the logs end: brokers 2 and 3"
+    )
+    seen = short | {"sure_until": short["since"], "until": without["until"]}
+    assert [step.time for step in steps(seen)] == [short["since"], short["since"], without["until"]]
+
+
+def test_a_failover_in_sentences(failover: Row) -> None:
+    assert failover_headline(failover) == "Broker 1, the controller and leader of 2 partitions, was lost"
+    assert [step.text for step in failover_steps(failover)] == [
+        "broker 1 wrote the last line of its log",
+        "broker 2 became controller, epoch 8",
+        "the controller noticed: 2 partitions had no leader",
+        "1 partition moved to broker 2",
+        "LeaderAndIsr was sent",
+        "the new leaders led",
+        "their followers followed",
+        "1 partition found no leader",
+    ]
