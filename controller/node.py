@@ -157,8 +157,6 @@ class ControllerNode:
             self._task = self._supervisor.spawn("controller-event-thread", self._loop.run())
         # Said anew, because the end of the last session may have preempted the news of a change.
         self._loop.put(UncleanLeaderElectionEnable(self._unclean))
-        # Said anew, because the end of the last session may have preempted the news of a change.
-        self._loop.put(UncleanLeaderElectionEnable(self._unclean))
         self._loop.put_once(Startup())
 
     def on_zookeeper_event(self, event: WatchEvent) -> None:
