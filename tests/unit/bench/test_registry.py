@@ -3,7 +3,12 @@ import pytest
 import bench.cases
 from bench.registry import Direction, at_least, at_most, load
 
-EXPECTED = {"startup", "broker-failover", "produce-1k", "idle-memory"}
+EXPECTED = {"startup", "broker-failover", "produce-1k", "idle-memory"} | {
+    "controller-failover",
+    "controlled-shutdown",
+    "broker-death",
+    "create-topic",
+}
 
 
 def test_every_bench_that_is_promised_is_there_with_unit_and_target():
