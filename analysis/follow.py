@@ -20,8 +20,12 @@ CHECKPOINT = "_checkpoint"
 """The folder beside the tables that says how far each log was read."""
 
 _STAGE = "_stage"
+
 REST_S = 3.0
+"""Longer than a stack trace takes to be written."""
+
 TRIGGER_S = 2.0
+"""A batch begins no sooner than so long after the one before."""
 
 
 def follow(
@@ -31,7 +35,7 @@ def follow(
     on_events: Callable[[], None],
     *,
     reading: Reading,
-    rest_s: float = REST_S,
+    rest_s: float | None = None,
 ) -> StreamingQuery:
     """Start the stream; what an earlier one with the same folder had read is not read again.
 
@@ -41,7 +45,7 @@ def follow(
         folder: Where ``events`` and the checkpoints are.
         on_events: Called after each batch that brought something.
         reading: How the logs are read.
-        rest_s: A log that nobody wrote to for so long is read to its end.
+        rest_s: A log that nobody wrote to for so long is read to its end; None for ``REST_S``.
     """
     spark.dataSource.register(GrowingLogsSource)
     table = folder / "events"
@@ -56,7 +60,7 @@ def follow(
         .option("paths", "\n".join(str(Path(path).absolute()) for path in paths))
         .option("zone", str(reading.zone))
         .option("broker", "" if reading.broker is None else str(reading.broker))
-        .option("rest_s", str(rest_s))
+        .option("rest_s", str(REST_S if rest_s is None else rest_s))
         .load()
         .writeStream.foreachBatch(take)
         .option("checkpointLocation", str((folder / CHECKPOINT).absolute()))

@@ -1,7 +1,8 @@
 """``barnabas analyze PATH… --out DIR``, and ``spark-submit analysis/job.py PATH… --out DIR`` on any master.
 
-``run`` is what others call. It writes into DIR the table ``events`` and those of ``analysis.derived``
-(Parquet), ``report.html``, ``report.json`` and ``report.txt``, and prints one of them.
+``run`` is what others call. It writes into DIR the tables ``events``, ``files`` and those of
+``analysis.derived`` (Parquet), ``report.html``, ``report.json`` and ``report.txt``, and prints one of them.
+With ``--follow`` it goes on with what is added to the logs, until it is interrupted.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -20,9 +22,12 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from analysis.derived.store import EVENTS_TABLE, derive
+from analysis.follow import follow
+from analysis.parts import write_files
+from analysis.progress import progress
 from analysis.report.document import gather
 from analysis.report.files import Format, tell
-from analysis.scan import events
+from analysis.scan import AS_WRITTEN, Reading, write_events
 from analysis.session import SparkStartError, spark_session
 from analysis.sources import NothingToReadError, Sources, find
 
@@ -32,12 +37,17 @@ DEFAULT_OUT = "barnabas-report"
 _SMALL_BYTES = 64 * 1024 * 1024
 """Up to this much, starting Spark takes longer than reading."""
 
+FILES_TABLE = "files"
+
 
 def run(
     paths: Sequence[str | Path],
     out: str | Path = DEFAULT_OUT,
     spark: SparkSession | None = None,
     form: Format = Format.TEXT,
+    *,
+    reading: Reading = AS_WRITTEN,
+    is_followed: bool = False,
 ) -> int:
     """Read the logs, write the tables and the report, and print the latter.
 
@@ -47,12 +57,15 @@ def run(
         out: A local folder, made where it is not there; tables of a former run in it are replaced.
         spark: A session to run in, which is left open; None for one of its own.
         form: What is printed of the report.
+        reading: The brokers' time zone, and what else the logs do not say themselves.
+        is_followed: Whether to go on with what is added to the logs, until an interrupt.
 
     Returns:
         The exit code: 0 if something was understood, 1 if nothing was, 2 if there was nothing to read or
         nowhere to write, 3 if Spark failed. What is wrong is said on standard error.
     """
-    folder = Path(out)
+    # Executors may have another working directory.
+    folder = Path(out).absolute()
     try:
         sources = find(paths)
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +78,10 @@ def run(
     )
     try:
         with session as active:
-            understood = _analyze(active, sources, folder, form)
+            if is_followed:
+                _follow(active, paths, folder, form, reading)
+                return 0
+            understood = _analyze(active, sources, folder, form, reading)
     except SparkStartError as error:
         return _fail(3, str(error))
     except PySparkException as error:
@@ -89,18 +105,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=Format.HTML,
         help="what is printed (%(default)s)",
     )
+    parser.add_argument(
+        "--broker", type=int, metavar="ID", help="the broker of files where neither line nor path names it"
+    )
+    parser.add_argument(
+        "--time-zone", type=_zone, default="UTC", metavar="ZONE", help="the brokers' (%(default)s)"
+    )
+    parser.add_argument("--follow", action="store_true", help="go on with what is added to the logs")
     given = parser.parse_args(arguments)
-    return run(given.paths, given.out, form=given.format)
+    reading = Reading(given.time_zone, given.broker)
+    return run(given.paths, given.out, form=given.format, reading=reading, is_followed=given.follow)
 
 
-def _analyze(spark: SparkSession, sources: Sources, folder: Path, form: Format) -> bool:
-    # Written once and read back: the text of the logs is read once.
-    path = str((folder / EVENTS_TABLE).absolute())
-    events(spark, sources).write.mode("overwrite").parquet(path)
-    if not spark.read.parquet(path).where("understood").head(1):
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise argparse.ArgumentTypeError(
+            f"no time zone {name!r}: expected a name such as Europe/Berlin"
+        ) from error
+
+
+def _analyze(spark: SparkSession, sources: Sources, folder: Path, form: Format, reading: Reading) -> bool:
+    with progress(spark.sparkContext, "reading logs"):
+        tallies = write_events(spark, sources, folder / EVENTS_TABLE, reading)
+    write_files(folder / FILES_TABLE, tallies)
+    for tally in tallies:
+        if tally["error"] is not None:
+            _fail(0, f"{tally['source']}: {tally['error']}; what could be read of it is told")
+    if not any(tally["understood"] for tally in tallies):
         return False
-    tell(gather(derive(spark, folder)), folder, form)
+    with progress(spark.sparkContext, "finding out what happened"):
+        document = gather(derive(spark, folder))
+    tell(document, folder, form)
     return True
+
+
+def _follow(
+    spark: SparkSession, paths: Sequence[str | Path], folder: Path, form: Format, reading: Reading
+) -> None:
+    def retell() -> None:
+        tell(gather(derive(spark, folder)), folder, form)
+
+    query = follow(spark, paths, folder, retell, reading=reading)
+    try:
+        query.awaitTermination()
+    except KeyboardInterrupt:
+        query.stop()
 
 
 def _is_small(sources: Sources) -> bool:

@@ -10,12 +10,13 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from analysis.tables import EVENTS_CODED
+from analysis.tables import EVENTS_CODED, FILES
 
 _ASIDE = "_temporary"
 _DONE = "_SUCCESS"
@@ -63,6 +64,16 @@ def _open(path: Path) -> pq.ParquetWriter:
         path, EVENTS_CODED, compression="snappy", use_dictionary=_DICTIONARIES, write_statistics=["time"],
         store_schema=False,
     )  # fmt: skip
+
+
+def write_files(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """Write the table ``files`` in place of one that is there."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    pq.write_table(
+        pa.Table.from_pylist(rows, to_arrow_schema(FILES)), folder / "part-0.parquet", store_schema=False
+    )
 
 
 def prepare(folder: Path) -> None:

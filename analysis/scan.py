@@ -64,7 +64,8 @@ class Reading:
         return self.broker if named is None else named
 
 
-_AS_WRITTEN = Reading()
+AS_WRITTEN = Reading()
+"""Times are UTC, and files whose broker nothing names have none."""
 
 
 @dataclass(slots=True)
@@ -98,7 +99,7 @@ Pieces = Iterator[tuple[str, int, Iterator[bytes]]]
 """Splits in the course of being read: file, first byte, blocks of whole entries."""
 
 
-def events(spark: SparkSession, sources: Sources, reading: Reading = _AS_WRITTEN) -> DataFrame:
+def events(spark: SparkSession, sources: Sources, reading: Reading = AS_WRITTEN) -> DataFrame:
     """Every entry of the files, typed (``analysis.tables``)."""
 
     def typed(pieces: Pieces) -> Iterator[pa.RecordBatch]:
@@ -110,7 +111,7 @@ def events(spark: SparkSession, sources: Sources, reading: Reading = _AS_WRITTEN
 
 
 def write_events(
-    spark: SparkSession, sources: Sources, folder: Path, reading: Reading = _AS_WRITTEN
+    spark: SparkSession, sources: Sources, folder: Path, reading: Reading = AS_WRITTEN
 ) -> list[dict[str, Any]]:
     """Write the table ``events`` into a folder that all executors see; what was there is replaced.
 

@@ -149,7 +149,7 @@ FILES = st.StructType(
 )
 """The table ``files``: one row for each split that was read.
 
-``source``, ``block`` as in ``events``; ``broker`` that the path names; ``size`` in bytes and ``lines``
-(line feeds) of its entries, decompressed; ``entries`` and how many of them were ``understood``; ``replaced`` bytes that were no UTF-8;
-``error`` why reading ended early, null where it did not.
+``source``, ``block`` as in ``events``; ``broker`` that the path names; ``size`` in bytes and ``lines`` (line
+feeds) of its entries, decompressed; ``entries`` and how many of them were ``understood``; ``replaced`` bytes
+that were no UTF-8; ``error`` why reading ended early, null where it did not.
 """

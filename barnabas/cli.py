@@ -71,15 +71,23 @@ def demo(
 @app.command()
 def analyze(
     paths: Annotated[list[str], typer.Argument(help="state-change.log files, folders of them, or globs.")],
+    *,
     out: Annotated[Path, typer.Option("--out", help="Where tables and report are written.")] = Path(
         "barnabas-report"
     ),
     form: Annotated[str, typer.Option("--format", help="What is printed: html, text or json.")] = "html",
+    broker: Annotated[
+        int | None, typer.Option(help="The broker of files where neither line nor path names it.")
+    ] = None,
+    time_zone: Annotated[str, typer.Option("--time-zone", help="The brokers' time zone.")] = "UTC",
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what is added to the logs.")] = False,
 ) -> None:
     """Read state-change.log files with Spark and tell what happened."""
     from analysis import job  # Spark takes seconds to import
 
-    raise typer.Exit(job.main([*paths, "--out", str(out), "--format", form]))
+    arguments = [*paths, "--out", str(out), "--format", form, "--time-zone", time_zone]
+    arguments += [] if broker is None else ["--broker", str(broker)]
+    raise typer.Exit(job.main([*arguments, *(["--follow"] if follow else [])]))
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from analysis import job
 
@@ -60,3 +62,44 @@ def test_as_a_script_it_finds_its_packages_from_anywhere(tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stderr
     assert "--out DIR" in done.stdout
+
+
+def test_a_time_zone_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        job.main(["a.log", "--time-zone", "Mars/Olympus"])
+    assert "no time zone 'Mars/Olympus'" in capsys.readouterr().err
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_what_could_not_be_read_is_told_and_the_rest_goes_on(
+    spark: SparkSession, logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = (logs / "broker-1" / "state-change.log").read_bytes()
+    (tmp_path / "torn.log.gz").write_bytes(gzip.compress(whole)[:-9])
+    out = tmp_path / "out"
+    assert job.run([logs, tmp_path / "torn.log.gz"], out, spark) == 0
+    assert "torn.log.gz: the compressed text ends early" in capsys.readouterr().err
+    assert spark.read.parquet(str(out / "files")).where("error is not null").count() == 1
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_following_tells_what_a_run_tells_until_it_is_interrupted(
+    spark: SparkSession, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(query: StreamingQuery) -> None:
+        query.processAllAvailable()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StreamingQuery, "awaitTermination", wait)
+    monkeypatch.setattr("analysis.follow.REST_S", 0.0)
+    assert job.run([logs], tmp_path / "followed", spark, is_followed=True) == 0
+    assert job.run([logs], tmp_path / "run", spark) == 0
+    for name in ("leaders", "controllers", "isr", "requests", "unavailability"):
+        followed, run = (
+            sorted(map(str, spark.read.parquet(str(tmp_path / kind / name)).collect()))
+            for kind in ("followed", "run")
+        )
+        assert followed == run, name
+    assert (tmp_path / "followed" / "report.html").is_file()

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.parts import PartWriter, commit, prepare
+from analysis.parts import PartWriter, commit, prepare, write_files
 from analysis.tables import EVENTS_ARROW, EVENTS_CODED
 
 
@@ -58,3 +58,18 @@ def test_a_new_table_replaces_a_former_one(tmp_path: Path) -> None:
         prepare(folder)
         commit(folder, [write(folder, name, 1)])
     assert sorted(path.name for path in folder.glob("*.parquet")) == ["b.parquet"]
+
+
+def test_the_files_that_were_read_are_a_table_too(tmp_path: Path) -> None:
+    row = {
+        "source": "file:/a",
+        "block": 0,
+        "size": 9,
+        "lines": 2,
+        "entries": 1,
+        "understood": 1,
+        "replaced": 0,
+    }
+    for _ in range(2):
+        write_files(tmp_path / "files", [row | {"broker": None, "error": "gone"}])
+    assert pq.read_table(tmp_path / "files").to_pylist() == [row | {"broker": None, "error": "gone"}]

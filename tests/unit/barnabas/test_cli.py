@@ -82,4 +82,12 @@ def test_analyze_hands_paths_on_as_they_were_given(monkeypatch):
     calls = stand_in(monkeypatch, analysis, "job")
     result = CliRunner().invoke(cli.app, ["analyze", "a.log", "s3a://logs/*", "--out", "d"])
     assert result.exit_code == 3
-    assert calls == [(["a.log", "s3a://logs/*", "--out", "d", "--format", "html"],)]
+    said = ["a.log", "s3a://logs/*", "--out", "d", "--format", "html", "--time-zone", "UTC"]
+    assert calls == [(said,)]
+
+
+def test_analyze_hands_on_what_the_logs_do_not_say(monkeypatch):
+    calls = stand_in(monkeypatch, analysis, "job")
+    asked = ["analyze", "a.log", "--broker", "3", "--time-zone", "Europe/Berlin", "--follow"]
+    assert CliRunner().invoke(cli.app, asked).exit_code == 3
+    assert calls[0][0][-5:] == ["--time-zone", "Europe/Berlin", "--broker", "3", "--follow"]
