@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from cluster.model.epochs import ControllerEpoch, PartitionVersion, Zxid
 from cluster.model.ids import TopicPartition
@@ -14,8 +15,8 @@ from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Answer, Create, Operati
 from cluster.zk.schema import paths, topics
 from cluster.zk.session import ZooKeeperSession
 
-_CREATES_PER_TRANSACTION = 200
-"""How many znodes share one transaction: more would not be faster, and would keep others waiting longer."""
+_OPERATIONS_PER_TRANSACTION = 200
+"""How many share one transaction: more would not be faster, and would keep others waiting longer."""
 
 WriteResult = LeaderAndIsr | RequestFailed
 """What became of one partition's write: the leadership with its new version, or why ZooKeeper refused it."""
@@ -65,24 +66,20 @@ class PartitionStore:
         """
         parents = {tp.topic: [Create(paths.topic_partitions(tp.topic))] for tp in states}
         await write_many(self._session, fence, parents.values())  # one that exists is no error
-        chunks = list(self._creation_chunks(states, fence))
-        outcomes = await write_many(
-            self._session, fence, [[op for _, ops in c for op in ops] for c in chunks]
-        )
+        creations = {
+            tp: (Create(paths.partition(tp)), self._creation(tp, state, fence))
+            for tp, state in states.items()
+        }
         results: dict[TopicPartition, WriteResult] = {}
-        again: list[TopicPartition] = []
-        for chunk, outcome in zip(chunks, outcomes, strict=True):
-            if isinstance(outcome, RequestFailed):
-                again += [tp for tp, _ in chunk]
-            else:
-                results.update((tp, states[tp].written_as(PartitionVersion(0))) for tp, _ in chunk)
+        done, again = await self._write_together(creations, fence)
+        results.update((tp, states[tp].written_as(PartitionVersion(0))) for tp in done)
         results.update(await self._create_each({tp: states[tp] for tp in again}, fence))
         return {tp: results[tp] for tp in states}
 
     async def update(
         self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
     ) -> dict[TopicPartition, WriteResult]:
-        """Write states under the versions they were read with, each for itself.
+        """Write states under the versions they were read with; the refusal of one keeps no other from it.
 
         ``BadVersion`` for a result means that the leader, or a former controller, wrote meanwhile: read
         again.
@@ -90,10 +87,15 @@ class PartitionStore:
         Raises:
             ControllerMoved: The fence refused; some may have been written.
         """
-        writes = [[self._set(tp, state, fence.controller_epoch)] for tp, state in states.items()]
-        outcomes = await write_many(self._session, fence, writes)
-        results = {tp: _result(states[tp], outcome) for tp, outcome in zip(states, outcomes, strict=True)}
-        return await self._recognize(results, states, fence.controller_epoch, BadVersion)
+        writes = {tp: (self._set(tp, state, fence.controller_epoch),) for tp, state in states.items()}
+        done, again = await self._write_together(writes, fence)
+        results = {tp: _result(states[tp], answers) for tp, answers in done.items()}
+        outcomes = await write_many(self._session, fence, [writes[tp] for tp in again])
+        results.update(
+            (tp, _result(states[tp], outcome)) for tp, outcome in zip(again, outcomes, strict=True)
+        )
+        results = await self._recognize(results, states, fence.controller_epoch, BadVersion)
+        return {tp: results[tp] for tp in states}
 
     async def update_as_leader(
         self, tp: TopicPartition, state: LeaderAndIsr, controller_epoch: ControllerEpoch
@@ -120,22 +122,26 @@ class PartitionStore:
             raise result
         return result
 
-    def _creation_chunks(
-        self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
-    ) -> Iterator[list[tuple[TopicPartition, Sequence[Operation]]]]:
-        """Partitions with the operations that create them, as many together as one transaction takes."""
-        chunk: list[tuple[TopicPartition, Sequence[Operation]]] = []
-        room = MAXIMUM_REQUEST_BYTES // 2
-        for tp, state in states.items():
-            operations = (Create(paths.partition(tp)), self._creation(tp, state, fence))
-            size = request_bytes(*operations)
-            if chunk and (size > room or len(chunk) * 2 >= _CREATES_PER_TRANSACTION):
-                yield chunk
-                chunk, room = [], MAXIMUM_REQUEST_BYTES // 2
-            chunk.append((tp, operations))
-            room -= size
-        if chunk:
-            yield chunk
+    async def _write_together(
+        self, operations: Mapping[TopicPartition, Sequence[Operation]], fence: Fence
+    ) -> tuple[dict[TopicPartition, list[Answer]], list[TopicPartition]]:
+        """Write many partitions in one transaction: a request for each would cost many times as much.
+
+        Returns:
+            The answers of those that were written, and those that were not because something about one that
+            shared their transaction was refused: they are to be written each for itself.
+        """
+        chunks = list(_chunks(operations))
+        outcomes = await write_many(self._session, fence, [_operations(chunk) for chunk in chunks])
+        done: dict[TopicPartition, list[Answer]] = {}
+        refused: list[TopicPartition] = []
+        for chunk, outcome in zip(chunks, outcomes, strict=True):
+            if isinstance(outcome, RequestFailed):
+                refused += chunk
+                continue
+            answers = iter(outcome)
+            done.update((tp, list(islice(answers, len(some)))) for tp, some in chunk.items())
+        return done, refused
 
     async def _create_each(
         self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
@@ -170,6 +176,28 @@ class PartitionStore:
 
     def _set(self, tp: TopicPartition, state: LeaderAndIsr, controller_epoch: ControllerEpoch) -> Set:
         return Set(paths.partition_state(tp), topics.encode_state(state, controller_epoch), state.version)
+
+
+def _chunks(
+    operations: Mapping[TopicPartition, Sequence[Operation]],
+) -> Iterator[dict[TopicPartition, Sequence[Operation]]]:
+    """As many partitions together as one transaction takes."""
+    chunk: dict[TopicPartition, Sequence[Operation]] = {}
+    count = size = 0
+    for tp, some in operations.items():
+        more = request_bytes(*some)
+        if chunk and (size + more > MAXIMUM_REQUEST_BYTES // 2 or count >= _OPERATIONS_PER_TRANSACTION):
+            yield chunk
+            chunk, count, size = {}, 0, 0
+        chunk[tp] = some
+        count += len(some)
+        size += more
+    if chunk:
+        yield chunk
+
+
+def _operations(chunk: Mapping[TopicPartition, Sequence[Operation]]) -> list[Operation]:
+    return [operation for some in chunk.values() for operation in some]
 
 
 def _result(state: LeaderAndIsr, outcome: list[Answer] | RequestFailed) -> WriteResult:

@@ -25,6 +25,8 @@ RANDOM_FRAMES = 500
 PATIENCE_S = 0.25
 LAST = 0x7A57_1357
 TOPIC = "orders"
+PASSING = "passing"
+"""Another topic, which comes and goes."""
 
 # Two records without a producer id, built by a client library (kafka-log-and-protocol.md, 1.1).
 BATCH = bytes.fromhex(
@@ -95,8 +97,9 @@ def api_versions(s, _rng):
     return s.request(**s.since(3, client_software_name="hostile", client_software_version="1"))
 
 
-def create_topics(s, _rng):
-    topic = s.CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=1, assignments=(), configs=())
+def create_topics(s, rng):
+    name = rng.choice((TOPIC, PASSING))
+    topic = s.CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=(), configs=())
     return s.request(topics=(topic,), timeout=NO_TIME, validate_only=False)
 
 
@@ -122,6 +125,48 @@ def describe_configs(s, rng):
     return s.request(resources=resources, include_synonyms=rng.random() < 0.5)
 
 
+def delete_topics(s, _rng):
+    if s.version < 6:
+        return s.request(topic_names=(PASSING,), timeout=NO_TIME)
+    return s.request(topics=(s.DeleteTopicState(name=PASSING, topic_id=None),), timeout=NO_TIME)
+
+
+def create_partitions(s, rng):
+    by_hand = (s.CreatePartitionsAssignment(broker_ids=(1,)),)
+    topic = s.CreatePartitionsTopic(name=PASSING, count=2, assignments=rng.choice((None, by_hand)))
+    return s.request(topics=(topic,), timeout=NO_TIME, validate_only=rng.random() < 0.5)
+
+
+def elect_leaders(s, rng):
+    partitions = (s.TopicPartitions(topic=TOPIC, partitions=(0,)),)
+    return s.request(
+        topic_partitions=rng.choice((None, partitions)),
+        timeout=NO_TIME,
+        **s.since(1, election_type=rng.randint(0, 1)),
+    )
+
+
+def alter_partition_reassignments(s, rng):
+    partition = s.ReassignablePartition(partition_index=0, replicas=rng.choice((None, (1,), (1, 2))))
+    return s.request(timeout=NO_TIME, topics=(s.ReassignableTopic(name=TOPIC, partitions=(partition,)),))
+
+
+def list_partition_reassignments(s, rng):
+    some = (s.ListPartitionReassignmentsTopics(name=TOPIC, partition_indexes=(0,)),)
+    return s.request(timeout=NO_TIME, topics=rng.choice((None, some)))
+
+
+def configs(s, rng, **operation):
+    kind, name = rng.choice(((2, PASSING), (4, "1"), (4, "")))
+    config = s.AlterableConfig(name="retention.ms", value=rng.choice((None, "1000000")), **operation)
+    resource = s.AlterConfigsResource(resource_type=kind, resource_name=name, configs=(config,))
+    return s.request(resources=(resource,), validate_only=rng.random() < 0.5)
+
+
+def incremental_alter_configs(s, rng):
+    return configs(s, rng, config_operation=rng.randint(0, 3))
+
+
 REQUESTS = {
     ApiKey.PRODUCE: produce,
     ApiKey.FETCH: fetch,
@@ -132,6 +177,13 @@ REQUESTS = {
     ApiKey.INIT_PRODUCER_ID: init_producer_id,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch,
     ApiKey.DESCRIBE_CONFIGS: describe_configs,
+    ApiKey.DELETE_TOPICS: delete_topics,
+    ApiKey.CREATE_PARTITIONS: create_partitions,
+    ApiKey.ELECT_LEADERS: elect_leaders,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
+    ApiKey.ALTER_CONFIGS: configs,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
 }
 
 

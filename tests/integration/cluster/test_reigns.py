@@ -159,7 +159,7 @@ def test_a_broker_asked_to_stop_hands_its_leaders_over_first(cluster, trial, zk,
     led = [tp for tp, (state, _) in states(zk, trial).items() if state["leader"] == leaving]
     if not led:
         # It came back from an earlier test and leads nothing: whoever leads most leaves in its place.
-        leaving = trial.look().leader_of_most
+        leaving = trial.look().leader_of_most()
         led = [tp for tp, (state, _) in states(zk, trial).items() if state["leader"] == leaving]
     offline = re.compile(f"Changed partition ({'|'.join(map(str, led))}) state from .* to OfflinePartition")
     logs = [broker.state_change_log for broker in cluster.brokers.values()]
