@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import grpc.aio
 import pytest
 
+from barnabas import ports
 from barnabas.zookeeper import EmbeddedZooKeeper
 from cluster.model.brokers import Endpoint
 from cluster.model.errors import ErrorCode
@@ -27,10 +29,39 @@ from cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_BrokerContro
 
 _chroots = itertools.count(1)
 
+WORKERS = "PYTEST_XDIST_WORKER_COUNT"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--regenerate` writes the transcripts anew; review the difference as prose."""
     parser.addoption("--regenerate", action="store_true", help="write tests/transcripts/*.txt anew")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the ports of workers apart: a dead broker's port must not become another cluster's."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is not None:
+        ranges = list(itertools.pairwise(range(20_000, 32_001, 12_000 // int(os.environ[WORKERS]))))
+        ports._FIRST, ports._LAST = ranges[int(worker.removeprefix("gw"))]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each worker whole files, as fixtures of modules ask for, and one of them all that share Spark.
+
+    What takes longest comes first, so that the workers end together.
+    """
+    items.sort(key=_turn)  # stable: the order within a turn stays
+    for item in items:
+        shares_spark = item.get_closest_marker("spark") is not None
+        item.add_marker(pytest.mark.xdist_group("spark" if shares_spark else str(item.path)))
+
+
+def _turn(item: pytest.Item) -> int:
+    folders = item.path.relative_to(item.config.rootpath).parts[:2]
+    if item.get_closest_marker("spark") is not None:
+        return 0
+    return 2 if folders[1] in {"unit", "shape"} else 1
 
 
 @pytest.fixture(scope="session")

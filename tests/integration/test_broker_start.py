@@ -28,12 +28,18 @@ def settings(tmp_path, zk_connect):
     }
 
 
-def run_broker(tmp_path, settings, *overrides):
+BOUND_BY_FILE_MODES = (
+    # Root reads and writes whatever the mode says, but not without these capabilities.
+    ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+)
+
+
+def run_broker(tmp_path, settings, *overrides, prefix=()):
     """Run a broker that is expected to end by itself; its exit status and what it wrote to standard error."""
     file = tmp_path / "server.properties"
     file.write_text(render_properties(settings))
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "broker", str(file), *overrides],
+        [*prefix, sys.executable, "-P", "-m", "broker", str(file), *overrides],
         capture_output=True,
         text=True,
         check=False,
@@ -96,11 +102,12 @@ def test_a_zookeeper_that_is_away_is_waited_for_and_then_named(tmp_path, setting
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_log_directory_that_may_not_be_written_is_named(tmp_path, settings):
-    (tmp_path / "data").mkdir(mode=0o500)
-    line = only_line(*run_broker(tmp_path, settings))
+@pytest.mark.parametrize("mode", [0o500, 0o000], ids=["not written", "not read"])
+def test_a_log_directory_that_may_not_be_used_is_named(tmp_path, settings, mode):
+    (tmp_path / "data").mkdir(mode=mode)
+    line = only_line(*run_broker(tmp_path, settings, prefix=BOUND_BY_FILE_MODES))
     assert str(tmp_path / "data") in line
+    assert "Permission denied" in line
 
 
 def test_a_log_directory_that_is_no_directory_is_named(tmp_path, settings):
