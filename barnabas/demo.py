@@ -8,10 +8,11 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from types import FrameType, TracebackType
+from typing import NoReturn, Self
 
 import confluent_kafka
 from rich.console import Console
@@ -41,8 +42,14 @@ CALM_S = 3.0
 RECOVERY_TIMEOUT_S = 30.0
 WATCH_EVERY_S = 0.25
 
-INTERRUPTED = 128 + signal.SIGINT
-"""The exit status that shells give a program which Ctrl-C ended."""
+
+class Stopped(BaseException):
+    """SIGINT (Ctrl-C) or SIGTERM came."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_status = 128 + number
+        """What shells say of a program which that signal ended."""
 
 
 class Watch:
@@ -187,24 +194,39 @@ def run(picture: Path | None = None) -> int:
 
     Returns:
         The exit status: 0 where every acknowledged record was read back, once and in order, and the logs
-        could be read; 130 where Ctrl-C ended it; otherwise 1, and history and logs are kept.
+        could be read; 130 where Ctrl-C ended it, 143 where SIGTERM did; otherwise 1, and history and logs
+        are kept.
     """
     console = Console()
     directory = Path(tempfile.mkdtemp(prefix="barnabas-demo-"))
     try:
-        kept = _tell(console, directory, picture)
+        with _stopped_by_signals():
+            kept = _tell(console, directory, picture)
     except (ClusterError, ZooKeeperStartError, TimeoutError, confluent_kafka.KafkaException) as error:
         console.print(f"[bold red]The story ended early:[/] {error}", highlight=False)
         kept = False
-    except KeyboardInterrupt:
+    except Stopped as stopped:
         shutil.rmtree(directory)
         console.print("Stopped. Its logs and data are removed.")
-        return INTERRUPTED
+        return stopped.exit_status
     if kept:
         shutil.rmtree(directory)
         return 0
     console.print(f"History, logs and data are kept in {directory}", highlight=False)
     return 1
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    def stop(number: int, _frame: FrameType | None) -> NoReturn:
+        raise Stopped(number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _tell(console: Console, directory: Path, picture: Path | None) -> bool:

@@ -77,7 +77,8 @@ class Workload:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is KeyboardInterrupt:
+        if kind is not None and not issubclass(kind, Exception):
+            # A signal ends the program: nobody waits a minute for outcomes.
             self.stop(INTERRUPTED_STOP_S)
         else:
             self.stop()

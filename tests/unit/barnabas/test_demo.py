@@ -1,5 +1,7 @@
 """The parts of the story; all of it, on real processes, is told in tests/faults."""
 
+import signal
+
 import confluent_kafka
 import pytest
 
@@ -61,13 +63,13 @@ def test_a_story_that_cannot_be_told_is_one_line_and_a_failure(monkeypatch, caps
     assert tmp_path.exists()
 
 
-def test_ctrl_c_leaves_nothing_behind(monkeypatch, capsys, tmp_path):
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(demo, "_tell", interrupt)
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_nothing_behind(monkeypatch, capsys, tmp_path, number, status):
+    monkeypatch.setattr(demo, "_tell", lambda *arguments: signal.raise_signal(number))
     monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
-    assert demo.run() == 130
+    handler = signal.getsignal(number)
+    assert demo.run() == status
+    assert signal.getsignal(number) == handler
     assert "Stopped. Its logs and data are removed." in capsys.readouterr().out
     assert not tmp_path.exists()
 
