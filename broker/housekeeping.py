@@ -13,8 +13,8 @@ from cluster.runtime.supervisor import Supervisor
 NEVER_MS = 2**31
 """Intervals from here on, some 25 days, are taken for Kafka's "never"."""
 
-PURGE_INTERVAL_MS = 10_000
-"""How often deleted logs are looked for that may be unlinked."""
+PURGE_INTERVAL_MS = 1_000
+"""How often deleted logs and segments are looked for that may be unlinked."""
 
 LOG_DIRS_INTERVAL_MS = 500
 """How often it is looked whether a log directory is left."""

@@ -19,6 +19,7 @@ def replica_settings(config: BrokerConfig) -> ReplicaSettings:
         fetch_backoff_ms=config.integer("replica.fetch.backoff.ms"),
         socket_timeout_ms=config.integer("replica.socket.timeout.ms"),
         high_watermark_checkpoint_interval_ms=config.integer("replica.high.watermark.checkpoint.interval.ms"),
+        retention_check_interval_ms=config.integer("log.retention.check.interval.ms"),
         produce_purge_interval=config.integer("producer.purgatory.purge.interval.requests"),
         fetch_purge_interval=config.integer("fetch.purgatory.purge.interval.requests"),
         session_timeout_ms=config.session_timeout_ms,

@@ -22,10 +22,12 @@ from broker.core.record_batch import (
     stamp_with_append_time,
 )
 from broker.core.refusals import Refusal
+from broker.core.retention import Deletion
 from broker.disk.errors import KafkaStorageError
 from broker.disk.log_files import LogFiles
 from broker.disk.recovery import LoadedLog
 from broker.disk.results import FetchDataInfo, LogAppendInfo, OffsetOutOfRange, TimestampAndOffset
+from broker.disk.retention import retire_old_segments
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import Offset, TopicPartition
 
@@ -47,6 +49,7 @@ class LogContext:
         on_recovery_point_lowered: Told when a truncation went below the recovery point: its checkpoint is
             written
             again before anything else is appended.
+        on_retired: Told of files that retention has given up, to unlink at the given time (milliseconds).
     """
 
     log_dir: Path
@@ -54,6 +57,7 @@ class LogContext:
     clock: Callable[[], int]
     on_failure: Callable[[KafkaStorageError], None]
     on_recovery_point_lowered: Callable[[], None]
+    on_retired: Callable[[Sequence[Path], int], None]
 
 
 class Log:
@@ -259,6 +263,22 @@ class Log:
         if self._files.epochs.truncate_from_start(offset):
             self._guarded("writing leader epochs", self._files.store_epochs)
         return True
+
+    def delete_old_segments(self, high_watermark: Offset) -> tuple[Deletion, ...]:
+        """Give up the segments that the settings no longer keep; the log starts at the first that stays.
+
+        Their files are renamed, and unlinked ``file.delete.delay.ms`` later. Returns what was given up.
+        """
+        self._check_usable()
+        now_ms = self._context.clock()
+        gone, retired = self._guarded(
+            "deleting segments",
+            lambda: retire_old_segments(self._files, self.config, high_watermark, now_ms),
+        )
+        if gone:
+            self._context.on_retired(retired, now_ms + self.config.file_delete_delay_ms)
+            self.raise_log_start(self.first_segment_offset)
+        return gone
 
     def flush(self) -> None:
         """Put everything on the disk itself; the recovery point is then the log end offset."""

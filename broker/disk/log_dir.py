@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import partial
@@ -83,7 +83,12 @@ class LogDir:
         self._options = options
         self._executor = options.executor_for(path)
         self._context = LogContext(
-            path, self._executor, options.clock, on_failure, self._write_lowered_recovery_point
+            path,
+            self._executor,
+            options.clock,
+            on_failure,
+            self._write_lowered_recovery_point,
+            self._doom,
         )
         self._lock: BinaryIO | None = None
         self._high_watermarks: dict[TopicPartition, Offset] = {}
@@ -163,12 +168,12 @@ class LogDir:
         self.checkpoint_high_watermarks({})
 
     def purge_deleted(self) -> None:
-        """Begin to unlink the directories that have waited long enough."""
+        """Begin to unlink the directories and files that have waited long enough."""
         now_ms = self._options.clock()
         due = [path for due_ms, path in self._doomed if due_ms <= now_ms]
         self._doomed = deque(entry for entry in self._doomed if entry[0] > now_ms)
         for path in due:
-            self._submit(partial(_remove_tree, path))
+            self._submit(partial(_remove, path))
 
     def high_watermark(self, log: Log) -> Offset:
         """The checkpointed high watermark of a log, forced into it."""
@@ -280,6 +285,9 @@ class LogDir:
         self._finish()
         write_offsets(self.path / RECOVERY_POINT, self._recovery_points())
 
+    def _doom(self, paths: Sequence[Path], due_ms: int) -> None:
+        self._doomed.extend((due_ms, path) for path in paths)
+
     def _submit(self, work: Callable[[], None]) -> None:
         self.check_disk()
         self._under_way.append(self._executor.submit(work))
@@ -289,5 +297,9 @@ class LogDir:
             self._under_way.popleft().result()
 
 
-def _remove_tree(path: Path) -> None:
-    shutil.rmtree(path)
+def _remove(path: Path) -> None:
+    """Unlink a directory or a file; a file may have gone meanwhile, with its partition's directory."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

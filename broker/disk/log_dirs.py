@@ -112,7 +112,7 @@ class LogDirs:
             raise self._fail(log_dir.path, f"deleting {topic_partition}", error) from error
 
     def purge_deleted(self) -> None:
-        """Begin to unlink what was deleted longer than ``file.delete.delay.ms`` ago."""
+        """Begin to unlink the logs and segments that were deleted ``file.delete.delay.ms`` ago."""
         for log_dir in self._each():
             self._ask(log_dir, "removing deleted logs", log_dir.purge_deleted)
 

@@ -47,6 +47,7 @@ class LogFiles:
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
         self._snapshots = ProducerSnapshots(directory)
+        self._retiring: list[LogSegment] = []
 
     def append(self, buffers: Sequence[Buffer], batches: Sequence[RecordBatch], config: LogConfig) -> None:
         """Write stamped batches to the active segment in one call, and take them into everything kept of it.
@@ -89,6 +90,21 @@ class LogFiles:
             sync_segments(doubtful, self.directory)
 
         self.flushing.begin(seal, end_offset)
+
+    def retire_first(self, count: int) -> list[Path]:
+        """Take out the oldest ``count`` segments; their files are renamed on the directory's thread.
+
+        Returns what they are called then, to be unlinked later.
+        """
+        removed = self.segments.remove_first(count)
+        self._retiring = [segment for segment in self._retiring if not segment.is_closed] + removed
+
+        def retire() -> None:
+            for segment in removed:
+                segment.retire()
+
+        self.flushing.begin(retire, Offset(0))
+        return [path for segment in removed for path in segment.retired_paths]
 
     def begin_flush(self) -> None:
         """Have all that is not known to be on the disk put there, on the directory's thread."""
@@ -183,7 +199,7 @@ class LogFiles:
     def close(self) -> None:
         """Close the files as they are."""
         self.flushing.drop()
-        for segment in self.segments:
+        for segment in (*self.segments, *self._retiring):
             segment.close()
 
     def _locate(self, offset: Offset) -> LogPosition:

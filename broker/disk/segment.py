@@ -20,6 +20,7 @@ from broker.disk.names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     SEGMENT_SUFFIXES,
+    SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
     segment_file,
 )
@@ -65,6 +66,20 @@ class LogSegment:
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         self.size = os.fstat(self.fd).st_size
         self._preallocated_size = config.segment_bytes if config.preallocate else 0
+
+    @property
+    def largest_timestamp(self) -> int:
+        """Milliseconds since 1970 of the newest record; of the file's last change where there is none."""
+        if self.max_timestamp >= 0:
+            return self.max_timestamp
+        return os.fstat(self.fd).st_mtime_ns // 1_000_000
+
+    @property
+    def retired_paths(self) -> list[Path]:
+        """What ``retire`` calls the files, whether or not each is there."""
+        suffixes = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)
+        names = [self.path.with_suffix(suffix).name for suffix in suffixes]
+        return [self.path.with_name(name + DELETED_SUFFIX) for name in names]
 
     def must_roll(
         self, size: int, max_timestamp: int, last_offset: int, config: LogConfig, now_ms: int
@@ -208,9 +223,14 @@ class LogSegment:
         self.offset_index.unload()
         self.time_index.unload()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the file is closed."""
+        return self.fd == CLOSED
+
     def close(self) -> None:
         """Close the file, unless it is closed."""
-        if self.fd != CLOSED:
+        if not self.is_closed:
             os.close(self.fd)
             self.fd = CLOSED
 
@@ -224,6 +244,17 @@ class LogSegment:
                 renamed.append(path.rename(path.with_name(path.name + DELETED_SUFFIX)))
         for path in renamed:
             path.unlink()
+
+    def retire(self) -> None:
+        """Close the segment and rename its files and its producer snapshot, for somebody to unlink later.
+
+        The batches go first: indexes without them are unlinked at load.
+        """
+        self.close()
+        for retired in self.retired_paths:
+            path = retired.with_suffix("")
+            if path.exists():
+                path.rename(retired)
 
     def _age(self, max_timestamp: int, now_ms: int) -> int:
         if self._first_timestamp is None:

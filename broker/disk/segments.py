@@ -80,6 +80,18 @@ class LogSegments:
         self.forget()
         return removed
 
+    def remove_first(self, count: int) -> list[LogSegment]:
+        """Take out the oldest ``count`` segments, not all; the caller deletes them."""
+        removed = self._segments[:count]
+        del self._segments[:count], self._bases[:count]
+        first = self._bases[0]
+        self._boundaries = OrderedDict(
+            (offset, place) for offset, place in self._boundaries.items() if offset >= first
+        )
+        for segment in removed:
+            self._loaded.pop(segment.base_offset, None)
+        return removed
+
     def forget(self) -> None:
         """Trust no remembered boundary: the log was truncated."""
         self._boundaries.clear()

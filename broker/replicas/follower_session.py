@@ -90,6 +90,10 @@ class FollowerSession:
         """The next answer tells the follower; it is not sent for this sake alone."""
         self._news[topic_partition] = None
 
+    def log_start_rose(self, topic_partition: TopicPartition) -> None:
+        """The next answer tells the follower this, too."""
+        self._news[topic_partition] = None
+
     def leadership_changed(self, topic_partition: TopicPartition) -> None:
         """Judge the partition again: the follower must hear of an old epoch, or that we lead no more."""
         self._judge(topic_partition, self._partitions[topic_partition])

@@ -43,6 +43,10 @@ class Feed(Protocol):
         """The leader's high watermark has risen."""
         ...
 
+    def log_start_rose(self, topic_partition: TopicPartition) -> None:
+        """The leader's log starts later."""
+        ...
+
     def leadership_changed(self, topic_partition: TopicPartition) -> None:
         """What the session knows of the partition may hold no longer."""
         ...
@@ -211,6 +215,12 @@ class HostedPartitions:
             feed.high_watermark_rose(topic_partition)
         self.produces.check_and_complete(topic_partition)
         self.fetches.check_and_complete(topic_partition)
+
+    def log_start_rose(self, partition: HostedPartition) -> None:
+        """The log of ``partition`` starts later: followers hear of it, and who waits below has an error."""
+        for feed in partition.feeds.values():
+            feed.log_start_rose(partition.topic_partition)
+        self.fetches.check_and_complete(partition.topic_partition)
 
     def leadership_changed(self, partition: HostedPartition) -> None:
         """The role or the leader epoch of ``partition`` has changed, or it is hosted no more."""

@@ -13,6 +13,7 @@ from broker.replicas.hosted import HostedPartitions, Logs
 from broker.replicas.isr_keeper import IsrKeeper, IsrStore
 from broker.replicas.leadership import Leadership, Write
 from broker.replicas.read import Reader
+from broker.replicas.retention import LogRetention
 from broker.replicas.sessions import FollowerSessions
 from broker.replicas.settings import ReplicaSettings
 from cluster.model.ids import BrokerId, TopicPartition
@@ -106,6 +107,8 @@ class ReplicaService:
         self._supervisor.spawn("isr-check", self.keeper.check_regularly())
         self._supervisor.spawn("isr-announcements", self.keeper.announce_changes())
         self._supervisor.spawn("high-watermark-checkpoint", self._checkpoint_high_watermarks())
+        retention = LogRetention(self.hosted)
+        self._supervisor.spawn("log-retention", retention.keep(self._settings.retention_check_interval_ms))
 
     async def _checkpoint_high_watermarks(self) -> None:
         while True:

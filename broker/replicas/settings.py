@@ -18,6 +18,7 @@ class ReplicaSettings:
         fetch_backoff_ms: ``replica.fetch.backoff.ms``: the pause after a failed fetch.
         socket_timeout_ms: ``replica.socket.timeout.ms``: a leader silent for longer is dialled anew.
         high_watermark_checkpoint_interval_ms: ``replica.high.watermark.checkpoint.interval.ms``.
+        retention_check_interval_ms: ``log.retention.check.interval.ms``.
         produce_purge_interval: ``producer.purgatory.purge.interval.requests``.
         fetch_purge_interval: ``fetch.purgatory.purge.interval.requests``.
         session_timeout_ms: ``zookeeper.session.timeout.ms``: what the streams' keepalive goes by.
@@ -31,6 +32,7 @@ class ReplicaSettings:
     fetch_backoff_ms: int = 1_000
     socket_timeout_ms: int = 30_000
     high_watermark_checkpoint_interval_ms: int = 5_000
+    retention_check_interval_ms: int = 300_000
     produce_purge_interval: int = 1_000
     fetch_purge_interval: int = 1_000
     session_timeout_ms: int = 18_000

@@ -83,6 +83,7 @@ class Logs:
     now_ms: int = BASE_TIME
     failures: list[KafkaStorageError] = field(default_factory=list)
     lowered: int = 0
+    retired: list[tuple[int, list[str]]] = field(default_factory=list)
     opened: list[Log] = field(default_factory=list)
 
     def open(self, config: LogConfig | None = None, **state) -> Log:
@@ -91,7 +92,12 @@ class Logs:
         directory.mkdir(exist_ok=True)
         loaded = load_log(directory, config, LogState(**state), self.now_ms)
         context = LogContext(
-            self.directory, ImmediateExecutor(), lambda: self.now_ms, self.failures.append, self._lowered
+            self.directory,
+            ImmediateExecutor(),
+            lambda: self.now_ms,
+            self.failures.append,
+            self._lowered,
+            lambda paths, due_ms: self.retired.append((due_ms, [path.name for path in paths])),
         )
         log = Log(TP, directory, config, loaded, context)
         self.opened.append(log)

@@ -5,12 +5,14 @@ import sys
 
 import pytest
 
+from broker.core.log_config import LogConfig
 from broker.disk.errors import InconsistentDirectoryError
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import TopicPartition
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 7)
 EPOCH = LeaderEpoch(0)
+BASE_TIME = 1_700_000_000_000
 HOLD_LOCK = """
 import fcntl, sys
 file = open(sys.argv[1], "ab")
@@ -162,3 +164,29 @@ def test_high_watermarks_of_logs_not_named_are_kept(open_dirs, tmp_path, batch):
     dirs.checkpoint_high_watermarks({A: 3})
     dirs.close()
     assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n2\na 0 3\nb 7 2\n"
+
+
+def test_the_files_of_deleted_segments_are_unlinked_later(open_dirs, tmp_path, batch):
+    now = [BASE_TIME]
+    config = LogConfig(segment_bytes=100, retention_bytes=0, file_delete_delay_ms=500)
+    dirs = open_dirs(tmp_path, clock=lambda: now[0], config=config)
+    logs = [dirs.get_or_create(tp) for tp in (A, B)]
+    for log in logs:
+        for _ in range(4):
+            log.append_as_leader(batch(3), EPOCH)
+        assert len(log.delete_old_segments(12)) == 4
+        log.flush()
+    now[0] += 499
+    dirs.purge_deleted()
+    assert len(list(logs[0].directory.glob("*.log.deleted"))) == 4
+    dirs.delete(B)
+    now[0] += 1
+    dirs.purge_deleted()
+    dirs.close()
+    assert [name[15:] for name in listing(logs[0].directory)] == [
+        "00012.index",
+        "00012.log",
+        "00012.snapshot",
+        "00012.timeindex",
+        "eckpoint",
+    ]

@@ -7,6 +7,7 @@ import pytest
 
 from broker.core.log_config import LogConfig
 from broker.core.record_batch import whole_batches
+from broker.disk.flushing import Flushing
 from broker.disk.log_files import LogFiles
 from broker.disk.recovery import LogState, load_log
 
@@ -73,3 +74,31 @@ def test_reads_stay_within_a_segment(files, batch):
     assert files.read(0, 1 << 20, 4, min_one_batch=True).next_offset == 2
     assert files.read(2, 1 << 20, 4, min_one_batch=True).next_offset == 4
     assert files.bytes_between(0, 4) == files.segments.size
+
+
+def test_retired_segments_are_renamed_behind_what_still_goes_on_with_them(files, later, batch):
+    put(files, batch(2))
+    files.roll(CONFIG, 0)
+    first = next(iter(files.segments))
+    retired = files.retire_first(1)
+    assert [segment.base_offset for segment in files.segments] == [2]
+    assert not first.is_closed
+    later.run()
+    assert first.is_closed
+    assert files.flushing.recovery_point() == 2
+    assert {path.name[20:] for path in retired if path.exists()} == {
+        ".log.deleted",
+        ".index.deleted",
+        ".timeindex.deleted",
+    }
+
+
+def test_a_log_that_is_closed_meanwhile_closes_them_too(files, later, batch):
+    put(files, batch(2))
+    files.roll(CONFIG, 0)
+    first = next(iter(files.segments))
+    files.retire_first(1)
+    later.work.clear()
+    files.flushing = Flushing(later, 0)
+    files.close()
+    assert first.is_closed

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -139,3 +140,24 @@ def test_deletion_leaves_nothing(tmp_path):
     segment.activate()
     segment.delete()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_largest_timestamp_is_the_files_where_records_have_none(new_segment, batch, tmp_path):
+    segment = new_segment()
+    os.utime(segment.path, ns=(0, 77_000_999_999))
+    assert segment.largest_timestamp == 77_000
+    put(segment, batch(1, timestamps=[-1]), 0, -1)
+    os.utime(segment.path, ns=(0, 78_000_000_000))
+    assert segment.largest_timestamp == 78_000
+    put(segment, batch(1, timestamps=[9000], base_offset=1), 1, 9000)
+    assert segment.largest_timestamp == 9000
+
+
+def test_a_retired_segments_files_have_other_names(new_segment, tmp_path):
+    segment = new_segment(base=7)
+    segment.path.with_suffix(".snapshot").touch()
+    segment.retire()
+    assert segment.is_closed
+    found = sorted(path.name[19:] for path in tmp_path.iterdir())
+    assert found == [f"7.{kind}.deleted" for kind in ("index", "log", "snapshot", "timeindex")]
+    assert {path.name for path in tmp_path.iterdir()} < {path.name for path in segment.retired_paths}

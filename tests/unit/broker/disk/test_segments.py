@@ -93,3 +93,24 @@ def test_what_is_remembered_can_be_forgotten(tmp_path):
     (removed,) = segments.remove_from(0)
     removed.close()
     assert len(segments) == 0
+
+
+def test_the_oldest_are_taken_out(tmp_path, batch):
+    segments = LogSegments([LogSegment(tmp_path, base, CONFIG, 0) for base in (0, 2, 4, 6)])
+    for segment in segments:
+        data = batch(2, base_offset=segment.base_offset)
+        segment.write([data], len(data))
+        segment.note(0, len(data), segment.base_offset + 1, 0, CONFIG.index_interval_bytes)
+        segment.store_indexes()
+        segments.remember(segment.base_offset, segment, 0)
+        segments.locate(segment.base_offset + 1)
+    removed = segments.remove_first(2)
+    assert [segment.base_offset for segment in removed] == [0, 2]
+    assert [segment.base_offset for segment in segments] == [4, 6]
+    for segment in removed:
+        segment.retire()
+    # Nothing of what was remembered leads to a segment that is gone.
+    assert [segments.locate(offset).offset for offset in range(8)] == [4, 4, 4, 4, 4, 4, 6, 6]
+    assert [segment.base_offset for segment in segments.from_offset(0)] == [4, 6]
+    for segment in segments:
+        segment.close()

@@ -231,3 +231,15 @@ async def test_a_disk_that_fails_takes_all_its_partitions_along(room, follower, 
     assert {name: data.error_code for name, data in answer.items()} == dict.fromkeys(
         (TP, OTHER), ErrorCode.KAFKA_STORAGE_ERROR
     )
+
+
+async def test_an_answer_tells_of_a_log_that_starts_later(room, follower):
+    partition = room.lead(isr=(1, 2))
+    room.write(partition, b"a", b"b")
+    follower.ask(named(2, last_epoch=0))
+    follower.answer()
+    partition.log.raise_log_start(2)
+    room.hosted.log_start_rose(partition)
+    assert not follower.session.has_enough(1)
+    assert follower.answer()[TP].log_start_offset == 2
+    assert follower.answer() == {}

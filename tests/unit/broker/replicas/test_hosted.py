@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from broker.disk.errors import KafkaStorageError
+from broker.replicas.interface import FetchPartition
+from broker.replicas.read import Reader
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from cluster.model.ids import Offset, TopicPartition
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 3)
 
@@ -23,6 +25,9 @@ class Listener:
 
     def high_watermark_rose(self, topic_partition):
         self.heard.append(("high watermark", topic_partition))
+
+    def log_start_rose(self, topic_partition):
+        self.heard.append(("log start", topic_partition))
 
     def leadership_changed(self, topic_partition):
         self.heard.append(("leadership", topic_partition))
@@ -96,3 +101,18 @@ async def test_a_failed_directory_is_told_of_once(room, tmp_path):
     for _ in range(2):
         room.hosted.disk_failed(KafkaStorageError(tmp_path, "test"))
     assert told == [(TP,)]
+
+
+async def test_followers_hear_of_a_log_that_starts_later_and_who_waits_below_is_answered(room):
+    partition, feed = room.lead(isr=(1,)), Listener()
+    room.write(partition, b"a", b"b")
+    room.hosted.grew(partition)
+    waiting = Reader(room.hosted).fetch(
+        {TP: FetchPartition(Offset(0), 1 << 20)}, max_wait_ms=60_000, min_bytes=1 << 20, max_bytes=1 << 20
+    )
+    partition.feeds[2] = feed
+    partition.log.raise_log_start(Offset(2))
+    assert not waiting.done()
+    room.hosted.log_start_rose(partition)
+    assert feed.heard == [("log start", TP)]
+    assert waiting.result()[TP].error is ErrorCode.OFFSET_OUT_OF_RANGE

@@ -29,7 +29,12 @@ async def test_from_start_to_close(room):
         on_metadata=lambda: None,
     )
     service.start()
-    assert supervisor.names == ["high-watermark-checkpoint", "isr-announcements", "isr-check"]
+    assert supervisor.names == [
+        "high-watermark-checkpoint",
+        "isr-announcements",
+        "isr-check",
+        "log-retention",
+    ]
     await service.leadership.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0, (1,)),)))
     appended = await service.appends.append({TP: room.batch(b"a")}, acks=-1, timeout_ms=1000)
     assert appended[TP].base_offset == 0

@@ -1,0 +1,73 @@
+"""Deletes what this broker's replicas need to keep no longer, leaders and followers each by their own log.
+
+A follower also follows its leader's log start offset, which comes with each answer to its fetches. Source:
+``LogManager.cleanupLogs`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import groupby
+
+import structlog
+
+from broker.core.retention import Breach
+from broker.disk.errors import KafkaStorageError
+from broker.replicas.hosted import HostedPartition, HostedPartitions
+from broker.replicas.turn import Turn
+
+_log = structlog.get_logger("kafka.log.Log")
+
+INITIAL_DELAY_MS = 30_000
+"""When logs are first looked at after the start, unless the interval is shorter (``InitialTaskDelayMs``)."""
+
+_TOLD = {
+    Breach.RETENTION_MS: "retention time {0.retention_ms}ms breach",
+    Breach.RETENTION_BYTES: "retention size {0.retention_bytes} breach",
+    Breach.LOG_START_OFFSET: "log start offset breach",
+}
+"""The words of Kafka's log, with a place for what the log's settings say."""
+
+
+class LogRetention:
+    """Looks at every log of this broker, again and again.
+
+    Args:
+        hosted: The partitions; each knows how far it may be deleted.
+    """
+
+    def __init__(self, hosted: HostedPartitions) -> None:
+        self._hosted = hosted
+
+    async def keep(self, interval_ms: int) -> None:
+        """Delete old segments every ``interval_ms``; runs until cancelled."""
+        await asyncio.sleep(min(interval_ms, INITIAL_DELAY_MS) / 1000)
+        while True:
+            await self.delete_old_segments()
+            await asyncio.sleep(interval_ms / 1000)
+
+    async def delete_old_segments(self) -> None:
+        """Delete what is due now, partition by partition; others have their turn in between."""
+        turn = Turn()
+        for partition in tuple(self._hosted.all):
+            if self._hosted.get(partition.topic_partition) is partition:
+                self._delete_of(partition)
+            await turn.yield_if_long()
+
+    def _delete_of(self, partition: HostedPartition) -> None:
+        log = partition.log
+        try:
+            gone = log.delete_old_segments(partition.replica.high_watermark)
+        except KafkaStorageError as error:
+            self._hosted.disk_failed(error)
+            return
+        if not gone:
+            return
+        for breach, deletions in groupby(gone, key=lambda deletion: deletion.breach):
+            offsets = ",".join(str(base_offset) for base_offset, _ in deletions)
+            _log.info(
+                f"[Log partition={partition.topic_partition}, dir={log.directory.parent}] "
+                f"Deleting segments with base offsets [{offsets}] due to {_TOLD[breach].format(log.config)}; "
+                f"the log starts at offset {log.log_start_offset}"
+            )
+        self._hosted.log_start_rose(partition)
