@@ -7,9 +7,9 @@ setup:
 demo: setup
 	@.venv/bin/barnabas demo
 
-# Two workers: half of the time of these tests is spent waiting for sessions to expire.
+# Two workers, whole files to each: half of the time of these tests is spent waiting for sessions to expire.
 test: setup lint
-	@.venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 unit: setup
 	@.venv/bin/python -m pytest -m "not spark" tests/unit tests/shape

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import grpc.aio
+import hypothesis
 import pytest
 
 from barnabas import ports
@@ -26,6 +27,10 @@ from cluster.model.requests import (
 from cluster.rpc import translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, server_options
 from cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_BrokerControlServicer_to_server
+
+# How long an example takes says nothing on a machine that others use.
+hypothesis.settings.register_profile("barnabas", deadline=None)
+hypothesis.settings.load_profile("barnabas")
 
 _chroots = itertools.count(1)
 
@@ -45,16 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
         ports._FIRST, ports._LAST = ranges[int(worker.removeprefix("gw"))]
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each worker whole files, as fixtures of modules ask for, and one of them all that share Spark.
-
-    What takes longest comes first, so that the workers end together.
-    """
+    """Begin with what takes longest, so that the workers end together."""
     items.sort(key=_turn)  # stable: the order within a turn stays
-    for item in items:
-        shares_spark = item.get_closest_marker("spark") is not None
-        item.add_marker(pytest.mark.xdist_group("spark" if shares_spark else str(item.path)))
 
 
 def _turn(item: pytest.Item) -> int:

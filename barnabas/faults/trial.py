@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
+
+import confluent_kafka
 
 from barnabas.faults.checker import Verdict, check
 from barnabas.faults.clients import LIBRARIES
@@ -86,7 +89,7 @@ class Trial:
         return self.observer.look(self._topic)
 
     def wait_for(
-        self, holds: Callable[[ClusterView], bool], what: str, timeout_s: float = 30.0
+        self, holds: Callable[[ClusterView], bool], what: str, timeout_s: float = 60.0
     ) -> ClusterView:
         """Look until ``holds``; the look in which it did.
 
@@ -94,13 +97,18 @@ class Trial:
             TimeoutError: It never did; the message names ``what`` and the last look.
         """
         deadline = time.monotonic() + timeout_s
-        while not holds(view := self.look()):
+        view = ClusterView()
+        while True:
+            with contextlib.suppress(confluent_kafka.KafkaException):
+                # Whoever was asked may be dead or paused, and not answer within its own timeout.
+                view = self.look()
+                if holds(view):
+                    return view
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{what} was not seen within {timeout_s:g} s; last: {view}")
             time.sleep(LOOK_S)
-        return view
 
-    def wait_until_in_sync(self, timeout_s: float = 30.0) -> ClusterView:
+    def wait_until_in_sync(self, timeout_s: float = 60.0) -> ClusterView:
         """Wait until every partition has a leader and all its replicas in sync; the look in which it had."""
         return self.observer.wait_until_in_sync(
             self._topic, partitions=len(self.partitions), timeout_s=timeout_s

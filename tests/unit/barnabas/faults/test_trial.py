@@ -1,8 +1,10 @@
+import confluent_kafka
 import pytest
 
 from barnabas.faults import trial as module
 from barnabas.faults.history import load
 from barnabas.faults.trial import Trial
+from barnabas.observe import ClusterView
 
 
 class MockCluster:
@@ -40,5 +42,21 @@ def test_what_is_waited_for_is_seen_or_named(trial):
     assert trial.wait_until_in_sync().partitions.keys() == set(trial.partitions)
     with pytest.raises(TimeoutError, match="a fifth broker was not seen within"):
         trial.wait_for(lambda view: 5 in view.brokers, "a fifth broker", timeout_s=0.01)
+    trial.workload.start()
+    trial.workload.stop()
+
+
+def test_a_look_that_nobody_answers_is_followed_by_another(trial, monkeypatch):
+    looks = iter([confluent_kafka.KafkaException("nobody answers"), ClusterView(controller=2)])
+
+    def look(topic):
+        match next(looks):
+            case ClusterView() as view:
+                return view
+            case error:
+                raise error
+
+    monkeypatch.setattr(trial.observer, "look", look)
+    assert trial.wait_for(lambda view: view.controller == 2, "a controller").controller == 2
     trial.workload.start()
     trial.workload.stop()
