@@ -32,6 +32,7 @@ class BrokerProcess:
         kafka: host:port for clients.
         grpc: host:port for other brokers.
         metrics: host:port of its metrics page.
+        own_settings: Settings of this broker alone, to be made before its server.properties is written.
     """
 
     def __init__(self, broker_id: BrokerId, directory: Path, ports: BrokerPorts, children: Children) -> None:
@@ -40,6 +41,7 @@ class BrokerProcess:
         self.kafka = f"{HOST}:{ports.kafka}"
         self.grpc = f"{HOST}:{ports.grpc}"
         self.metrics = f"{HOST}:{ports.metrics}"
+        self.own_settings: dict[str, str] = {}
         self._children = children
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -79,7 +81,10 @@ class BrokerProcess:
         return None if self._process is None else self._process.poll()
 
     def write_properties(self, zookeeper: str, brokers: int, overrides: Mapping[str, str]) -> None:
-        """Write server.properties for a cluster of ``brokers`` brokers; ``overrides`` win."""
+        """Write server.properties for a cluster of ``brokers`` brokers.
+
+        ``overrides`` win over what is written anyway, and this broker's ``own_settings`` over them.
+        """
         settings = {
             "broker.id": str(self.id),
             "listeners": f"PLAINTEXT://{self.kafka},{GRPC_LISTENER}://{self.grpc}",
@@ -98,6 +103,7 @@ class BrokerProcess:
             "offsets.topic.replication.factor": str(min(3, brokers)),
             "transaction.state.log.replication.factor": str(min(3, brokers)),
             **overrides,
+            **self.own_settings,
         }
         self.state_change_log.parent.mkdir(parents=True, exist_ok=True)
         comment = f"Written by `barnabas up` at every start. By hand: {self.command}"

@@ -12,6 +12,9 @@ from cluster.model.partition import PartitionState
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.store import ZooKeeperStore
 
+PARTITIONS_PER_NOTE = 1000
+"""How many partitions share a note, so that it fits into a znode however long their names are."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -39,5 +42,9 @@ class LeaderStore:
             return None
 
     async def announce_isr_changes(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Leave an ``isr_change_notification`` for the controller."""
-        await self._store.isr_changes.add(topic_partitions)
+        """Leave ``isr_change_notification``s for the controller.
+
+        Where one cannot be left, those before it stand: told again, they do no harm.
+        """
+        for start in range(0, len(topic_partitions), PARTITIONS_PER_NOTE):
+            await self._store.isr_changes.add(topic_partitions[start : start + PARTITIONS_PER_NOTE])

@@ -105,11 +105,18 @@ class ZooKeeperSession:
         return session
 
     async def open(self, timeout_ms: int) -> None:
-        """Open the session: the second half of ``connect``."""
+        """Open the session: the second half of ``connect``; where that fails nothing is left of it."""
         self._connection.start()
-        if not await self._pipeline.wait_connected(timeout_ms / 1000):
+        try:
+            await self._open(timeout_ms)
+        except BaseException:
+            # Also where whoever waits is cancelled: a client that nobody knows would dial for ever.
             self._end()
             self._release()
+            raise
+
+    async def _open(self, timeout_ms: int) -> None:
+        if not await self._pipeline.wait_connected(timeout_ms / 1000):
             raise errors.ZooKeeperUnavailable(
                 f"no ZooKeeper answered at {self._servers} within {timeout_ms} ms: "
                 "is it running, and is zookeeper.connect right?"

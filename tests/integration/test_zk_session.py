@@ -258,6 +258,7 @@ async def test_connections_cut_again_and_again_lose_no_event(
 async def test_an_expired_session_is_over_for_good(
     zookeeper: EmbeddedZooKeeper, zk_connect: str, zk_proxy: Any
 ) -> None:
+    """KAFKA-8121: the thread that dealt with an expiry revived the client."""
     events = Events()
     through_proxy = f"{zk_proxy.address}/{zk_connect.partition('/')[2]}"
     async with opened(through_proxy, events) as session, opened(zk_connect) as witness:

@@ -81,7 +81,7 @@ def said(broker, words):
 
 
 def metadata_are_as_written(zk, trial):
-    """Whether the leader and ISR that an ordinary client sees are those in ZooKeeper (KAFKA-1367)."""
+    """Whether the leader and ISR that an ordinary client sees are those in ZooKeeper."""
     seen = trial.look().partitions
     written = {tp: (state["leader"], set(state["isr"])) for tp, (state, _) in states(zk, trial).items()}
     return written == {tp: (seen[tp].leader, set(seen[tp].isr)) for tp in trial.partitions}
@@ -177,7 +177,7 @@ def test_a_broker_asked_to_stop_hands_its_leaders_over_first(cluster, trial, zk,
 
 
 def test_a_broker_killed_and_back_within_its_session_gets_its_state_again(cluster, trial, zk):
-    """KAFKA-7235: nobody sees it die; its later czxid tells."""
+    """KAFKA-7235: nobody sees it die; its later czxid tells. KAFKA-1367: all metadata say so in the end."""
     controller = cluster.controller_id()
     bounced = controller % 3 + 1
     before = zk.exists(f"/brokers/ids/{bounced}").czxid

@@ -23,6 +23,7 @@ OVERRIDES = {
     "auto.leader.rebalance.enable": "false",
     "log.segment.delete.delay.ms": "100",
 }
+RACKS = {1: "a", 2: "a", 3: "b"}
 DEADLINE_S = 60.0
 
 
@@ -35,7 +36,10 @@ def wait_until(holds, what):
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    with LocalCluster(tmp_path_factory.mktemp("topics") / "cluster", overrides=OVERRIDES) as running:
+    local = LocalCluster(tmp_path_factory.mktemp("topics") / "cluster", overrides=OVERRIDES)
+    for id_, broker in local.brokers.items():
+        broker.own_settings["broker.rack"] = RACKS[id_]
+    with local as running:
         yield running
 
 
@@ -139,6 +143,24 @@ def test_a_topic_grows_goes_and_can_be_made_again(cluster, zk, admin):
     create(admin, "orders", 1)
     assert write(cluster, "orders", [b"new"]) is None
     assert read(cluster, "orders", 1) == [(0, b"new")], "nothing of the topic that was deleted"
+
+
+def test_replicas_are_spread_over_racks(cluster, zk):
+    admin = kafka.KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
+    try:
+        told = {broker["broker_id"]: broker["rack"] for broker in admin.describe_cluster()["brokers"]}
+        assert told == RACKS
+        admin.create_topics([kafka.admin.NewTopic("spread", 8, 2)])
+        admin.create_partitions({"spread": kafka.admin.NewPartitions(16)})
+    finally:
+        admin.close()
+    placed = json.loads(zk.get("/brokers/topics/spread")[0])["partitions"]
+    assert len(placed) == 16
+    for replicas in placed.values():
+        # Placed without regard to racks, a third of them would lie in rack a alone.
+        assert {RACKS[broker] for broker in replicas} == {"a", "b"}
+    assert {replicas[0] for replicas in placed.values()} == set(RACKS), "leaders are everywhere all the same"
+    wait_until(lambda: leaders(zk, "spread", 16), "a leader of each partition")
 
 
 def test_a_dead_broker_deletes_when_it_is_back_under_another_controller(cluster, zk, admin):

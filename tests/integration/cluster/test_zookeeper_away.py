@@ -6,9 +6,11 @@ import asyncio
 import re
 import time
 
+from kazoo.client import KazooClient
+
 from barnabas.cluster import LocalCluster
 from barnabas.faults.trial import Trial
-from barnabas.observe import ControllerEpochs
+from barnabas.observe import ControllerEpochs, Observer
 
 SESSION_MS = 4_000
 LOST, BACK = "The connection to ZooKeeper at .* was lost", "Connected to ZooKeeper at .* again"
@@ -24,11 +26,16 @@ def epoch(cluster):
     return ControllerEpochs(broker.state_change_log for broker in cluster.brokers.values()).highest()
 
 
-def wait_until_all_say(cluster, words, timeout_s=20.0):
+def wait_until(holds, what, timeout_s=20.0):
     deadline = time.monotonic() + timeout_s
-    while not all(said(broker, words) for broker in cluster.brokers.values()):
-        assert time.monotonic() < deadline, f"not every broker said {words!r} within {timeout_s} s"
+    while not holds():
+        assert time.monotonic() < deadline, f"{what} was not seen within {timeout_s} s"
         time.sleep(0.05)
+
+
+def wait_until_all_say(cluster, words):
+    brokers = cluster.brokers.values()
+    wait_until(lambda: all(said(broker, words) for broker in brokers), f"{words!r} of every broker")
 
 
 def test_zookeeper_dies_under_load_and_returns(tmp_path):
@@ -77,3 +84,41 @@ async def test_a_cut_connection_that_keeps_the_session_changes_nothing(zk_proxy,
         await asyncio.to_thread(cluster.stop)
     assert verdict.problems() == []
     assert verdict.acknowledged == verdict.sent
+
+
+async def test_all_return_after_zookeeper_was_out_of_reach_for_two_sessions(zk_proxy, zookeeper, tmp_path):
+    """KAFKA-5473: who could not open a new session at once never tried again."""
+    session_ms = 2_000
+    overrides = {"zookeeper.session.timeout.ms": str(session_ms)}
+    cluster = LocalCluster(
+        tmp_path / "cluster",
+        brokers=2,
+        overrides=overrides,
+        zookeeper=f"{zk_proxy.address}/{tmp_path.name}",
+    )
+    witness = KazooClient(f"{zookeeper.address}/{tmp_path.name}")
+
+    def registered():
+        found = {id_: witness.exists(f"/brokers/ids/{id_}") for id_ in witness.get_children("/brokers/ids")}
+        return {id_: stat.czxid for id_, stat in found.items() if stat is not None}
+
+    def out_of_reach_and_back():
+        witness.start()
+        before = registered()
+        assert len(before) == 2
+        zk_proxy.cut()
+        wait_until(lambda: registered() == {}, "the end of both sessions")
+        time.sleep(session_ms / 1000)  # nothing tells of the time that passes
+        zk_proxy.mend()
+        wait_until(lambda: len(registered()) == 2, "both brokers registered")
+        cluster.wait_ready()
+        after = registered()
+        assert all(after[id_] > before[id_] for id_ in before)
+        Observer(cluster.bootstrap).create_topic("t", partitions=2, replication_factor=2, configs={})
+        witness.stop()
+
+    await asyncio.to_thread(cluster.start)
+    try:
+        await asyncio.to_thread(out_of_reach_and_back)
+    finally:
+        await asyncio.to_thread(cluster.stop)

@@ -49,6 +49,7 @@ async def test_an_unclean_election_cuts_the_others_to_the_new_leader(cluster):
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_fast_changes_of_leaders_leave_equal_logs(cluster, seed):
+    """KAFKA-6361 (KIP-279): a third leader in a row left logs apart for ever; also KIP-101."""
     dice = random.Random(seed)
     leader = 1
     await cluster.elect(leader, [1, 2, 3])

@@ -78,6 +78,7 @@ async def test_a_follower_that_stops_fetching_leaves_the_isr_and_returns(cluster
 
 
 async def test_a_lost_answer_of_the_isr_write_does_not_stick_the_leader(cluster):
+    """KAFKA-14144: a lost answer fenced the leader's ISR changes for ever; ours are its own writes."""
     await cluster.elect(1, [1, 2, 3])
     leader = cluster.nodes[1]
     await cluster.stop(3)

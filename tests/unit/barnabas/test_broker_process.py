@@ -43,6 +43,14 @@ def test_its_settings_are_written_for_a_start_by_hand(tmp_path):
     assert settings["min.insync.replicas"] == "2"
 
 
+def test_its_own_settings_win(tmp_path):
+    process = broker(tmp_path)
+    process.own_settings["broker.rack"] = "b"
+    process.write_properties("127.0.0.1:2181", 3, {"broker.rack": "a", "num.partitions": "2"})
+    settings = parse_properties((tmp_path / "server.properties").read_text())
+    assert (settings["broker.rack"], settings["num.partitions"]) == ("b", "2")
+
+
 def test_the_command_that_starts_it_by_hand_is_whole(tmp_path):
     one = broker(tmp_path / "my cluster")
     assert shlex.split(one.command) == [

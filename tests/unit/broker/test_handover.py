@@ -37,6 +37,7 @@ class Controller:
     ],
 )
 async def test_it_asks_until_nothing_remains_or_its_tries_are_used_up(answers, ends_clean, pauses):
+    """KAFKA-14154: a controller that no longer is one sticks nobody; each try finds who is."""
     slept = []
 
     async def sleep(seconds):

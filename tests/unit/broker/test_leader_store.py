@@ -1,8 +1,10 @@
 from types import SimpleNamespace
 
-from broker.leader_store import LeaderStore
+from broker.leader_store import PARTITIONS_PER_NOTE, LeaderStore
 from cluster.model.ids import TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
+from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Create, request_bytes
+from cluster.zk.schema.admin import encode_partitions
 from cluster.zk.schema.body import ZnodeDecodeError
 
 TP = TopicPartition("t", 0)
@@ -51,3 +53,14 @@ async def test_changes_are_announced():
     notes = Notes()
     await store(notes).announce_isr_changes([TP])
     assert notes.left == [[TP]]
+
+
+async def test_each_note_fits_into_a_znode_and_all_of_them_name_every_change():
+    notes = Notes()
+    changed = [TopicPartition("t" * 249, number) for number in range(2 * PARTITIONS_PER_NOTE + 1)]
+    await store(notes).announce_isr_changes(changed)
+    assert [len(note) for note in notes.left] == [PARTITIONS_PER_NOTE, PARTITIONS_PER_NOTE, 1]
+    assert [tp for note in notes.left for tp in note] == changed
+    assert all(
+        request_bytes(Create("/n", encode_partitions(note))) < MAXIMUM_REQUEST_BYTES for note in notes.left
+    )

@@ -6,12 +6,19 @@ from types import SimpleNamespace
 import pytest
 
 from cluster.model.commands import CreateTopics
-from cluster.model.ids import BrokerId
+from cluster.model.ids import BrokerId, TopicPartition
 from cluster.runtime.metrics import Metrics
 from controller import loop as loop_module
 from controller.core import effects
 from controller.core.effects import Reply
-from controller.core.inputs import CreateTopicsRequested, Expire, ShutdownEventThread, Startup, TopicChange
+from controller.core.inputs import (
+    BrokerChange,
+    CreateTopicsRequested,
+    Expire,
+    ShutdownEventThread,
+    Startup,
+    TopicChange,
+)
 from controller.core.state import ControllerContext, Facts
 from controller.loop import LONGEST_TURN_S, ControllerLoop
 
@@ -74,10 +81,10 @@ def kinds(stage):
     return [type(question) for question in stage.world.questions]
 
 
-async def idle(stage):
-    """Wait until all that waits is handled; to be called when nothing is being handled yet."""
+async def idle(stage, under_way=0):
+    """Wait until all that waits is handled, and the entries that are being handled already."""
     performer = stage.performer
-    expected = performer.handled + len(stage.loop._mailbox)
+    expected = performer.handled + under_way + len(stage.loop._mailbox)
     async with asyncio.timeout(DEADLINE_S):
         while performer.handled < expected:
             performer.progress.clear()
@@ -156,6 +163,30 @@ async def test_an_error_even_while_giving_it_back_is_mended_by_the_next_event(st
     await idle(stage)
     assert stage.world.context.is_active
     assert stage.world.context.epoch == 2
+
+
+async def test_a_controller_that_was_held_up_takes_nobody_for_dead_who_lives(stage):
+    """KAFKA-15019, KAFKA-14392: an overloaded controller fenced healthy brokers, for want of heartbeats."""
+    stage.world.write_topic("t", (1, 2, 3))
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    stage.performer.told.clear()
+    stage.performer.gate.clear()
+    stage.performer.asked.clear()
+    stage.loop.put_once(TopicChange())
+    async with asyncio.timeout(DEADLINE_S):
+        await stage.performer.asked.wait()
+    # Meanwhile broker 2 goes and comes, again and again; broker 3 is well all the time.
+    for _ in range(1000):
+        stage.world.remove(2)
+        stage.loop.put_once(BrokerChange())
+        stage.world.register(2)
+        stage.loop.put_once(BrokerChange())
+    stage.performer.gate.set()
+    await idle(stage, under_way=1)
+    closed = [told.broker_id for told in stage.performer.told if isinstance(told, effects.CloseChannel)]
+    assert closed == [2], "once, for its former life"
+    assert stage.world.leadership(TopicPartition("t", 0)).isr == (1, 3), "the other left it with its life"
 
 
 async def test_who_no_longer_waits_for_the_end_does_not_break_it(stage):

@@ -145,6 +145,7 @@ async def test_a_node_that_never_started_stops_and_expires_at_once(stage):
 
 
 async def test_its_port_refuses_where_it_does_not_act(stage):
+    """KAFKA-14154: what is sent to a controller that no longer is one hears so, and asks the next one."""
     stage.race.named = 2
     await stage.node.start(empty_store(stage.race))
     result = await stage.node.port.submit(CreateTopics((NewTopic("t"),)), 10_000)

@@ -32,6 +32,17 @@ def test_partitions_are_merged_and_brokers_replaced():
     assert cache.partition_count == 2
 
 
+def test_what_changes_without_a_new_leader_epoch_is_taken_over():
+    """KAFKA-12367, KAFKA-13132: where the leader epoch was the same, the news was dropped."""
+    cache = MetadataCache()
+    cache.apply(request([partition("t", 0)]))
+    shrunk = PartitionState(LeaderAndIsr(1, 0, (1,), 1), 1)
+    later = UpdateMetadataPartition(TopicPartition("t", 0), shrunk, (1, 2))
+    assert cache.apply(request([later])).cached == (later,)
+    known = cache.partition(TopicPartition("t", 0)).state.leader_and_isr
+    assert (known.isr, known.version) == ((1,), 1)
+
+
 def test_a_topic_being_deleted_is_forgotten():
     cache = MetadataCache()
     cache.apply(request([partition("t", 0), partition("u", 0)]))

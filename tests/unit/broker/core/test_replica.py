@@ -198,6 +198,7 @@ def test_a_newcomer_counts_before_the_write_is_known():
 
 
 def test_a_follower_below_the_epochs_start_stays_out():
+    """KAFKA-7128: let in at a high watermark that lags after an election, it costs what was committed."""
     replica = Replica(1, TP, LAG, 3)
     replica.become_leader(order(epoch=4, isr=(1, 2)), 9, 0)
     assert not fetch(replica, 3, 8, 9).may_join

@@ -134,6 +134,7 @@ async def test_refusals_are_told_once_and_move_nothing(room, follower, *, epoch,
 
 
 async def test_a_diverging_fetch_moves_nothing(room, follower):
+    """KAFKA-13141: the leader counted the offset of a follower whose log diverges."""
     partition = room.lead(epoch=1)
     room.write(partition, b"a", b"b")
     room.lead(epoch=4)

@@ -88,6 +88,7 @@ def fetch(partition, follower):
 async def test_a_shrink_is_written_counted_and_moves_the_high_watermark(
     room, *, keeper, script, supervisor, lagging
 ):
+    """KAFKA-13091: after a shrink the high watermark waited for the next fetch."""
     script.outcomes = [1]
     keeper._check(lagging)
     await room.until(lambda: not supervisor.names)
@@ -153,6 +154,18 @@ async def test_another_version(room, *, keeper, script, supervisor, lagging, sta
     await room.until(lambda: not supervisor.names)
     replica = lagging.replica
     assert (replica.isr, replica.version, replica.pending is not None) == (isr, version, pending)
+
+
+async def test_a_version_raised_behind_the_leader_costs_it_one_more_write(
+    room, *, keeper, script, supervisor, lagging
+):
+    """KAFKA-1382, KAFKA-2729: it remembered the old version, and could never again change the ISR."""
+    script.outcomes = [BadVersion("/t"), 6]
+    script.stands = PartitionState(LeaderAndIsr(1, 0, (1, 2, 3), 5), 1)
+    keeper._check(lagging)
+    await room.until(lambda: not supervisor.names)
+    assert [state.leader_and_isr.version for _, state in script.written] == [0, 5]
+    assert (lagging.replica.isr, lagging.replica.version, lagging.replica.pending) == ((1, 2), 6, None)
 
 
 async def test_a_state_that_is_gone(room, *, keeper, script, supervisor, lagging):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -107,6 +108,28 @@ async def test_without_a_server_it_says_where_and_how_long(monkeypatch: pytest.M
         await ZooKeeperSession.connect(
             "h:1,g:2/kafka", session_timeout_ms=4000, on_event=print, connect_timeout_ms=20
         )
+
+
+async def test_who_gives_up_while_it_opens_leaves_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """KAFKA-8121: the broker stops while it waits for its next session; nobody dials on."""
+    released = threading.Event()
+
+    class Unanswered(Connection):
+        def start(self) -> None:
+            pass
+
+        def release(self) -> None:
+            released.set()
+
+    monkeypatch.setattr(session_module, "KazooConnection", Unanswered)
+    opening = asyncio.create_task(
+        ZooKeeperSession.connect("h:1", session_timeout_ms=4000, on_event=lambda event: None)
+    )
+    await loop_turns()
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert await asyncio.to_thread(released.wait, 10)
 
 
 async def test_paths_are_below_the_chroot(opened: Any) -> None:

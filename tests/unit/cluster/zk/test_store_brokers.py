@@ -42,6 +42,7 @@ async def test_a_registration_whose_answer_was_lost_stands(zk: Any) -> None:
 
 
 async def test_ones_own_former_life_makes_way_at_once(zk: Any, rival: Any) -> None:
+    """KAFKA-1029: the same node, left by an old session, is replaced and not waited for."""
     before = await register(rival)
     after = await register(zk)
     assert after > before

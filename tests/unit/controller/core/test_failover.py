@@ -1,11 +1,15 @@
 from __future__ import annotations
 
-from cluster.model.ids import TopicPartition
+import itertools
+
+from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.statechange.levels import Level
-from controller.core import effects
-from controller.core.inputs import Startup
+from controller.core import effects, effects_configs, effects_elections, effects_reassignment, effects_topics
+from controller.core.inputs import Expire, Startup
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.state import PartitionReplica
+from controller.core.reasons import ControllerReady, LeaderElected
+from controller.core.reasons_topics import DeletionQueued
+from controller.core.state import ControllerContext, PartitionReplica
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -96,6 +100,115 @@ def test_a_channel_is_opened_to_each_broker(make_world):
     world = taken_over(make_world)
     world.run(Startup())
     assert [e.broker.id for e in world.sent(effects.OpenChannel)] == [1, 2, 3]
+
+
+def everything_to_do(make_world):
+    """Something for each step: notes, a dead broker, topics to create, elect for, move and delete."""
+    world = make_world(1, 2, 3, 4, active=False)
+    for topic, *replicas in (("made", 1, 2), ("gone", 1, 2), ("led", 3, 2, 1), ("moved", 1, 2)):
+        world.write_topic(topic, tuple(replicas))
+    world.write_state(TopicPartition("gone", 0), 1, (1, 2))
+    world.write_state(TopicPartition("led", 0), 3, (3, 2, 1))
+    world.write_state(TopicPartition("moved", 0), 2, (2, 1))
+    world.remove(3)
+    world.log_dir_events["log_dir_event_1"] = BrokerId(2)
+    world.notes["isr_change_1"] = (TopicPartition("moved", 0),)
+    world.marked.add("gone")
+    world.ask_for(moved_0=(4, 1))
+    world.preferred_election = (TopicPartition("moved", 0),)
+    return world
+
+
+FAILOVER = [
+    # 1 is of no release that we are: /feature. 2: each node is watched as it is first read.
+    (3, effects_configs.ReadLogDirEvents),
+    (3, effects_configs.DeleteLogDirEvents),
+    (3, effects.ReadIsrChanges),
+    (3, effects.DeleteIsrChanges),
+    (4, effects.ReadBrokers),
+    (4, effects.ReadTopics),
+    (4, effects.ReadAssignments),
+    (4, effects.ReadPartitionStates),
+    (4, effects.OpenChannel),
+    (5, effects_topics.ReadTopicDeletions),
+    (6, effects.SendUpdateMetadata),
+    # The replicas that are online, then the others.
+    (7, effects.SendLeaderAndIsr),
+    (7, effects.SendUpdateMetadata),
+    (7, effects.WritePartitionStates),
+    (7, effects.SendLeaderAndIsr),
+    (7, effects.SendUpdateMetadata),
+    # The partition whose leader is dead, and the one that never had a state.
+    (8, effects.WritePartitionStates),
+    (8, effects.CreatePartitionStates),
+    (8, effects.SendLeaderAndIsr),
+    (8, effects.SendUpdateMetadata),
+    (9, ControllerReady),
+    (9, effects_reassignment.ReadReassignments),
+    (9, effects_topics.WriteAssignment),
+    (9, effects.SendStopReplica),
+    (9, effects_elections.DeletePreferredReplicaElection),
+    (10, effects_elections.ScheduleLeaderRebalance),
+]
+"""kafka-controller.md, 2.4: the steps, and what is seen of each; of step 9 only what begins each part."""
+
+
+def test_the_steps_of_a_failover_come_in_the_order_of_the_sheet(make_world):
+    world = everything_to_do(make_world)
+    said = {effects.LogStateChange, LeaderElected, DeletionQueued}
+    seen = []
+
+    def note(effect, _answer):
+        what = type(effect.reason) if isinstance(effect, effects.Explain) else type(effect)
+        if what not in said and seen[-1:] != [what]:
+            seen.append(what)
+
+    world.scribe = note
+    world.run(Startup())
+    since = seen.index(effects_configs.ReadLogDirEvents)
+    ready = seen.index(ControllerReady)
+    assert seen[since:ready] == [what for step, what in FAILOVER if step < 9]
+    places = [seen.index(what, ready) for step, what in FAILOVER if step >= 9]
+    assert places == sorted(places)
+    assert places[-1] == len(seen) - 1
+
+
+def test_the_machines_run_up_one_after_the_other(make_world):
+    """Step 7, the replicas that are online and then the others; step 8, the partitions."""
+    world = everything_to_do(make_world)
+    moves = []
+
+    def note(effect, _answer):
+        if isinstance(effect, effects.LogStateChange) and "hanged " in effect.line.message:
+            moves.append(effect.line.message.rpartition(" to ")[2].partition(" ")[0])
+        elif isinstance(effect, effects.Explain) and isinstance(effect.reason, ControllerReady):
+            moves.append("ready")
+
+    world.scribe = note
+    world.run(Startup())
+    until_ready = moves[: moves.index("ready")]
+    assert [state for state, _ in itertools.groupby(until_ready)] == [
+        "OnlineReplica",
+        "OfflineReplica",
+        "OnlinePartition",
+    ]
+
+
+def test_what_was_built_up_is_taken_down_in_the_order_of_the_sheet(make_world):
+    """kafka-controller.md, 2.5: it refuses, stops what wakes it, stops sending, and only then forgets."""
+    world = everything_to_do(make_world)
+    world.run(Startup())
+    seen = []
+    context = world.context
+    world.scribe = lambda effect, _: seen.append((type(effect), context.is_active, bool(context.brokers)))
+    world.run(Expire())
+    assert seen[1:] == [
+        (effects.AnnounceController, False, True),
+        (effects_elections.CancelLeaderRebalance, False, True),
+        (effects.StopWatching, False, True),
+        (effects.CloseAllChannels, False, True),
+    ]
+    assert context == ControllerContext(context.facts, latest_epoch=1)
 
 
 def bounce(world, *numbers):

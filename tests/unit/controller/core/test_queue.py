@@ -159,6 +159,7 @@ def test_it_stays_short_and_loses_no_last_word(requests: list[ControlRequest]) -
 
 
 def test_merging_leader_and_isr_takes_the_later_of_equal_epochs() -> None:
+    """KAFKA-12367, KAFKA-13132: what changes without a new leader epoch is told all the same."""
     shrunk = LeaderAndIsr(BrokerId(1), LeaderEpoch(1), (BrokerId(1),))
     later = LeaderAndIsrRequest(
         *HEAD,

@@ -77,6 +77,7 @@ def test_an_owner_that_does_not_act_gives_the_node_up(make_world):
 
 
 def test_the_node_of_a_former_life_is_left_to_its_session(make_world):
+    """KAFKA-1029: an ephemeral node that an old session left made the election try for ever."""
     world = make_world(active=False)
     world.controller = BrokerId(1)
     world.run(Startup())
