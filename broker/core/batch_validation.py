@@ -8,7 +8,10 @@ counted, of a compressed one only the header's arithmetic is checked.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from enum import Enum, auto
+from itertools import islice
 
 from broker.core.log_config import LogConfig
 from broker.core.record_batch import (
@@ -25,12 +28,16 @@ from broker.core.record_batch import (
     parse_header,
     peek_frame,
 )
-from broker.core.refusals import Reason, Refusal
+from broker.core.records import CorruptRecordsError, RecordTime, record_times
+from broker.core.refusals import Reason, RecordFault, Refusal
 from cluster.model.ids import Offset
 
 MAGIC_OFFSET = 16
 MIN_RECORD_SIZE = 7
 """The smallest record: its length, attributes, two deltas, two null lengths and no headers, a byte each."""
+
+MAX_FAULTS = 1000
+"""How many records a refusal names at most."""
 
 _MAX_CODEC = max(Codec)
 
@@ -64,7 +71,7 @@ def check_leader_append(
         _check_envelope(header, config)
         or _check_crc(batch)
         or _check_header(header, origin)
-        or _check_timestamps(header, config, now_ms)
+        or _check_timestamps(batch, config, now_ms)
         or _check_records(batch)
         or batch
     )
@@ -128,6 +135,11 @@ def _only_batch(view: memoryview) -> RecordBatch | Refusal:
 def _check_envelope(header: BatchHeader, config: LogConfig) -> Refusal | None:
     if header.base_offset != 0:
         return Refusal(Reason.NONZERO_BASE_OFFSET, f"base offset {header.base_offset}, expected 0")
+    return check_size(header, config)
+
+
+def check_size(header: BatchHeader, config: LogConfig) -> Refusal | None:
+    """Why a batch of this size may not be written, or None."""
     if header.size > config.max_message_bytes:
         detail = f"{header.size} bytes, expected {config.max_message_bytes} or less"
         return Refusal(Reason.TOO_LARGE, detail)
@@ -161,17 +173,40 @@ def _check_header(header: BatchHeader, origin: AppendOrigin) -> Refusal | None:
     return None
 
 
-def _check_timestamps(header: BatchHeader, config: LogConfig, now_ms: int) -> Refusal | None:
+def _check_timestamps(batch: RecordBatch, config: LogConfig, now_ms: int) -> Refusal | None:
+    header = batch.header
     if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return Refusal(Reason.LOG_APPEND_TIME_FROM_CLIENT, f"attributes {header.attributes:#x}")
     if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
         return None
-    limit = config.message_timestamp_difference_max_ms
     for timestamp in (header.base_timestamp, header.max_timestamp):
-        if timestamp != NO_TIMESTAMP and abs(timestamp - now_ms) > limit:
-            detail = f"timestamp {timestamp}, expected {now_ms} give or take {limit} ms"
-            return Refusal(Reason.TIMESTAMP_OUT_OF_RANGE, detail)
+        if is_far_from(now_ms, timestamp, config):
+            return timestamps_refused(timestamp, batch, config, now_ms)
     return None
+
+
+def is_far_from(now_ms: int, timestamp: int, config: LogConfig) -> bool:
+    """Whether a client's timestamp is further from now than ``message.timestamp.difference.max.ms``."""
+    limit = config.message_timestamp_difference_max_ms
+    return timestamp != NO_TIMESTAMP and abs(timestamp - now_ms) > limit
+
+
+def timestamps_refused(timestamp: int, batch: RecordBatch, config: LogConfig, now_ms: int) -> Refusal:
+    """The refusal of a batch for ``timestamp``, one of its own; it names the first records at fault."""
+    expected = f"expected {now_ms} give or take {config.message_timestamp_difference_max_ms} ms"
+    faults = (
+        RecordFault(index, f"timestamp {time}, {expected}")
+        for index, (time, _) in enumerate(_times(batch))
+        if is_far_from(now_ms, time, config)
+    )
+    named = tuple(islice(faults, MAX_FAULTS))
+    return Refusal(Reason.TIMESTAMP_OUT_OF_RANGE, f"timestamp {timestamp}, {expected}", named)
+
+
+def _times(batch: RecordBatch) -> Iterator[RecordTime]:
+    """The records' timestamps, for a batch that is refused anyway, as far as they can be read."""
+    with contextlib.suppress(CorruptRecordsError):
+        yield from record_times(batch)
 
 
 def _check_records(batch: RecordBatch) -> Refusal | None:

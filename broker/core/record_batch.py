@@ -39,14 +39,15 @@ NO_TIMESTAMP = -1
 MAX_SEQUENCE = 2**31 - 1
 """Sequences count from 0 to this and then start again at 0."""
 
+CODEC_MASK = 0x07
 LOG_APPEND_TIME_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
-_CODEC_MASK = 0x07
 
 HEADER = Struct(">qiibIhiqqqhii")
 _FRAME = Struct(">qi")
 _STAMP = Struct(">qii")
+_MAGIC_AND_CRC = Struct(">bI")
 _UNDER_CRC = Struct(">hiqqqhii")
 _STAMP_SIZE = 16
 
@@ -119,7 +120,7 @@ class BatchHeader(NamedTuple):
     @property
     def codec_number(self) -> int:
         """The compression codec's number, which ``Codec`` names where it is a known one."""
-        return self.attributes & _CODEC_MASK
+        return self.attributes & CODEC_MASK
 
     @property
     def timestamp_type(self) -> TimestampType:
@@ -199,6 +200,17 @@ def peek_frame(data: Buffer, position: int = 0) -> tuple[int, int]:
     return base_offset, batch_length + FRAME_SIZE
 
 
+def with_records(header: BatchHeader, records: Buffer) -> RecordBatch:
+    """A batch of ``header`` over other bytes of records; length and checksum are made anew."""
+    under_crc = _UNDER_CRC.pack(*header[5:])
+    length = HEADER_SIZE - FRAME_SIZE + len(records)
+    crc = crc32c(records, crc32c(under_crc))
+    header = header._replace(batch_length=length, crc=crc)
+    frame = _STAMP.pack(header.base_offset, length, header.partition_leader_epoch)
+    data = b"".join((frame, _MAGIC_AND_CRC.pack(header.magic, crc), under_crc, records))
+    return RecordBatch(header, memoryview(data))
+
+
 def stamp(batch: RecordBatch, base_offset: int, leader_epoch: int) -> list[Buffer]:
     """The batch as its leader writes it: at ``base_offset``, in ``leader_epoch``.
 
@@ -230,6 +242,6 @@ def stamp_with_append_time(
     )
     crc = crc32c(records, crc32c(under_crc))
     head = (
-        _STAMP.pack(base_offset, h.batch_length, leader_epoch) + Struct(">bI").pack(h.magic, crc) + under_crc
+        _STAMP.pack(base_offset, h.batch_length, leader_epoch) + _MAGIC_AND_CRC.pack(h.magic, crc) + under_crc
     )
     return [head, records]

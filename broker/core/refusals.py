@@ -44,6 +44,7 @@ class Reason(Enum):
     UNKNOWN_CODEC = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "no compression codec has this number"
     BAD_RECORD_LENGTH = ErrorCode.INVALID_RECORD, "a record's length does not fit into the batch"
     RECORDS_MISCOUNTED = ErrorCode.INVALID_RECORD, "the batch holds another number of records than it counts"
+    UNREADABLE_RECORDS = ErrorCode.INVALID_RECORD, "the records cannot be read to be compressed otherwise"
     LOG_APPEND_TIME_FROM_CLIENT = (
         ErrorCode.INVALID_TIMESTAMP,
         "a client may not set the timestamp type LogAppendTime",
@@ -65,16 +66,31 @@ class Reason(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class RecordFault:
+    """What is wrong with one record of a refused batch (KIP-467).
+
+    Attributes:
+        index: The record's place in its batch, from 0.
+        message: A sentence for people.
+    """
+
+    index: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A batch that is not written, and why.
 
     Attributes:
         reason: The named reason; its ``error`` goes to the client.
         detail: The values: what was found and what was expected.
+        faults: The records at fault, where single ones are.
     """
 
     reason: Reason
     detail: str
+    faults: tuple[RecordFault, ...] = ()
 
     @property
     def error(self) -> ErrorCode:

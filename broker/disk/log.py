@@ -12,6 +12,7 @@ from broker.core.batch_validation import AppendOrigin, check_fetched, check_lead
 from broker.core.leader_epochs import EpochEndOffset
 from broker.core.log_config import UNLIMITED, LogConfig
 from broker.core.producer_state import CachedBatch
+from broker.core.recompression import AS_PRODUCED, recompress
 from broker.core.record_batch import (
     FRAME_SIZE,
     Buffer,
@@ -143,6 +144,10 @@ class Log:
             return verdict
         if verdict is not None:
             return self._answer_duplicate(verdict)
+        if self.config.compression_type != AS_PRODUCED:
+            batch = recompress(batch, self.config, now_ms)
+            if isinstance(batch, Refusal):
+                return batch
         offset = self._files.log_end_offset
         header = batch.header._replace(base_offset=offset, partition_leader_epoch=leader_epoch)
         if self._stamps_append_time:

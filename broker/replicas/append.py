@@ -145,7 +145,12 @@ class Appender:
             self._hosted.disk_failed(error)
             return Appended(ErrorCode.KAFKA_STORAGE_ERROR, message=str(error))
         if isinstance(info, Refusal):
-            return Appended(info.error, log_start_offset=log.log_start_offset, message=str(info))
+            return Appended(
+                info.error,
+                log_start_offset=log.log_start_offset,
+                record_faults=info.faults,
+                message=str(info),
+            )
         return partition, info
 
 

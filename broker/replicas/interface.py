@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from broker.core.leader_epochs import EpochEndOffset
+from broker.core.refusals import RecordFault
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
@@ -29,19 +30,6 @@ LATEST_TIMESTAMP = -1
 
 EARLIEST_TIMESTAMP = -2
 """ListOffsets: asks for the log start offset."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordFault:
-    """What is wrong with one record of a refused batch (KIP-467).
-
-    Attributes:
-        index: The record's place in its batch, from 0.
-        message: A sentence for people.
-    """
-
-    index: int
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+import structlog
+
 from broker.core.divergence import Agreement, agreement
+from broker.core.records import CorruptRecordsError
 from broker.core.waiting import DelayedOperation
 from broker.disk.errors import KafkaStorageError
 from broker.disk.results import OffsetOutOfRange
@@ -26,6 +29,8 @@ from broker.replicas.interface import (
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
+
+_log = structlog.get_logger(__name__)
 
 
 class DelayedFetch(DelayedOperation):
@@ -155,7 +160,15 @@ class Reader:
         if timestamp == EARLIEST_TIMESTAMP:
             return ListedOffset(ErrorCode.NONE, offset=partition.log.log_start_offset)
         if timestamp != LATEST_TIMESTAMP:
-            found = partition.log.offset_at(timestamp)
+            try:
+                found = partition.log.offset_at(timestamp)
+            except CorruptRecordsError as error:
+                # Compressed records are opened here for the first time, and their producer may have lied.
+                _log.error("records cannot be searched", partition=str(topic_partition), error=str(error))
+                return ListedOffset(ErrorCode.CORRUPT_MESSAGE)
+            except KafkaStorageError as error:
+                self._hosted.disk_failed(error)
+                return ListedOffset(ErrorCode.KAFKA_STORAGE_ERROR)
             if found is not None and found.offset < replica.high_watermark:
                 return ListedOffset(ErrorCode.NONE, found.timestamp, found.offset, found.leader_epoch)
         # A new leader's high watermark may lag behind its predecessor's until its followers have fetched: an

@@ -144,6 +144,20 @@ def test_timestamps_far_from_now_are_refused_on_create_time_topics_only(batch):
     assert isinstance(judge(batch(1, timestamps=[0]), append_time), RecordBatch)
 
 
+def test_the_records_with_such_timestamps_are_named(batch):
+    limited = replace(CONFIG, message_timestamp_difference_max_ms=1000)
+    for codec in (0, 4):
+        refusal = judge(batch(4, timestamps=[NOW, NOW + 1001, NOW, NOW + 1002], codec=codec), limited)
+        assert [fault.index for fault in refusal.faults] == [1, 3]
+        assert refusal.faults[0].message == f"timestamp {NOW + 1001}, expected {NOW} give or take 1000 ms"
+
+
+def test_records_that_cannot_be_read_are_not_named(batch, patch_batch):
+    limited = replace(CONFIG, message_timestamp_difference_max_ms=1000)
+    refusal = judge(patch_batch(batch(2, timestamps=[0, 0]), 21, b"\x00\x03"), limited)
+    assert (refusal.reason, refusal.faults) == (Reason.TIMESTAMP_OUT_OF_RANGE, ())
+
+
 def test_a_coordinator_may_write_control_batches(batch, patch_batch):
     assert isinstance(
         judge(patch_batch(batch(), 21, b"\x00\x20"), origin=AppendOrigin.COORDINATOR), RecordBatch

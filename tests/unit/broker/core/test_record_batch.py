@@ -17,6 +17,7 @@ from broker.core.record_batch import (
     stamp,
     stamp_with_append_time,
     whole_batches,
+    with_records,
 )
 
 VECTOR = bytes.fromhex(
@@ -107,3 +108,15 @@ def test_sequences_wrap_to_zero(sequence, by):
         model += 1 if by > 0 else -1
         model = 0 if model > MAX_SEQUENCE else MAX_SEQUENCE if model < 0 else model
     assert advance_sequence(sequence, by) == model
+
+
+@settings(max_examples=50)
+@given(st.binary(max_size=300))
+def test_other_records_under_the_same_header(batch, records):
+    before = parse_header(batch(4, producer=(7, 2, 5), codec=1, epoch=3))
+    after = with_records(before, records)
+    assert after.header == parse_header(after.data)
+    assert after.has_valid_crc
+    assert bytes(after.data[HEADER_SIZE:]) == records
+    assert after.header.size == len(after.data)
+    assert after.header[5:] == before[5:]

@@ -39,3 +39,20 @@ def test_what_cannot_be_read_says_where(batch, patch_batch):
     for attributes, message in ((b"\x00\x01", "cannot be decompressed"), (b"\x00\x07", "codec 7")):
         with pytest.raises(CorruptRecordsError, match=message):
             decompress(only(patch_batch(batch(2), 21, attributes)))
+
+
+def test_integers_that_never_end_are_no_records(batch, patch_batch):
+    endless = patch_batch(batch(1, value=bytes(1000)), 61, b"\x80" * 1000)
+    with pytest.raises(CorruptRecordsError):
+        list(record_times(only(endless)))
+    backwards = patch_batch(patch_batch(batch(1), 61, b"\x09"), 57, b"\x7f\xff\xff\xff")
+    with pytest.raises(CorruptRecordsError):
+        list(record_times(only(backwards)))
+
+
+def test_timestamps_have_64_bits(batch, patch_batch):
+    data = patch_batch(batch(2, timestamps=[5, 6]), 27, (2**63 - 1).to_bytes(8))
+    times = record_times(only(data))
+    assert next(times).timestamp == 2**63 - 1
+    with pytest.raises(CorruptRecordsError, match="expected 64 bits"):
+        next(times)

@@ -345,3 +345,20 @@ def test_a_closed_log_says_so(logs, batch):
     with pytest.raises(KafkaStorageError, match="events-0 is closed"):
         filled(log, batch, 1)
     assert parse_header(logs.path(".log").read_bytes()).last_offset == 1
+
+
+def test_another_compression_than_the_producers(logs, batch):
+    log = logs.open(LogConfig(compression_type="lz4", message_timestamp_type=TimestampType.LOG_APPEND_TIME))
+    first = log.append_as_leader(batch(3, value=b"v" * 500, codec=1, producer=(9, 0, 0)), EPOCH)
+    assert log.append_as_leader(batch(3, value=b"v" * 500, codec=4, producer=(9, 0, 0)), EPOCH).duplicate
+    (written,) = whole_batches(everything(log))
+    assert (written.header.codec_number, written.header.producer_id, written.has_valid_crc) == (3, 9, True)
+    assert (first.size, log.size) == (len(written.data), len(written.data))
+    read = DefaultRecordBatch(bytes(written.data))
+    assert [(r.offset, r.timestamp, r.value) for r in read] == [
+        (n, logs.now_ms, b"v" * 500) for n in range(3)
+    ]
+    log.config = LogConfig(compression_type="uncompressed", max_message_bytes=300)
+    refusal = log.append_as_leader(batch(3, value=b"v" * 500, codec=1), EPOCH)
+    assert refusal.reason is Reason.TOO_LARGE
+    assert log.log_end_offset == 3

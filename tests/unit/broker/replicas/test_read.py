@@ -149,3 +149,22 @@ async def test_the_end_of_an_epoch(reader, partition):
     assert (found.error, found.leader_epoch, found.end_offset) == (ErrorCode.NONE, 3, 6)
     assert reader.end_offset_for(TP, 9).end_offset == -1
     assert reader.end_offset_for(OTHER, 3).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_a_lookup_by_time_among_records_that_nobody_can_read(room, reader, patch_batch):
+    partition = room.lead(isr=(1,))
+    liar = patch_batch(room.batch(b"a", b"b"), 21, b"\x00\x04")
+    partition.log.append_as_leader(liar, partition.replica.leader_epoch)
+    room.hosted.grew(partition)
+    assert reader.list_offset(TP, 5).error is ErrorCode.CORRUPT_MESSAGE
+
+
+async def test_a_lookup_by_time_on_a_disk_that_fails(room, reader, monkeypatch):
+    partition = room.lead(isr=(1,))
+
+    def failing(_):
+        raise KafkaStorageError(room.logs.live[0], "reading")
+
+    monkeypatch.setattr(partition.log, "offset_at", failing)
+    assert reader.list_offset(TP, 5).error is ErrorCode.KAFKA_STORAGE_ERROR
+    assert list(room.hosted.offline) == [TP]

@@ -5,7 +5,8 @@ import datetime as dt
 
 import pytest
 
-from broker.replicas.interface import Appended, RecordFault
+from broker.core.refusals import RecordFault
+from broker.replicas.interface import Appended
 from broker.server.context import CloseConnectionError
 from broker.server.handlers.produce import handle
 from cluster.model.errors import ErrorCode
