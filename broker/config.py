@@ -19,6 +19,7 @@ from cluster.model.brokers import Endpoint
 from cluster.model.configs import ConfigError, Value, parse_given, with_defaults
 from cluster.model.configs_broker import BROKER_CONFIGS
 from cluster.model.configs_topic import parse_topic, resolve
+from cluster.model.configs_unserved import unserved
 from cluster.model.properties import parse_properties
 
 
@@ -242,7 +243,10 @@ def _metrics_address(value: Value) -> tuple[str, int] | None:
 
 
 def _cross_check(config: BrokerConfig) -> None:
-    """Refuse settings that contradict each other (Kafka: ``validateValues``)."""
+    """Refuse settings that contradict each other (Kafka: ``validateValues``), and what is not served."""
+    fault = unserved(config.values)
+    if fault is not None:
+        raise fault
     wait = config.integer("replica.fetch.wait.max.ms")
     for limit in ("replica.socket.timeout.ms", "replica.lag.time.max.ms"):
         if wait > config.integer(limit):

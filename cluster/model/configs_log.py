@@ -16,6 +16,7 @@ from cluster.model.configs import (
     not_empty,
     one_of,
 )
+from cluster.model.configs_unserved import release
 
 _BOOLEAN, _INT, _LONG = Type.BOOLEAN, Type.INT, Type.LONG
 _DOUBLE, _STRING, _LIST = Type.DOUBLE, Type.STRING, Type.LIST
@@ -115,7 +116,7 @@ _WRITING = (
         _STRING,
         "2.6",
         "Accepted; only the current message format is kept.",
-        not_empty(),
+        release(),
         topic="message.format.version",
     ),
 )

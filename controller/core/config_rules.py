@@ -2,8 +2,8 @@
 
 Source: ``ZkAdminManager.alterConfigs``, ``prepareIncrementalConfigs``, ``LogConfig.validate`` and
 ``DynamicBrokerConfig.validate`` of release 2.8, with its error codes: ``INVALID_CONFIG`` for a topic setting
-that is unknown or contradicts another, ``INVALID_REQUEST`` for a bad value and for a broker setting that may
-not be altered.
+that is unknown, contradicts another or is not served here, ``INVALID_REQUEST`` for a bad value and for a
+broker setting that may not be altered.
 
 As in Kafka, a broker setting that the table does not have is taken and means nothing here. Other than Kafka's
 brokers, ours cannot change their listeners while they run, and refuse that.
@@ -24,6 +24,7 @@ from cluster.model.configs import Config, ConfigError, Type, Value
 from cluster.model.configs_broker import BROKER_CONFIGS
 from cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
 from cluster.model.configs_topic import TOPIC_CONFIGS, parse_topic
+from cluster.model.configs_unserved import unserved
 from cluster.model.errors import ErrorCode
 
 _TABLES: Mapping[ConfigResourceType, Mapping[str, Config]] = {
@@ -113,7 +114,14 @@ def _check_topic(name: str, settings: Mapping[str, str]) -> None:
         if setting not in TOPIC_CONFIGS:
             raise _unknown(ConfigResource(ConfigResourceType.TOPIC, name), setting)
     values, _ = parse_topic(settings)
+    _refuse_unserved(values)
     _check_lags(values)
+
+
+def _refuse_unserved(values: Mapping[str, Value]) -> None:
+    fault = unserved(values)
+    if fault is not None:
+        raise ConfigRefusedError(ErrorCode.INVALID_CONFIG, str(fault))
 
 
 def _check_lags(values: Mapping[str, Value]) -> None:
@@ -133,8 +141,7 @@ def _check_broker(resource: ConfigResource, settings: Mapping[str, str]) -> None
         message = "Cannot update these configs at default cluster level, broker id must be specified"
         _refuse_any(resource, known & LISTENER_CONFIGS, message)
     _refuse_any(resource, known & LISTENER_CONFIGS, "This broker reads these configs at its start alone")
-    for name in sorted(known):
-        BROKER_CONFIGS[name].parse(settings[name])
+    _refuse_unserved({name: BROKER_CONFIGS[name].parse(settings[name]) for name in sorted(known)})
 
 
 def _refuse_any(resource: ConfigResource, names: Iterable[str], message: str) -> None:

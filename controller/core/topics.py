@@ -14,6 +14,7 @@ from cluster.model.brokers import Broker
 from cluster.model.commands import NewTopic
 from cluster.model.configs import ConfigError
 from cluster.model.configs_topic import parse_topic
+from cluster.model.configs_unserved import unserved
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
 from cluster.model.partition import Assignment
@@ -106,12 +107,13 @@ def _refuse_contradiction(topic: NewTopic) -> Refusal | None:
 
 def _refuse_configs(configs: Mapping[str, str]) -> Refusal | None:
     try:
-        _, unknown = parse_topic(configs)
+        values, unknown = parse_topic(configs)
     except ConfigError as error:
         return Refusal(ErrorCode.INVALID_CONFIG, str(error))
     if unknown:
         return Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {unknown[0]}")
-    return None
+    fault = unserved(values)
+    return None if fault is None else Refusal(ErrorCode.INVALID_CONFIG, str(fault))
 
 
 def _by_hand(topic: NewTopic) -> Assignments | Refusal:

@@ -163,6 +163,9 @@ def test_a_broker_that_restarts_reads_its_settings_first(cluster, admin):
     ("resource", "step", "error"),
     [
         ((TOPIC, "refused"), ("colour", SET, "red"), "INVALID_CONFIG"),
+        ((TOPIC, "refused"), ("cleanup.policy", SET, "compact"), "INVALID_CONFIG"),
+        ((TOPIC, "refused"), ("cleanup.policy", APPEND, "compact"), "INVALID_CONFIG"),
+        ((TOPIC, "refused"), ("message.format.version", SET, "0.10.2"), "INVALID_CONFIG"),
         ((TOPIC, "refused"), ("retention.ms", SET, "long"), "INVALID_REQUEST"),
         ((TOPIC, "refused"), ("retention.ms", APPEND, "5"), "INVALID_REQUEST"),
         ((TOPIC, "missing"), ("retention.ms", SET, "5"), "UNKNOWN_TOPIC_OR_PART"),
@@ -198,7 +201,7 @@ def test_kafka_configs_on_a_topic(cluster, admin):
     create(admin, "told")
     server = ("--bootstrap-server", cluster.bootstrap)
     entity = ("--entity-type", "topics", "--entity-name", "told")
-    added = ("--add-config", "retention.ms=7200000,cleanup.policy=[compact,delete]")
+    added = ("--add-config", "retention.ms=7200000,cleanup.policy=[delete]")
     assert tool("kafka-configs.sh", *server, "--alter", *entity, *added) == (
         0,
         "Completed updating config for topic told.\n",
@@ -210,8 +213,8 @@ def test_kafka_configs_on_a_topic(cluster, admin):
         "Dynamic configs for topic told are:",
         "  retention.ms=7200000 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=7200000}",
         (
-            "  cleanup.policy=compact,delete sensitive=false synonyms={"
-            "DYNAMIC_TOPIC_CONFIG:cleanup.policy=compact,delete, DEFAULT_CONFIG:log.cleanup.policy=delete}"
+            "  cleanup.policy=delete sensitive=false synonyms={"
+            "DYNAMIC_TOPIC_CONFIG:cleanup.policy=delete, DEFAULT_CONFIG:log.cleanup.policy=delete}"
         ),
     ]
     deleted = ("--delete-config", "retention.ms")

@@ -68,7 +68,7 @@ def test_the_metrics_address(text, address):
 
 
 def test_what_was_given_is_kept_as_text():
-    given = {"log.cleanup.policy": "compact, delete", "colour": "red"}
+    given = {"log.cleanup.policy": " delete", "colour": "red"}
     assert config(**given, **{"broker.rack": " "}).given == {**LEAST, **given}
 
 
@@ -91,6 +91,8 @@ def test_unknown_keys_are_named():
         ({"broker.id": "-1", "broker.id.generation.enable": "false"}, "at least 0 where"),
         ({"advertised.listeners": "HOST://a:1,GRPC://a:2"}, "listener.security.protocol.map has: GRPC"),
         ({"advertised.listeners": "PLAINTEXT://0.0.0.0:1,GRPC://a:2"}, "an address that others can dial"),
+        ({"log.cleanup.policy": "delete,compact"}, "must be delete: logs are not compacted yet"),
+        ({"log.message.format.version": "0.10.2"}, "it must be 0.11.0 or later"),
         (
             {
                 "advertised.listeners": "PLAINTEXT://a:1,HOST://b:2,GRPC://a:2",

@@ -82,6 +82,10 @@ def test_only_lists_are_appended_to_and_subtracted_from(operation):
             ErrorCode.INVALID_CONFIG,
             r"min.compaction.lag.ms \(9\) > max.compaction.lag.ms \(8\)",
         ),
+        (TOPIC, {"cleanup.policy": "compact"}, ErrorCode.INVALID_CONFIG, "logs are not compacted yet"),
+        (BROKER, {"log.cleanup.policy": "compact"}, ErrorCode.INVALID_CONFIG, "not compacted yet"),
+        (TOPIC, {"message.format.version": "0.9.0"}, ErrorCode.INVALID_CONFIG, "only message format 2"),
+        (TOPIC, {"message.format.version": "new"}, ErrorCode.INVALID_REQUEST, "a release, such as"),
         (TOPIC._replace(name="bad name"), {}, ErrorCode.INVALID_TOPIC_EXCEPTION, "bad name"),
         (BROKER, {"log.dirs": "/x"}, ErrorCode.INVALID_REQUEST, "Cannot update these configs dynamically"),
         (BROKER, {"message.max.bytes": "-1"}, ErrorCode.INVALID_REQUEST, "message.max.bytes"),
@@ -105,6 +109,6 @@ def test_a_bad_value_names_the_resource():
 
 
 def test_what_may_be_set():
-    check(TOPIC, {"min.insync.replicas": "2", "cleanup.policy": "compact,delete"})
+    check(TOPIC, {"min.insync.replicas": "2", "cleanup.policy": "delete"})
     check(BROKER, {"log.retention.ms": "5", "unclean.leader.election.enable": "true"})
     check(ALL_BROKERS, {"max.connections": "100", "a.plugins.own": "x"})
