@@ -37,6 +37,7 @@ from broker.disk.names import (
     parse_partition_directory,
     partition_directory,
 )
+from broker.disk.old_formats import refuse_old_formats
 from broker.disk.recovery import LogState, load_log
 from cluster.model.ids import BrokerId, Offset, TopicPartition
 
@@ -258,6 +259,7 @@ class LogDir:
 
     def _open(self, topic_partition: TopicPartition, directory: Path, state: LogState) -> Log:
         config = self._options.config_for(topic_partition.topic)
+        refuse_old_formats(directory)
         loaded = load_log(directory, config, state, self._options.clock())
         log = Log(topic_partition, directory, config, loaded, self._context)
         self.logs[topic_partition] = log

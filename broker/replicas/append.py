@@ -103,7 +103,10 @@ class Appender:
         for topic_partition, records in batches.items():
             allowed = allow_internal_topics or topic_partition.topic not in INTERNAL_TOPICS
             objection = _objection(topic_partition, records, acks, allow_zstd=allow_zstd, allow_topic=allowed)
-            written = objection or self._write(topic_partition, records, acks)
+            if objection is None:
+                written = self._write(topic_partition, records, acks)
+            else:
+                written = self._unless_unknown(topic_partition, objection)
             if isinstance(written, Appended):
                 results[topic_partition] = written
                 continue
@@ -124,6 +127,12 @@ class Appender:
         else:
             answer.set_result(results)
         return answer
+
+    def _unless_unknown(self, topic_partition: TopicPartition, objection: Appended) -> Appended:
+        """What is wrong with a request does not matter where there is no such partition."""
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        is_unknown = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH) is unknown
+        return Appended(unknown) if is_unknown else objection
 
     def _write(
         self, topic_partition: TopicPartition, records: Bytes | None, acks: int

@@ -95,12 +95,14 @@ class FetchPartition:
         max_bytes: How much of this partition it wants at most; one batch is given even if larger.
         current_leader_epoch: The epoch it believes in, or -1 for no check (KIP-320).
         last_fetched_epoch: The epoch of the last record it has, or -1 (KIP-595).
+        allow_zstd: False for Fetch below 10, whose clients cannot read zstd (KIP-110).
     """
 
     offset: Offset
     max_bytes: int
     current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
     last_fetched_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
+    allow_zstd: bool = True
 
 
 @dataclass(frozen=True, slots=True)

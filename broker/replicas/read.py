@@ -30,6 +30,9 @@ from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
 
+ZSTD = "zstd"
+"""The ``compression.type`` whose topics clients before Fetch 10 are not given, whatever the batches are."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -198,6 +201,8 @@ class Reader:
 def _objection(partition: HostedPartition, wanted: FetchPartition) -> Fetched | None:
     """Why a fetch gets no records, though this broker leads the partition in the epoch asked for."""
     log = partition.log
+    if not wanted.allow_zstd and log.config.compression_type == ZSTD:
+        return Fetched(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if not log.log_start_offset <= wanted.offset <= log.log_end_offset:
         return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
     leader_end = log.end_offset_for(wanted.last_fetched_epoch)

@@ -24,6 +24,7 @@ _WHOLE_REQUEST_EPOCHS = (-1, 0)
 """Session epochs of requests that name all their partitions: outside any session, or asking for a new one."""
 
 _STORAGE_ERROR_SINCE = 6
+_ZSTD_SINCE = 10
 _DIVERGING_EPOCH_SINCE = 12
 _READ_COMMITTED = 1
 _NO_REPLICA = -1
@@ -48,6 +49,7 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
                 max_bytes=partition.partition_max_bytes,
                 current_leader_epoch=getattr(partition, "current_leader_epoch", UNKNOWN_LEADER_EPOCH),
                 last_fetched_epoch=getattr(partition, "last_fetched_epoch", UNKNOWN_LEADER_EPOCH),
+                allow_zstd=request.version >= _ZSTD_SINCE,
             )
             for topic in body.topics
             for partition in topic.partitions

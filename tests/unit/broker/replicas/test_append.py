@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from broker.core.log_config import LogConfig
@@ -125,6 +127,8 @@ async def test_several_partitions_wait_for_the_last(room):
     ],
 )
 async def test_refusals(room, append, *, topic, records, options, error):
+    if not options.get("allow_internal_topics"):
+        room.know(TopicPartition(topic, 0))
     room.lead()
     result = append(records, TopicPartition(topic, 0), **options).result()[TopicPartition(topic, 0)]
     assert result.error is error
@@ -147,3 +151,84 @@ async def test_an_answer_nobody_waits_for_any_more(room, append):
     room.follow(epoch=1)
     assert partition.replica.role.value == "follower"
     assert room.hosted.produces.delayed == 0
+
+
+def refusals(batch, patched):
+    """What a leader refuses, in the order of kafka-log-and-protocol 1.2: records, settings, error."""
+    good, two = batch(1), batch(2)
+    limit = {"message_timestamp_difference_max_ms": 1000}
+    shorter = good[:8] + (40).to_bytes(4) + good[12:52]
+    fewer = patched(patched(two, 57, (1).to_bytes(4)), 23, bytes(4))
+    flipped = good[:-1] + bytes([good[-1] ^ 1])
+    uncompressed = {"compression_type": "uncompressed", "max_message_bytes": 600}
+    return {
+        "null": (None, {}, ErrorCode.INVALID_RECORD),
+        "two batches": (good + good, {}, ErrorCode.INVALID_RECORD),
+        "format 0": (good[:16] + b"\0" + good[17:], {}, ErrorCode.INVALID_RECORD),
+        "format 1": (good[:16] + b"\1" + good[17:], {}, ErrorCode.INVALID_RECORD),
+        "format 3": (good[:16] + b"\3" + good[17:], {}, ErrorCode.CORRUPT_MESSAGE),
+        "length 13": (good[:8] + (13).to_bytes(4) + good[12:], {}, ErrorCode.CORRUPT_MESSAGE),
+        "partial": (good[:-1], {}, ErrorCode.INVALID_RECORD),
+        "base offset": (b"\0" * 7 + b"\1" + good[8:], {}, ErrorCode.INVALID_RECORD),
+        "too large": (good, {"max_message_bytes": len(good) - 1}, ErrorCode.MESSAGE_TOO_LARGE),
+        "shorter than a header": (shorter, {}, ErrorCode.CORRUPT_MESSAGE),
+        "checksum": (flipped, {}, ErrorCode.CORRUPT_MESSAGE),
+        "negative last offset": (patched(two, 23, b"\xff" * 4), {}, ErrorCode.INVALID_RECORD),
+        "no records": (patched(two, 57, bytes(4)), {}, ErrorCode.INVALID_RECORD),
+        "another count": (patched(two, 57, (3).to_bytes(4)), {}, ErrorCode.INVALID_RECORD),
+        "control": (patched(good, 21, b"\0\x20"), {}, ErrorCode.INVALID_RECORD),
+        "no sequence": (batch(1, producer=(7, 0, -1)), {}, ErrorCode.INVALID_RECORD),
+        "codec 5": (patched(good, 21, b"\0\5"), {}, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        "a record too long": (patched(good, 61, b"\x7e"), {}, ErrorCode.INVALID_RECORD),
+        "more records than counted": (fewer, {}, ErrorCode.INVALID_RECORD),
+        "too old": (good, limit, ErrorCode.INVALID_TIMESTAMP),
+        "append time": (patched(good, 21, b"\0\x08"), {}, ErrorCode.INVALID_TIMESTAMP),
+        "larger than a segment": (good, {"segment_bytes": len(good) - 1}, ErrorCode.RECORD_LIST_TOO_LARGE),
+        "too large unpacked": (
+            batch(1, value=bytes(600), codec=4),
+            uncompressed,
+            ErrorCode.MESSAGE_TOO_LARGE,
+        ),
+        "not to be unpacked": (patched(good, 21, b"\0\1"), uncompressed, ErrorCode.INVALID_RECORD),
+        "a gap": (batch(1, producer=(9, 1, 5)), {}, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        "an old producer epoch": (batch(1, producer=(9, 0, 1)), {}, ErrorCode.INVALID_PRODUCER_EPOCH),
+    }
+
+
+async def test_each_check_of_a_leader_has_its_error(room, append, batch, patch_batch):
+    partition = room.lead()
+    assert append(batch(1, producer=(9, 1, 0)), acks=1).result()[TP].error is ErrorCode.NONE
+    found = {}
+    for name, (records, config, _) in refusals(batch, patch_batch).items():
+        partition.log.config = replace(LogConfig(segment_index_bytes=16 * 1024), **config)
+        result = append(records, acks=1).result()[TP]
+        assert result.message, name
+        found[name] = result.error
+    assert found == {name: error for name, (_, _, error) in refusals(batch, patch_batch).items()}
+    assert partition.log.log_end_offset == 1
+
+
+async def test_where_there_is_no_such_partition_nothing_else_counts(append):
+    for options in ({"acks": 5}, {"allow_zstd": False}):
+        error = append(b"", TopicPartition("__consumer_offsets", 0), **options)
+        assert error.result()[TopicPartition("__consumer_offsets", 0)].error is (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        )
+
+
+async def test_too_few_in_sync_is_told_before_anything_is_written(room, append, batch):
+    partition = room.lead(isr=(1,))
+    result = append(batch(1), acks=-1).result()[TP]
+    assert result.error is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert result.message == f"{TP} has 1 in-sync replicas; min.insync.replicas is 2"
+    assert partition.log.log_end_offset == 0
+
+
+async def test_the_records_at_fault_are_named(room, append, batch):
+    partition = room.lead()
+    partition.log.config = replace(partition.log.config, message_timestamp_difference_max_ms=1000)
+    result = append(batch(3, timestamps=[0, 2000, 1]), acks=1).result()[TP]
+    assert result.error is ErrorCode.INVALID_TIMESTAMP
+    assert [(fault.index, fault.message) for fault in result.record_faults] == [
+        (1, "timestamp 2000, expected 0 give or take 1000 ms")
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from broker.disk.errors import KafkaStorageError
@@ -168,3 +170,18 @@ async def test_a_lookup_by_time_on_a_disk_that_fails(room, reader, monkeypatch):
     monkeypatch.setattr(partition.log, "offset_at", failing)
     assert reader.list_offset(TP, 5).error is ErrorCode.KAFKA_STORAGE_ERROR
     assert list(room.hosted.offline) == [TP]
+
+
+async def test_topics_compressed_with_zstd_are_for_clients_that_know_it(room, reader):
+    partition = room.lead(isr=(1,))
+    room.write(partition, b"a")
+    room.hosted.grew(partition)
+    for type_, allow_zstd, error in (
+        ("zstd", False, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        ("zstd", True, ErrorCode.NONE),
+        ("gzip", False, ErrorCode.NONE),
+    ):
+        partition.log.config = replace(partition.log.config, compression_type=type_)
+        wanted = {TP: FetchPartition(0, MB, allow_zstd=allow_zstd)}
+        answer = reader.fetch(wanted, max_wait_ms=60_000, min_bytes=1, max_bytes=MB)
+        assert answer.result()[TP].error is error

@@ -66,8 +66,15 @@ async def test_the_replicas_are_asked_within_the_limits(broker, fetch):
 async def test_older_versions_check_no_epoch_and_never_wait_less_than_nothing(broker, fetch):
     handle(broker.context, fetch(4, max_wait_ms=-5))
     (asked, options) = broker.reads.calls[0]
-    assert asked[ORDERS_0] == FetchPartition(40, 1000, -1, -1)
+    assert asked[ORDERS_0] == FetchPartition(40, 1000, -1, -1, allow_zstd=False)
     assert options["max_wait_ms"] == 0
+
+
+@pytest.mark.parametrize(("version", "allowed"), [(9, False), (10, True)])
+async def test_zstd_is_for_newer_versions(broker, fetch, version, allowed):
+    handle(broker.context, fetch(version))
+    (asked, _) = broker.reads.calls[0]
+    assert asked[ORDERS_0].allow_zstd is allowed
 
 
 @pytest.mark.parametrize("version", range(4, 13))
