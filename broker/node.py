@@ -34,12 +34,13 @@ from broker.log_dir_events import LogDirEvents
 from broker.membership import Membership, Registration, SessionListeners, ZooKeeperAddress
 from broker.process import BrokerProcess
 from broker.replicas.producer_ids import ProducerIdBlocks
+from broker.replicas.purgatory_metrics import show_purgatory
 from broker.replicas.service import ReplicaService
 from broker.room_settings import handover_settings, replica_settings, server_settings
 from broker.server.any_controller import AnyController
 from broker.server.clients import ClientListener
 from broker.server.context import ServerContext
-from broker.server.metadata_signal import MetadataSignal
+from broker.server.metadata_purgatories import MetadataPurgatories
 from broker.server.peers import PeerServer
 from broker.server.request_meter import RequestMeter
 from broker.sockets import bind, port_of
@@ -98,7 +99,7 @@ class Node:
         self._process = process
         self._config = process.config
         self._stack = stack
-        self._signal = MetadataSignal()
+        self._purgatories = MetadataPurgatories()
         self._membership = Membership(
             ZooKeeperAddress(
                 self._config.zookeeper_connect,
@@ -228,7 +229,7 @@ class Node:
             supervisor=process.supervisor,
             metrics=process.metrics,
             write=process.state_change_log.write,
-            on_metadata=self._signal.notify,
+            on_metadata=self._purgatories.changed,
             prepare=read_settings,
             on_directory_failed=events.failed,
         )
@@ -237,6 +238,8 @@ class Node:
         self._stack.push_async_callback(replicas.close)
         metrics = process.metrics
         metrics.watch(metrics.live_brokers, lambda: len(replicas.metadata.live_brokers))
+        show_purgatory(metrics, self._purgatories.topics)
+        show_purgatory(metrics, self._purgatories.elections)
         return replicas
 
     def _open_controller(self, broker_id: BrokerId, replicas: ReplicaService) -> ControllerNode:
@@ -245,7 +248,6 @@ class Node:
         def learned(controller: BrokerId, epoch: ControllerEpoch) -> None:
             replicas.gate.adopt(epoch)
             replicas.metadata.controller_changed(controller if controller >= 0 else None)
-            self._signal.notify()
 
         controller = ControllerNode(
             ControllerSettings(
@@ -307,7 +309,7 @@ class Node:
             cluster_id=cluster_id,
             settings=server_settings(self._config),
             metadata=replicas.metadata,
-            metadata_signal=self._signal,
+            purgatories=self._purgatories,
             appends=replicas.appends,
             reads=replicas.reads,
             controller=controller.port,

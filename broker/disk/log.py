@@ -217,6 +217,10 @@ class Log:
             return 0
         return self._guarded("reading", lambda: self._files.bytes_between(start, end))
 
+    def in_one_segment(self, first: Offset, last: Offset) -> bool:
+        """Whether both offsets lie in one segment: a read of more ends with the first one's."""
+        return self._files.segments.are_in_one(first, last)
+
     def assign_epoch_start(self, epoch: LeaderEpoch) -> None:
         """Note that this broker now leads in ``epoch``: its first record will be at the log end offset."""
         self._check_usable()

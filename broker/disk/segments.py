@@ -144,6 +144,10 @@ class LogSegments:
             return FetchDataInfo(segment.read(start.position, cut - start.position), next_offset)
         return FetchDataInfo(b"", start.offset)
 
+    def are_in_one(self, first: int, last: int) -> bool:
+        """Whether both offsets lie in the range of the same segment."""
+        return bisect_right(self._bases, first) == bisect_right(self._bases, last)
+
     def bytes_between(self, start: LogPosition, end: LogPosition) -> int:
         """Bytes from the one position to the other, later one."""
         if start.segment is end.segment:

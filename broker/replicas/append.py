@@ -6,11 +6,11 @@ Source: Kafka's ``ReplicaManager.appendRecords`` and ``DelayedProduce`` of relea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from broker.core.purgatory import DelayedOperation
 from broker.core.record_batch import HEADER_SIZE, Codec, parse_header
 from broker.core.refusals import Refusal
-from broker.core.waiting import DelayedOperation
 from broker.disk.errors import KafkaStorageError
 from broker.disk.results import LogAppendInfo
 from broker.replicas.hosted import HostedPartition, HostedPartitions
@@ -25,11 +25,14 @@ ACKS_ALL = -1
 
 _ACKS = frozenset((ACKS_ALL, 0, 1))
 
+OnExpired = Callable[[TopicPartition], None]
+"""Told of each partition of a produce whose time was up before it was committed."""
+
 
 class DelayedProduce(DelayedOperation):
     """An acks=all produce that waits for the high watermark to pass what it appended."""
 
-    __slots__ = ("_answer", "_hosted", "_pending", "_results")
+    __slots__ = ("_answer", "_hosted", "_on_expired", "_pending", "_results")
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class DelayedProduce(DelayedOperation):
         results: AppendResults,
         pending: dict[TopicPartition, Offset],
         answer: asyncio.Future[AppendResults],
+        on_expired: OnExpired,
     ) -> None:
         """``pending`` is what the high watermark must reach; ``results`` say success so far."""
         super().__init__()
@@ -44,6 +48,7 @@ class DelayedProduce(DelayedOperation):
         self._results = results
         self._pending = pending
         self._answer = answer
+        self._on_expired = on_expired
 
     def is_satisfied(self) -> bool:
         """Whether no partition waits any more; those decided now are not looked at again."""
@@ -77,14 +82,17 @@ class DelayedProduce(DelayedOperation):
             self._answer.set_result(self._results)
 
     def on_expiration(self) -> None:
-        """Nothing to add: the answer says it all."""
+        """Tell of the partitions that were not committed in time."""
+        for topic_partition in self._pending:
+            self._on_expired(topic_partition)
 
 
 class Appender:
     """Appends what clients produce (implements ``interface.Appends``)."""
 
-    def __init__(self, hosted: HostedPartitions) -> None:
+    def __init__(self, hosted: HostedPartitions, on_expired: OnExpired = lambda _: None) -> None:
         self._hosted = hosted
+        self._on_expired = on_expired
 
     def append(
         self,
@@ -122,7 +130,7 @@ class Appender:
         for partition in grown:
             self._hosted.grew(partition)
         if pending:
-            produce = DelayedProduce(self._hosted, results, pending, answer)
+            produce = DelayedProduce(self._hosted, results, pending, answer, self._on_expired)
             self._hosted.produces.try_complete_else_watch(produce, tuple(pending), timeout_ms)
         else:
             answer.set_result(results)

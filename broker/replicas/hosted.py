@@ -14,12 +14,12 @@ from typing import Protocol
 import structlog
 
 from broker.core.metadata_cache import MetadataCache
+from broker.core.purgatory import DelayedOperationPurgatory
 from broker.core.replica import Replica
-from broker.core.waiting import Purgatory
 from broker.disk.errors import KafkaStorageError
 from broker.disk.log import Log
 from broker.replicas.settings import ReplicaSettings
-from broker.replicas.timers import LoopTimer
+from broker.replicas.system_timer import SystemTimer
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, Offset, TopicPartition
@@ -119,8 +119,12 @@ class HostedPartitions:
     ) -> None:
         self.broker_id = broker_id
         self.settings = settings
-        self.produces: Purgatory[Hashable] = Purgatory(LoopTimer(), settings.produce_purge_interval)
-        self.fetches: Purgatory[Hashable] = Purgatory(LoopTimer(), settings.fetch_purge_interval)
+        self.produces: DelayedOperationPurgatory[TopicPartition] = DelayedOperationPurgatory(
+            "Produce", SystemTimer(), settings.produce_purge_interval
+        )
+        self.fetches: DelayedOperationPurgatory[Hashable] = DelayedOperationPurgatory(
+            "Fetch", SystemTimer(), settings.fetch_purge_interval
+        )
         self._logs = logs
         self._metadata = metadata
         self._partitions: dict[TopicPartition, HostedPartition] = {}

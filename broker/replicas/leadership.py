@@ -22,7 +22,7 @@ from broker.core.control_gate import (
     judge_stop,
 )
 from broker.core.follower_fetch import cut_on_becoming_follower
-from broker.core.metadata_cache import MetadataCache
+from broker.core.metadata_cache import MetadataCache, MetadataChange
 from broker.disk.errors import KafkaStorageError
 from broker.replicas.fetchers import Fetchers
 from broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
@@ -73,7 +73,7 @@ class Leadership:
         gate: Judges the epochs of each request.
         fetchers: Fetch what is followed.
         write: Writes state-change.log.
-        on_metadata: Told after each change of ``metadata``.
+        on_metadata: Told of each change of ``metadata``.
         prepare: Awaited before an admitted LeaderAndIsr is carried out: what its logs need is fetched there.
     """
 
@@ -85,7 +85,7 @@ class Leadership:
         fetchers: Fetchers,
         *,
         write: Write,
-        on_metadata: Callable[[], None],
+        on_metadata: Callable[[MetadataChange], None],
         prepare: Callable[[LeaderAndIsrRequest], Awaitable[None]] | None = None,
     ) -> None:
         self._hosted = hosted
@@ -315,7 +315,7 @@ class Leadership:
             if request.partitions:
                 self._write(lines.updated_metadata(len(change.cached), len(change.deleted)))
             self._follow_those_that_waited()
-            self._on_metadata()
+            self._on_metadata(change)
             return UpdateMetadataResponse(ErrorCode.NONE)
 
     def _follow_those_that_waited(self) -> None:

@@ -7,13 +7,13 @@ of release 2.8.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import structlog
 
 from broker.core.divergence import Agreement, agreement
+from broker.core.purgatory import DelayedOperation
 from broker.core.records import CorruptRecordsError
-from broker.core.waiting import DelayedOperation
 from broker.disk.errors import KafkaStorageError
 from broker.disk.results import OffsetOutOfRange
 from broker.replicas.hosted import HostedPartition, HostedPartitions
@@ -66,14 +66,20 @@ class DelayedFetch(DelayedOperation):
             self._answer.set_result(self._reader.read(self._partitions, self._max_bytes))
 
     def on_expiration(self) -> None:
-        """Nothing to add: what there is has been answered."""
+        """Tell that the answer did not wait for enough."""
+        self._reader.on_expired()
 
 
 class Reader:
-    """Serves consumers (implements ``interface.Reads``)."""
+    """Serves consumers (implements ``interface.Reads``).
 
-    def __init__(self, hosted: HostedPartitions) -> None:
+    Attributes:
+        on_expired: Called for each fetch whose time was up before there was enough.
+    """
+
+    def __init__(self, hosted: HostedPartitions, on_expired: Callable[[], None] = lambda: None) -> None:
         self._hosted = hosted
+        self.on_expired = on_expired
 
     def fetch(
         self,
@@ -102,6 +108,8 @@ class Reader:
                 return True
             high_watermark = partition.replica.high_watermark
             if wanted.offset < high_watermark:
+                if not partition.log.in_one_segment(wanted.offset, high_watermark):
+                    return True  # the answer ends with the segment, however much lies behind it
                 try:
                     readable = partition.log.bytes_between(wanted.offset, high_watermark)
                 except KafkaStorageError as error:

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection
 
 from broker.core.control_gate import ControlGate
-from broker.core.metadata_cache import MetadataCache
+from broker.core.metadata_cache import MetadataCache, MetadataChange
 from broker.replicas.append import Appender
 from broker.replicas.fetchers import Fetchers
 from broker.replicas.hosted import HostedPartitions, Logs
 from broker.replicas.isr_keeper import IsrKeeper, IsrStore
 from broker.replicas.leadership import Leadership, Write
+from broker.replicas.purgatory_metrics import show_purgatory
 from broker.replicas.read import Reader
 from broker.replicas.retention import LogRetention
 from broker.replicas.sessions import FollowerSessions
@@ -43,7 +44,7 @@ class ReplicaService:
         supervisor: Owns the tasks.
         metrics: Where to count and show.
         write: Writes state-change.log.
-        on_metadata: Told after each change of ``metadata``.
+        on_metadata: Told of each change of ``metadata``.
         prepare: Awaited before an admitted LeaderAndIsr is carried out.
         on_directory_failed: Told once of each log directory that fails.
     """
@@ -58,7 +59,7 @@ class ReplicaService:
         supervisor: Supervisor,
         metrics: Metrics,
         write: Write,
-        on_metadata: Callable[[], None],
+        on_metadata: Callable[[MetadataChange], None],
         prepare: Callable[[LeaderAndIsrRequest], Awaitable[None]] | None = None,
         on_directory_failed: Callable[[], None] = lambda: None,
     ) -> None:
@@ -67,10 +68,13 @@ class ReplicaService:
         self.metadata = MetadataCache()
         self.gate = ControlGate()
         self.hosted = HostedPartitions(broker_id, logs, self.metadata, settings)
-        self.appends = Appender(self.hosted)
-        self.reads = Reader(self.hosted)
+        expired = metrics.fetch_expirations.labels
+        self.appends = Appender(self.hosted, lambda tp: metrics.produce_expirations.labels(*tp).inc())
+        self.reads = Reader(self.hosted, expired(fetcherType="consumer").inc)
         self.keeper = IsrKeeper(self.hosted, store, supervisor, metrics)
-        self.sessions = FollowerSessions(self.hosted, self.metadata, self.keeper.follower_may_join)
+        self.sessions = FollowerSessions(
+            self.hosted, self.metadata, self.keeper.follower_may_join, expired(fetcherType="follower").inc
+        )
         self._fetchers = Fetchers(self.hosted, supervisor, lambda: self.gate.broker_epoch)
         self.leadership = Leadership(
             self.hosted,
@@ -92,11 +96,8 @@ class ReplicaService:
         metrics.watch(metrics.under_replicated_partitions, lambda: hosted.under_replicated_count)
         metrics.watch(metrics.under_min_isr_partition_count, lambda: hosted.under_min_isr_count)
         metrics.watch(metrics.offline_replica_count, lambda: len(hosted.offline))
-        size, delayed = metrics.purgatory_size, metrics.delayed_operations
-        metrics.watch(size, lambda: hosted.produces.watched, delayedOperation="Produce")
-        metrics.watch(delayed, lambda: hosted.produces.delayed, delayedOperation="Produce")
-        metrics.watch(size, lambda: hosted.fetches.watched, delayedOperation="Fetch")
-        metrics.watch(delayed, lambda: hosted.fetches.delayed, delayedOperation="Fetch")
+        show_purgatory(metrics, hosted.produces)
+        show_purgatory(metrics, hosted.fetches)
 
     def _directory_failed(self, gone: Collection[TopicPartition]) -> None:
         self._fetchers.stop(gone)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import structlog
 
 from broker.core.metadata_cache import MetadataCache
-from broker.core.waiting import DelayedOperation
+from broker.core.purgatory import DelayedOperation
 from broker.replicas.follower_session import FollowerSession, OnFollowerMayJoin
 from broker.replicas.hosted import HostedPartitions
 from cluster.model.errors import ErrorCode
@@ -50,16 +50,22 @@ class Inbox:
 class Hold(DelayedOperation):
     """A follower's fetch that is held back until there is something to send."""
 
-    __slots__ = ("_ended", "_inbox", "_min_bytes", "_session")
+    __slots__ = ("_ended", "_inbox", "_min_bytes", "_on_expired", "_session")
 
     def __init__(
-        self, session: FollowerSession, inbox: Inbox, min_bytes: int, ended: asyncio.Future[None]
+        self,
+        session: FollowerSession,
+        inbox: Inbox,
+        min_bytes: int,
+        ended: asyncio.Future[None],
+        on_expired: Callable[[], None],
     ) -> None:
         super().__init__()
         self._session = session
         self._inbox = inbox
         self._min_bytes = min_bytes
         self._ended = ended
+        self._on_expired = on_expired
 
     def is_satisfied(self) -> bool:
         """Whether there is enough to send, or the follower has said something new."""
@@ -71,16 +77,23 @@ class Hold(DelayedOperation):
             self._ended.set_result(None)
 
     def on_expiration(self) -> None:
-        """Nothing to add: an answer without records is an answer."""
+        """Tell that the answer did not wait for enough."""
+        self._on_expired()
 
 
 class FollowerSessions:
     """Serves the streams of this broker's followers."""
 
     def __init__(
-        self, hosted: HostedPartitions, metadata: MetadataCache, on_may_join: OnFollowerMayJoin
+        self,
+        hosted: HostedPartitions,
+        metadata: MetadataCache,
+        on_may_join: OnFollowerMayJoin,
+        on_expired: Callable[[], None] = lambda: None,
     ) -> None:
+        """``on_expired`` is called for each fetch whose time was up before there was enough."""
         self._hosted = hosted
+        self._on_expired = on_expired
         self._metadata = metadata
         self._on_may_join = on_may_join
         self._sessions: dict[BrokerId, FollowerSession] = {}
@@ -138,6 +151,6 @@ class FollowerSessions:
 
     async def _hold(self, session: FollowerSession, inbox: Inbox, request: pb.FetchRequest) -> None:
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        hold = Hold(session, inbox, request.min_bytes, ended)
+        hold = Hold(session, inbox, request.min_bytes, ended, self._on_expired)
         if not self._hosted.fetches.try_complete_else_watch(hold, (session,), request.max_wait_ms):
             await ended

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from broker.core.metadata_cache import MetadataCache
 from broker.replicas.interface import Appends, Reads
-from broker.server.metadata_signal import MetadataSignal
+from broker.server.metadata_purgatories import MetadataPurgatories
 from broker.server.request_meter import RequestMeter
 from broker.wire.frames import Body, Request
 from cluster.model.commands import ControllerPort
@@ -77,7 +77,7 @@ class ServerContext:
         cluster_id: The content of ``/cluster/id``.
         settings: The settings of the client port.
         metadata: What the controller last told of topics and brokers.
-        metadata_signal: Raised whenever ``metadata`` has changed.
+        purgatories: Where answers wait for a change of ``metadata``.
         appends: The produce path of the replicas.
         reads: The consumers' paths of the replicas.
         controller: The controller in this process: ``Refused`` with ``NOT_CONTROLLER`` where another
@@ -93,7 +93,7 @@ class ServerContext:
     cluster_id: str
     settings: ServerSettings
     metadata: MetadataCache
-    metadata_signal: MetadataSignal
+    purgatories: MetadataPurgatories
     appends: Appends
     reads: Reads
     controller: ControllerPort

@@ -66,6 +66,8 @@ class Metrics:
     isr_expands: Counter = field(init=False)
     purgatory_size: Gauge = field(init=False)
     delayed_operations: Gauge = field(init=False)
+    produce_expirations: Counter = field(init=False)
+    fetch_expirations: Counter = field(init=False)
     offline_log_directory_count: Gauge = field(init=False)
     request_bytes: Counter = field(init=False)
     response_bytes: Counter = field(init=False)
@@ -179,6 +181,17 @@ _METRICS: dict[str, _Make] = {
         _PURGATORY + "PurgatorySize", "Watched keys of waiting requests", "delayedOperation"
     ),
     "delayed_operations": _gauge(_PURGATORY + "NumDelayedOperations", "Waiting requests", "delayedOperation"),
+    "produce_expirations": _counter(
+        "kafka_server_DelayedProduceMetrics_ExpiresPerSec",
+        "Partitions whose acks=all ran out of time",
+        "topic",
+        "partition",
+    ),
+    "fetch_expirations": _counter(
+        "kafka_server_DelayedFetchMetrics_ExpiresPerSec",
+        "Fetches answered because their time was up",
+        "fetcherType",
+    ),
     "offline_log_directory_count": _gauge(
         "kafka_log_LogManager_OfflineLogDirectoryCount", "Failed log directories"
     ),

@@ -19,7 +19,7 @@ from broker.core.metadata_cache import MetadataCache
 from broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
 from broker.server.clients import ClientListener
 from broker.server.context import ServerContext, ServerSettings
-from broker.server.metadata_signal import MetadataSignal
+from broker.server.metadata_purgatories import MetadataPurgatories
 from broker.server.request_meter import RequestMeter
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.commands import CreateTopicsResult, TopicResult
@@ -90,8 +90,8 @@ class MemoryReplicas:
 class MemoryController:
     """A controller that creates topics by telling the metadata cache."""
 
-    def __init__(self, metadata, signal):
-        self.metadata, self.signal = metadata, signal
+    def __init__(self, metadata, purgatories):
+        self.metadata, self.purgatories = metadata, purgatories
         self.brokers = ()
 
     async def submit(self, command, timeout_ms):
@@ -104,7 +104,7 @@ class MemoryController:
     def create(self, *topics_and_partitions):
         topic, partitions = topics_and_partitions
         state = PartitionState(LeaderAndIsr.initial(ME, (ME,)), ControllerEpoch(1))
-        self.metadata.apply(
+        change = self.metadata.apply(
             UpdateMetadataRequest(
                 ME,
                 ControllerEpoch(1),
@@ -116,7 +116,7 @@ class MemoryController:
                 self.brokers,
             )
         )
-        self.signal.notify()
+        self.purgatories.changed(change)
 
 
 class CountingProducerIds:
@@ -134,14 +134,14 @@ class NoOverrides:
 
 @pytest.fixture
 async def bootstrap():
-    metadata, signal, replicas = MetadataCache(), MetadataSignal(), MemoryReplicas()
-    controller = MemoryController(metadata, signal)
+    metadata, purgatories, replicas = MetadataCache(), MetadataPurgatories(), MemoryReplicas()
+    controller = MemoryController(metadata, purgatories)
     context = ServerContext(
         ME,
         "cluster-of-one",
         ServerSettings(),
         metadata,
-        signal,
+        purgatories,
         replicas,
         replicas,
         controller,

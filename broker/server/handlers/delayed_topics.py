@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from broker.server.context import ServerContext
+from broker.server.metadata_purgatories import await_metadata
 from cluster.model.commands import TopicResult
 from cluster.model.errors import ErrorCode
 
@@ -64,16 +65,12 @@ async def _await(
     is_done: Callable[[TopicResult], bool],
     said: str,
 ) -> dict[str, TopicResult]:
-    begun = [result for result in results if result.error is ErrorCode.NONE]
-
-    def late() -> list[TopicResult]:
-        return [result for result in begun if not is_done(result)]
-
-    await context.metadata_signal.until(lambda: not late(), patience.left_ms)
+    begun = {result.name: result for result in results if result.error is ErrorCode.NONE}
+    late = await await_metadata(
+        context.purgatories.topics, begun, lambda name: is_done(begun[name]), patience.left_ms
+    )
     return {
-        result.name: TopicResult(
-            result.name, ErrorCode.REQUEST_TIMED_OUT, said.format(result.name, patience.timeout_ms)
-        )
+        name: TopicResult(name, ErrorCode.REQUEST_TIMED_OUT, said.format(name, patience.timeout_ms))
         # A request that gives no time is not told of success, as in Kafka.
-        for result in (late() if patience.timeout_ms > 0 else begun)
+        for name in (late if patience.timeout_ms > 0 else begun)
     }

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from broker.server.context import Answer, ServerContext
+from broker.server.metadata_purgatories import await_metadata
 from broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from cluster.model.commands import Refused
 from cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeaders
@@ -62,16 +63,12 @@ async def _await_leaders(
     """``REQUEST_TIMED_OUT`` for each partition whose new leader is not known here in the end."""
     elected = {tp: result.leader for tp, result in results.items() if result.error is ErrorCode.NONE}
 
-    def late() -> list[TopicPartition]:
-        known = {tp: context.metadata.partition(tp) for tp in elected}
-        return [
-            tp
-            for tp, leader in elected.items()
-            if (one := known[tp]) is None or one.state.leader_and_isr.leader != leader
-        ]
+    def leads(tp: TopicPartition) -> bool:
+        known = context.metadata.partition(tp)
+        return known is not None and known.state.leader_and_isr.leader == elected[tp]
 
-    await context.metadata_signal.until(lambda: not late(), left_ms)
-    return dict.fromkeys(late(), ElectionResult(ErrorCode.REQUEST_TIMED_OUT))
+    late = await await_metadata(context.purgatories.elections, elected, leads, left_ms)
+    return dict.fromkeys(late, ElectionResult(ErrorCode.REQUEST_TIMED_OUT))
 
 
 def _answer(request: Request, results: Mapping[TopicPartition, ElectionResult]) -> Answer:

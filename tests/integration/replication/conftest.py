@@ -153,7 +153,7 @@ class Node:
             supervisor=self.supervisor,
             metrics=Metrics(),
             write=self.lines.append,
-            on_metadata=lambda: None,
+            on_metadata=lambda _: None,
         )
         self.service.gate.registered(self.epoch)
         self.server = PeerServer(

@@ -32,6 +32,14 @@ def built(tmp_path_factory, batch):
         segment.close()
 
 
+def test_offsets_are_in_one_segment_as_their_batches_are(built):
+    segments, known = built
+    for first in range(2 * BATCHES):
+        for last in range(first, 2 * BATCHES):
+            together = known[first // 2][1] is known[last // 2][1]
+            assert segments.are_in_one(first, last) == together
+
+
 def test_every_offset_is_located(built):
     segments, known = built
     for _ in range(2):

@@ -55,6 +55,22 @@ async def test_acks_all_waits_for_the_high_watermark(room, append):
     assert room.hosted.produces.delayed == 0
 
 
+async def test_what_was_not_committed_in_time_is_told_by_partition(room):
+    expired = []
+    appender = Appender(room.hosted, expired.append)
+    committed, late = room.lead(), room.lead(topic_partition=OTHER)
+    records = {TP: room.batch(b"a"), OTHER: room.batch(b"b")}
+    answer = appender.append(records, acks=-1, timeout_ms=1)
+    fetched(committed, 2, 1)
+    fetched(committed, 3, 1)
+    room.hosted.high_watermark_rose(committed)
+    results = await answer
+    assert (results[TP].error, results[OTHER].error) == (ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT)
+    await room.until(lambda: expired)
+    assert expired == [OTHER]
+    assert late.log.log_end_offset == 1
+
+
 @pytest.mark.parametrize("acks", [0, 1])
 async def test_others_are_answered_at_once(room, append, acks):
     room.lead(isr=(1,))

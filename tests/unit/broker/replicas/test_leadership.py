@@ -57,7 +57,7 @@ class Scene:
             on_metadata=self.count_update,
         )
 
-    def count_update(self):
+    def count_update(self, _):
         self.updates += 1
 
     @property
@@ -316,7 +316,7 @@ async def test_preparations_come_before_the_first_log(room):
         ControlGate(),
         FakeFetchers(),
         write=lambda _line: None,
-        on_metadata=lambda: None,
+        on_metadata=lambda _: None,
         prepare=prepare,
     )
     await leadership.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0),), ()))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from broker.core.log_config import LogConfig
 from broker.disk.errors import KafkaStorageError
 from broker.replicas.interface import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, FetchPartition
 from broker.replicas.read import Reader
@@ -85,6 +86,29 @@ async def test_a_long_poll_ends_with_its_time(reader, partition):
     assert not poll.done()
     assert (await poll)[TP].high_watermark == 4
     assert partition.replica.is_leader
+
+
+async def test_only_a_long_poll_whose_time_was_up_counts_as_expired(room, partition):
+    expired = []
+    reader = Reader(room.hosted, lambda: expired.append(True))
+    fetch(reader, 0, max_wait_ms=60_000)
+    ended = fetch(reader, 4, max_wait_ms=60_000)
+    await fetch(reader, 4, max_wait_ms=1)
+    assert expired == [True]
+    partition.replica.high_watermark = 6
+    room.hosted.high_watermark_rose(partition)
+    assert ended.done()
+    assert expired == [True]
+
+
+@pytest.mark.parametrize("log_config", [LogConfig(segment_bytes=200, segment_index_bytes=16 * 1024)])
+async def test_a_long_poll_ends_where_more_lies_in_another_segment(reader, partition):
+    log, partition.replica.high_watermark = partition.log, 6
+    assert log.in_one_segment(0, 3)
+    assert not log.in_one_segment(0, 6)
+    poll = fetch(reader, max_wait_ms=60_000, min_bytes=MB)
+    assert len(poll.result()[TP].records) == log.bytes_between(0, 4)
+    assert not fetch(reader, 4, max_wait_ms=60_000, min_bytes=MB).done()
 
 
 async def test_a_long_poll_ends_with_the_leadership(room, reader, partition):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from broker.disk.errors import KafkaStorageError
 from broker.replicas.fetchers import Fetchers
+from broker.replicas.interface import FetchPartition
 from broker.replicas.service import ReplicaService
 from broker.replicas.settings import ReplicaSettings
 from cluster.model.ids import Offset, TopicPartition
@@ -26,7 +27,7 @@ async def test_from_start_to_close(room):
         supervisor=supervisor,
         metrics=metrics,
         write=lambda _line: None,
-        on_metadata=lambda: None,
+        on_metadata=lambda _: None,
     )
     service.start()
     assert supervisor.names == [
@@ -43,6 +44,9 @@ async def test_from_start_to_close(room):
     assert shown["kafka_server_ReplicaManager_LeaderCount"] == 1
     assert shown["kafka_server_ReplicaManager_PartitionCount"] == 1
     assert shown["kafka_server_ReplicaManager_UnderReplicatedPartitions"] == 1
+    await service.reads.fetch({TP: FetchPartition(1, 100)}, max_wait_ms=1, min_bytes=1, max_bytes=100)
+    expired = metrics.fetch_expirations.labels(fetcherType="consumer")._value
+    await room.until(lambda: expired.get() == 1)
     written.clear()
     await supervisor.close(5)
     await service.close()
@@ -60,7 +64,7 @@ async def test_a_failed_directory_is_told_of_and_nothing_is_fetched_for_it(room,
         supervisor=Supervisor(lambda *_: None),
         metrics=Metrics(),
         write=lambda _line: None,
-        on_metadata=lambda: None,
+        on_metadata=lambda _: None,
         on_directory_failed=lambda: told.append(True),
     )
     service.hosted.host(TP)

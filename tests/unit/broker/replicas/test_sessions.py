@@ -78,11 +78,17 @@ async def test_an_answer_is_held_until_there_is_data(room, sessions):
     await stream.end()
 
 
-async def test_a_hold_ends_with_its_time(room, sessions):
-    room.lead()
-    stream = Stream(sessions)
+async def test_a_hold_ends_with_its_time_and_only_that_counts_as_expired(room):
+    expired = []
+    sessions = FollowerSessions(room.hosted, room.metadata, lambda *_: None, lambda: expired.append(True))
+    partition, stream = room.lead(), Stream(sessions)
     stream.send(named(), max_wait_ms=1)
     assert len((await stream.answer()).partitions) == 0
+    await room.until(lambda: expired)
+    room.write(partition, b"a")
+    stream.send(named())
+    assert len((await stream.answer()).partitions) == 1
+    assert expired == [True]
     await stream.end()
 
 

@@ -13,7 +13,7 @@ from kio.index import load_request_schema
 from broker.core.metadata_cache import MetadataCache
 from broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
 from broker.server.context import ServerContext, ServerSettings
-from broker.server.metadata_signal import MetadataSignal
+from broker.server.metadata_purgatories import MetadataPurgatories
 from broker.server.request_meter import RequestMeter
 from broker.wire.apis import APIS
 from broker.wire.frames import Request
@@ -151,7 +151,7 @@ class FakeBroker:
         self.appends, self.reads = FakeAppends(), FakeReads()
         self.controller, self.any_controller = FakeController(), FakeController()
         self.producer_ids = FakeProducerIds()
-        self.metadata, self.signal = MetadataCache(), MetadataSignal()
+        self.metadata, self.purgatories = MetadataCache(), MetadataPurgatories()
         self.settings = ServerSettings()
         self.live: tuple[Broker, ...] = ()
         self.meter = RequestMeter(Metrics())
@@ -165,7 +165,7 @@ class FakeBroker:
             "a-cluster",
             self.settings,
             self.metadata,
-            self.signal,
+            self.purgatories,
             self.appends,
             self.reads,
             self.controller,
@@ -212,10 +212,10 @@ class FakeBroker:
         )
 
     def _apply(self, partitions: tuple[UpdateMetadataPartition, ...]) -> None:
-        self.metadata.apply(
+        change = self.metadata.apply(
             UpdateMetadataRequest(BrokerId(1), ControllerEpoch(1), BrokerEpoch(1), partitions, self.live)
         )
-        self.signal.notify()
+        self.purgatories.changed(change)
 
 
 @pytest.fixture

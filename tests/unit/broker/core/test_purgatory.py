@@ -6,40 +6,36 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from broker.core.waiting import DelayedOperation, Purgatory
+from broker.core.purgatory import DelayedOperation, DelayedOperationPurgatory
+from broker.core.timing_wheel import TimingWheel
 
 
 class ManualTimer:
-    """A clock moved by hand."""
+    """Timing wheels whose clock is moved by hand."""
 
     def __init__(self):
-        self.now = 0
-        self.entries = []
+        self.wheel = TimingWheel(0)
+        self.soon = []
 
-    def add(self, delay_ms, expire):
-        entry = ManualEntry(self, self.now + delay_ms, expire)
-        self.entries.append(entry)
-        return entry
+    @property
+    def now(self):
+        return self.wheel.now_ms
 
     @property
     def size(self):
-        return len(self.entries)
+        return self.wheel.size
+
+    def add(self, task, delay_ms):
+        if not self.wheel.add(task, self.now + delay_ms):
+            self.soon.append(task)
+
+    def cancel(self, task):
+        self.wheel.remove(task)
 
     def advance(self, by):
-        self.now += by
-        for entry in [entry for entry in self.entries if entry.at <= self.now]:
-            if entry in self.entries:
-                self.entries.remove(entry)
-                entry.expire()
-
-
-class ManualEntry:
-    def __init__(self, timer, at, expire):
-        self.timer, self.at, self.expire = timer, at, expire
-
-    def cancel(self):
-        if self in self.timer.entries:
-            self.timer.entries.remove(self)
+        for task in [*self.soon, *self.wheel.advance(self.now + by)]:
+            task.run()
+        self.soon.clear()
 
 
 class Waits(DelayedOperation):
@@ -63,7 +59,7 @@ class Waits(DelayedOperation):
 
 def test_one_that_is_satisfied_never_waits():
     timer = ManualTimer()
-    purgatory = Purgatory(timer)
+    purgatory = DelayedOperationPurgatory("test", timer)
     operation = Waits({}, "a", 0)
     assert purgatory.try_complete_else_watch(operation, "a", 10)
     assert (operation.completions, purgatory.watched, purgatory.delayed, timer.size) == (1, 0, 0, 0)
@@ -71,7 +67,7 @@ def test_one_that_is_satisfied_never_waits():
 
 def test_an_event_completes_what_it_satisfies_and_cancels_the_timer():
     counters, timer = {}, ManualTimer()
-    purgatory = Purgatory(timer)
+    purgatory = DelayedOperationPurgatory("test", timer)
     first, second = Waits(counters, "a", 1), Waits(counters, "a", 2)
     assert not purgatory.try_complete_else_watch(first, "a", 10)
     assert not purgatory.try_complete_else_watch(second, "a", 10)
@@ -86,7 +82,7 @@ def test_an_event_completes_what_it_satisfies_and_cancels_the_timer():
 
 
 def test_completing_by_hand_counts_once():
-    purgatory = Purgatory(ManualTimer())
+    purgatory = DelayedOperationPurgatory("test", ManualTimer())
     operation = Waits({}, "a", 1)
     purgatory.try_complete_else_watch(operation, "a", 10)
     assert operation.force_complete()
@@ -97,7 +93,7 @@ def test_completing_by_hand_counts_once():
 
 def test_a_completion_may_check_the_same_key_and_add_to_it():
     counters, timer = {"a": 0}, ManualTimer()
-    purgatory = Purgatory(timer)
+    purgatory = DelayedOperationPurgatory("test", timer)
     follower = Waits(counters, "a", 9)
 
     def again():
@@ -117,7 +113,7 @@ def test_a_completion_may_check_the_same_key_and_add_to_it():
 
 def test_completed_ones_are_purged_from_keys_where_nothing_happens():
     counters, timer = {}, ManualTimer()
-    purgatory = Purgatory(timer, purge_interval=10)
+    purgatory = DelayedOperationPurgatory("test", timer, purge_interval=10)
     for _ in range(50):
         purgatory.try_complete_else_watch(Waits(counters, "ab", 1), "ab", 1000)
         counters["a"] = 1
@@ -133,7 +129,7 @@ class PurgatoryMachine(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.timer = ManualTimer()
-        self.purgatory = Purgatory(self.timer, purge_interval=3)
+        self.purgatory = DelayedOperationPurgatory("test", self.timer, purge_interval=3)
         self.counters = dict.fromkeys("abc", 0)
         self.operations = []
 
@@ -177,7 +173,7 @@ class PurgatoryMachine(RuleBasedStateMachine):
         still_open = sum(not operation.is_completed for operation in self.operations)
         assert self.purgatory.delayed == still_open
         # At most the purge interval of completed ones linger, each under three keys at most.
-        assert self.purgatory.watched <= 3 * (still_open + 5)
+        assert self.purgatory.watched <= 3 * (still_open + 3)
 
 
 TestPurgatoryMachine = PurgatoryMachine.TestCase

@@ -1,6 +1,6 @@
 """The purgatory: requests wait until something holds or their time is up, and are answered exactly once.
 
-Source: Kafka's ``DelayedOperationPurgatory`` of release 2.8. An operation is watched under keys such as a
+Source: Kafka's ``DelayedOperation.scala`` of release 2.8. An operation is watched under keys such as a
 (topic, partition); whoever changes what it waits for calls ``check_and_complete`` with the key. Everything
 runs on one thread, so no event can come between the check and the watch, and one check before watching is
 enough.
@@ -8,45 +8,50 @@ enough.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, Protocol, TypeVar
+
+from broker.core.timing_wheel import TimerTask
 
 K = TypeVar("K", bound=Hashable)
 
 DEFAULT_PURGE_INTERVAL = 1000
-"""How many completed operations may linger in watcher lists (``*.purgatory.purge.interval.requests``)."""
+"""How many completed operations may linger in watcher lists (``*.purgatory.purge.interval.requests``).
 
-
-class TimerEntry(Protocol):
-    """An expiry that has been asked for."""
-
-    def cancel(self) -> None:
-        """Do not expire; nothing happens where it has expired or been cancelled before."""
-        ...
+Kafka's reaper thread looks for that five times a second; here each completion does.
+"""
 
 
 class Timer(Protocol):
-    """Whatever calls back when a time is up: the event loop's timers, a timing wheel, or a test's clock."""
+    """Whatever runs a task when its time is up."""
 
-    def add(self, delay_ms: int, expire: Callable[[], None]) -> TimerEntry:
-        """Call ``expire`` once, ``delay_ms`` milliseconds from now, unless the entry is cancelled before."""
+    def add(self, task: TimerTask, delay_ms: int) -> None:
+        """Run ``task`` once, ``delay_ms`` milliseconds from now, unless it is cancelled before.
+
+        Never within this call, also where there is no delay.
+        """
+        ...
+
+    def cancel(self, task: TimerTask) -> None:
+        """Do not run ``task``; nothing happens where it has run or been cancelled before."""
         ...
 
     @property
     def size(self) -> int:
-        """Entries that have neither expired nor been cancelled."""
+        """Tasks whose time has not come and that were not cancelled."""
         ...
 
 
-class DelayedOperation(ABC):
+class DelayedOperation(TimerTask):
     """A request that waits; completed exactly once, by an event or by its timer."""
 
-    __slots__ = ("_completed", "_timer_entry")
+    __slots__ = ("_completed", "_leave")
 
     def __init__(self) -> None:
+        super().__init__()
         self._completed = False
-        self._timer_entry: TimerEntry | None = None
+        self._leave: Callable[[DelayedOperation], None] | None = None
 
     @abstractmethod
     def is_satisfied(self) -> bool:
@@ -74,39 +79,43 @@ class DelayedOperation(ABC):
         if self._completed:
             return False
         self._completed = True
-        if self._timer_entry is not None:
-            self._timer_entry.cancel()
-            self._timer_entry = None
+        if self._leave is not None:
+            self._leave(self)
         self.on_complete()
         return True
 
-    def expire_with(self, timer: Timer, delay_ms: int) -> None:
-        """Have ``timer`` complete it after ``delay_ms``, unless it is completed before."""
-        self._timer_entry = timer.add(delay_ms, self._expire)
+    def entered(self, leave: Callable[[DelayedOperation], None]) -> None:
+        """It waits in a purgatory now; ``leave`` is called as it is completed, before it answers."""
+        self._leave = leave
 
-    def _expire(self) -> None:
-        self._timer_entry = None
+    def run(self) -> None:
+        """The time is up."""
         if self.force_complete():
             self.on_expiration()
 
 
-class Purgatory(Generic[K]):
-    """Operations watched under keys of type ``K``."""
+class DelayedOperationPurgatory(Generic[K]):
+    """Operations watched under keys of type ``K``.
 
-    def __init__(self, timer: Timer, purge_interval: int = DEFAULT_PURGE_INTERVAL) -> None:
+    Attributes:
+        name: What waits here, as Kafka's metrics say it (``delayedOperation``).
+    """
+
+    def __init__(self, name: str, timer: Timer, purge_interval: int = DEFAULT_PURGE_INTERVAL) -> None:
+        self.name = name
         self._timer = timer
         self._purge_interval = purge_interval
         self._watchers: dict[K, list[DelayedOperation]] = {}
-        self._estimated_total = 0
+        self._lingering = 0
 
     @property
     def watched(self) -> int:
-        """Entries over all watcher lists: once per key, completed ones until they are purged."""
+        """``PurgatorySize``: entries over all watcher lists, once per key, completed ones until purged."""
         return sum(map(len, tuple(self._watchers.values())))
 
     @property
     def delayed(self) -> int:
-        """Operations whose time is running (``NumDelayedOperations``)."""
+        """``NumDelayedOperations``: operations whose time is running."""
         return self._timer.size
 
     def try_complete_else_watch(self, operation: DelayedOperation, keys: Iterable[K], delay_ms: int) -> bool:
@@ -119,11 +128,16 @@ class Purgatory(Generic[K]):
             return True
         for key in keys:
             self._watchers.setdefault(key, []).append(operation)
-        self._estimated_total += 1
-        operation.expire_with(self._timer, delay_ms)
-        if self._estimated_total - self._timer.size > self._purge_interval:
-            self._purge()
+        operation.entered(self._left)
+        self._timer.add(operation, delay_ms)
         return False
+
+    def _left(self, operation: DelayedOperation) -> None:
+        """``operation`` is completed, and may linger under keys on which nothing happens."""
+        self._timer.cancel(operation)
+        self._lingering += 1
+        if self._lingering > self._purge_interval:
+            self._purge()
 
     def check_and_complete(self, key: K) -> int:
         """Complete the operations under ``key`` that are satisfied now; returns how many that were."""
@@ -143,7 +157,7 @@ class Purgatory(Generic[K]):
             self._watchers.pop(key, None)
 
     def _purge(self) -> None:
-        """Forget completed operations that linger under keys on which nothing has happened since."""
+        """Forget the completed operations under all keys."""
         for key in tuple(self._watchers):
             self._drop_completed(key)
-        self._estimated_total = self._timer.size
+        self._lingering = 0
