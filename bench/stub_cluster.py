@@ -157,17 +157,36 @@ class Answers(StateChangeLog):
 
 
 class Lag:
-    """How late the loop is: what its other work has to wait for."""
+    """How late the loop is: what its other work has to wait for.
+
+    Attributes:
+        most_s: The longest that other work had to wait, by the clock.
+        most_cpu_s: The longest that the loop's own thread worked without looking at other work, by its CPU
+            time: what of ``most_s`` is the program's and not the machine's.
+    """
 
     def __init__(self) -> None:
-        self.most_s = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.most_s = self.most_cpu_s = 0.0
+
+    @property
+    def details(self) -> dict[str, float]:
+        """Both, in milliseconds, for a bench to print."""
+        return {
+            "ms of loop lag at most": self.most_s * 1000,
+            "ms of CPU in the loop's longest turn": self.most_cpu_s * 1000,
+        }
 
     async def watch(self) -> None:
         """Look every millisecond, until cancelled."""
         while True:
-            due = time.perf_counter() + LAG_PERIOD_S
+            due, cpu = time.perf_counter() + LAG_PERIOD_S, time.thread_time()
             await asyncio.sleep(LAG_PERIOD_S)
             self.most_s = max(self.most_s, time.perf_counter() - due)
+            self.most_cpu_s = max(self.most_cpu_s, time.thread_time() - cpu)
 
 
 class Candidate:

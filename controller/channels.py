@@ -25,9 +25,8 @@ from cluster.model.requests import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from cluster.rpc import translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
-from cluster.rpc.control_pb2_grpc import BrokerControlStub
+from cluster.rpc.control_requests import CALLS, Encoder
 from cluster.runtime.supervisor import Supervisor
 from controller.core.queue import Queue
 
@@ -64,10 +63,14 @@ class BrokerChannel:
     Args:
         broker: That life.
         settings: How to send.
+        encoder: Encodes the requests to all brokers.
         on_response: Told of every answer, in order.
     """
 
-    def __init__(self, broker: Broker, settings: ChannelSettings, on_response: OnResponse) -> None:
+    def __init__(
+        self, broker: Broker, settings: ChannelSettings, encoder: Encoder, on_response: OnResponse
+    ) -> None:
+        self._encoder = encoder
         self._broker = broker
         self._settings = settings
         self._on_response = on_response
@@ -85,7 +88,7 @@ class BrokerChannel:
         endpoint = self._endpoint()
         channel = open_channel(endpoint.host, endpoint.port, self._settings.session_timeout_ms)
         try:
-            stub: Any = BrokerControlStub(channel)  # type: ignore[no-untyped-call]  # generated without types
+            calls = {kind: channel.unary_unary(call.path) for kind, call in CALLS.items()}
             while True:
                 await self._filled.wait()
                 request = self._queue.take()
@@ -93,7 +96,7 @@ class BrokerChannel:
                     self._filled.clear()
                     continue
                 for part in chunks(request):
-                    await self._send_until_answered(stub, part)
+                    await self._send_until_answered(calls[type(part)], part)
         finally:
             await channel.close()
 
@@ -107,8 +110,8 @@ class BrokerChannel:
             )
         return endpoint
 
-    async def _send_until_answered(self, stub: Any, request: ControlRequest) -> None:
-        message, call, answer = _translation(stub, request)
+    async def _send_until_answered(self, call: Any, request: ControlRequest) -> None:
+        message = self._encoder.encode(request)
         failures = 0
         while True:
             correlation_id = next(self._correlation_ids)
@@ -132,7 +135,8 @@ class BrokerChannel:
             else:
                 if failures:
                     _log.info("broker answers again", broker=self._broker.id, sendings=failures + 1)
-                self._on_response(self._broker, request, answer(response), correlation_id)
+                answer = CALLS[type(request)].response(response)
+                self._on_response(self._broker, request, answer, correlation_id)
                 return
 
 
@@ -148,13 +152,14 @@ class BrokerChannels:
     def __init__(self, supervisor: Supervisor, settings: ChannelSettings, on_response: OnResponse) -> None:
         self._supervisor = supervisor
         self._settings = settings
+        self._encoder = Encoder()
         self._on_response = on_response
         self._open: dict[BrokerId, tuple[BrokerChannel, asyncio.Task[None]]] = {}
 
     def open(self, broker: Broker) -> None:
         """Begin to send to this life of a broker."""
         self.close(broker.id)
-        channel = BrokerChannel(broker, self._settings, self._on_response)
+        channel = BrokerChannel(broker, self._settings, self._encoder, self._on_response)
         name = f"Controller-to-broker-{broker.id}-send-thread"
         self._open[broker.id] = channel, self._supervisor.spawn(name, channel.run(), _log_death)
 
@@ -195,19 +200,3 @@ def _log_death(name: str, error: BaseException) -> None:
     _log.error(
         "a channel is broken; the broker hears nothing until it registers again", task=name, exc_info=error
     )
-
-
-def _translation(
-    stub: Any, request: ControlRequest
-) -> tuple[Any, Callable[..., Any], Callable[[Any], ControlResponse]]:
-    """The message of a request, the call that carries it, and how its answer is read."""
-    match request:
-        case LeaderAndIsrRequest():
-            message: Any = translate.leader_and_isr_request_to_message(request)
-            return message, stub.LeaderAndIsr, translate.leader_and_isr_response_from_message
-        case UpdateMetadataRequest():
-            message = translate.update_metadata_request_to_message(request)
-            return message, stub.UpdateMetadata, translate.update_metadata_response_from_message
-        case StopReplicaRequest():
-            message = translate.stop_replica_request_to_message(request)
-            return message, stub.StopReplica, translate.stop_replica_response_from_message

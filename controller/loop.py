@@ -105,6 +105,8 @@ class ControllerLoop:
             if timed is not None:
                 times = self._metrics.event_times_ms[timed].labels(event=type(happened).__name__)
                 times.observe((self._clock() - began) * 1000)
+            for _ in self._census.recount(self._context):
+                await self._breathe()
             self._measure()
             entry.tell_handled()
             if isinstance(happened, ShutdownEventThread):
@@ -151,9 +153,13 @@ class ControllerLoop:
             answer = None
             if not isinstance(effect, Breathe):
                 self._performer.tell(effect)
-            if self._clock() - self._turn_began > LONGEST_TURN_S:
-                await asyncio.sleep(0)
-                self._turn_began = self._clock()
+            await self._breathe()
+
+    async def _breathe(self) -> None:
+        """Let others run if it is time."""
+        if self._clock() - self._turn_began > LONGEST_TURN_S:
+            await asyncio.sleep(0)
+            self._turn_began = self._clock()
 
     def _measure(self) -> None:
         measures = self._census.measure(self._context)

@@ -21,7 +21,7 @@ from cluster.model.requests import (
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
-from cluster.rpc import control_pb2, replication_pb2, translate
+from cluster.rpc import control_pb2, control_requests, replication_pb2, translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, server_options
 from cluster.rpc.commands import METHODS, SERVICE
 from cluster.rpc.translate_replication import FetchResponse, fetch_response_to_bytes
@@ -90,7 +90,7 @@ class PeerServer:
         )
         self._server.add_generic_rpc_handlers(
             (
-                grpc.method_handlers_generic_handler("barnabas.control.BrokerControl", control),
+                grpc.method_handlers_generic_handler(control_requests.SERVICE, control),
                 grpc.method_handlers_generic_handler(SERVICE, commands),
                 grpc.method_handlers_generic_handler("barnabas.replication.Replication", {"Fetch": fetch}),
             )

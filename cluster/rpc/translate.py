@@ -1,12 +1,14 @@
 """The messages of ``control.proto`` to the words of ``cluster.model``, and back.
 
 Every pair is lossless except in one respect: a request groups its partitions by topic, so partitions of one
-topic come back side by side, in their order, topics in the order of their first partition.
+topic come back side by side, in their order, topics in the order of their first partition. Of LeaderAndIsr
+and UpdateMetadata the partitions are translated one by one: `cluster.rpc.control_requests` groups them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
@@ -28,7 +30,7 @@ from cluster.rpc import control_pb2 as pb
 
 
 def _ids(numbers: Iterable[int]) -> tuple[BrokerId, ...]:
-    return tuple(BrokerId(number) for number in numbers)
+    return cast("tuple[BrokerId, ...]", tuple(numbers))
 
 
 # Brokers and leaderships
@@ -83,31 +85,31 @@ def _state_from_message(message: pb.LeadershipState) -> PartitionState:
 # LeaderAndIsr
 
 
+def leader_and_isr_partition_to_message(partition: LeaderAndIsrPartition) -> pb.LeaderAndIsrPartition:
+    """The partition without its topic."""
+    assignment = partition.assignment
+    return pb.LeaderAndIsrPartition(
+        partition=partition.topic_partition.partition,
+        state=_state_to_message(partition.state),
+        replicas=assignment.replicas,
+        adding_replicas=assignment.adding,
+        removing_replicas=assignment.removing,
+        is_new=partition.is_new,
+    )
+
+
 def leader_and_isr_request_to_message(request: LeaderAndIsrRequest) -> pb.LeaderAndIsrRequest:
-    """The request with its partitions grouped by topic."""
-    topics: dict[str, pb.LeaderAndIsrTopic] = {}
-    for partition in request.partitions:
-        name, number = partition.topic_partition
-        topic = topics.get(name) or topics.setdefault(name, pb.LeaderAndIsrTopic(topic=name))
-        topic.partitions.add(
-            partition=number,
-            state=_state_to_message(partition.state),
-            replicas=partition.assignment.replicas,
-            adding_replicas=partition.assignment.adding,
-            removing_replicas=partition.assignment.removing,
-            is_new=partition.is_new,
-        )
+    """The request without its partitions."""
     return pb.LeaderAndIsrRequest(
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
         broker_epoch=request.broker_epoch,
-        topics=topics.values(),
         live_leaders=[broker_to_message(broker) for broker in request.live_leaders],
     )
 
 
 def leader_and_isr_request_from_message(message: pb.LeaderAndIsrRequest) -> LeaderAndIsrRequest:
-    """The request that ``leader_and_isr_request_to_message`` wrote."""
+    """The whole request."""
     return LeaderAndIsrRequest(
         controller_id=BrokerId(message.controller_id),
         controller_epoch=ControllerEpoch(message.controller_epoch),
@@ -143,29 +145,28 @@ def leader_and_isr_response_from_message(message: pb.LeaderAndIsrResponse) -> Le
 # UpdateMetadata
 
 
+def update_metadata_partition_to_message(partition: UpdateMetadataPartition) -> pb.UpdateMetadataPartition:
+    """The partition without its topic."""
+    return pb.UpdateMetadataPartition(
+        partition=partition.topic_partition.partition,
+        state=_state_to_message(partition.state),
+        replicas=partition.replicas,
+        offline_replicas=partition.offline_replicas,
+    )
+
+
 def update_metadata_request_to_message(request: UpdateMetadataRequest) -> pb.UpdateMetadataRequest:
-    """The request with its partitions grouped by topic."""
-    topics: dict[str, pb.UpdateMetadataTopic] = {}
-    for partition in request.partitions:
-        name, number = partition.topic_partition
-        topic = topics.get(name) or topics.setdefault(name, pb.UpdateMetadataTopic(topic=name))
-        topic.partitions.add(
-            partition=number,
-            state=_state_to_message(partition.state),
-            replicas=partition.replicas,
-            offline_replicas=partition.offline_replicas,
-        )
+    """The request without its partitions."""
     return pb.UpdateMetadataRequest(
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
         broker_epoch=request.broker_epoch,
-        topics=topics.values(),
         live_brokers=[broker_to_message(broker) for broker in request.live_brokers],
     )
 
 
 def update_metadata_request_from_message(message: pb.UpdateMetadataRequest) -> UpdateMetadataRequest:
-    """The request that ``update_metadata_request_to_message`` wrote."""
+    """The whole request."""
     return UpdateMetadataRequest(
         controller_id=BrokerId(message.controller_id),
         controller_epoch=ControllerEpoch(message.controller_epoch),

@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 from google.protobuf.message import DecodeError
 
 from cluster.rpc import replication_pb2 as pb
+from cluster.rpc.framing import LENGTH_DELIMITED, head, tag
 
 Buffer = bytes | bytearray | memoryview
 
-_LENGTH_DELIMITED = 2
 _SIZES = {1: 8, 5: 4}
 """The wire types of fixed size, in bytes."""
 
 _MAX_VARINT_SHIFT = 63
 
-_PARTITIONS_TAG = pb.FetchResponse.PARTITIONS_FIELD_NUMBER << 3 | _LENGTH_DELIMITED
-_RECORDS_TAG = pb.PartitionData.RECORDS_FIELD_NUMBER << 3 | _LENGTH_DELIMITED
+_PARTITIONS_TAG = tag(pb.FetchResponse.PARTITIONS_FIELD_NUMBER)
+_RECORDS_TAG = tag(pb.PartitionData.RECORDS_FIELD_NUMBER)
 
 
 @dataclass(slots=True)
@@ -83,8 +83,8 @@ def fetch_response_to_bytes(response: FetchResponse) -> bytes:
         ).SerializeToString()
         records = data.records
         if records:
-            about += _head(_RECORDS_TAG, len(records))
-        chunks += (_head(_PARTITIONS_TAG, len(about) + len(records)), about, records)
+            about += head(_RECORDS_TAG, len(records))
+        chunks += (head(_PARTITIONS_TAG, len(about) + len(records)), about, records)
     return b"".join(chunks)
 
 
@@ -117,17 +117,7 @@ def _partition_data(encoded: memoryview) -> PartitionData:
     )
 
 
-def _head(tag: int, size: int) -> bytes:
-    """What stands before the content of a length-delimited field."""
-    head = bytearray((tag,))
-    while size > 0x7F:
-        head.append(size & 0x7F | 0x80)
-        size >>= 7
-    head.append(size)
-    return bytes(head)
-
-
-def _taken_out(message: memoryview, tag: int) -> tuple[bytes, list[memoryview]]:
+def _taken_out(message: memoryview, tag_: int) -> tuple[bytes, list[memoryview]]:
     """A message without its length-delimited fields of that tag, and the contents of those."""
     rest: list[memoryview] = []
     found: list[memoryview] = []
@@ -137,10 +127,10 @@ def _taken_out(message: memoryview, tag: int) -> tuple[bytes, list[memoryview]]:
             start = at
             key, at = _varint(message, at)
             wire_type = key & 7
-            if wire_type == _LENGTH_DELIMITED:
+            if wire_type == LENGTH_DELIMITED:
                 size, at = _varint(message, at)
                 content, at = at, at + size
-                if key == tag:
+                if key == tag_:
                     rest.append(message[kept_from:start])
                     found.append(message[content:at])
                     kept_from = at

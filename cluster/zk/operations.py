@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 ANY_VERSION = -1
 """The expected version that fits every node."""
@@ -16,9 +17,8 @@ _OVERHEAD_BYTES = 64
 """More than an operation needs beside its path and data: headers, lengths, flags and the open ACL."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stat:
-    """What ZooKeeper knows of a node.
+class Stat(NamedTuple):
+    """What ZooKeeper knows of a node; a tuple, because a failover makes one for each partition.
 
     Attributes:
         version: How often its data was set since its creation.
@@ -47,8 +47,7 @@ class Stat:
     children: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A node's data (empty where it has none) and stat."""
 
     data: bytes

@@ -22,6 +22,9 @@ WriteResult = LeaderAndIsr | RequestFailed
 """What became of one partition's write: the leadership with its new version, or why ZooKeeper refused it."""
 
 
+_READ_AT_ONCE = 10_000
+"""So many states are asked for together, in a few requests."""
+
 _DECODED_IN_A_TURN = 500
 """After so many states, some milliseconds, the event loop may do its other work."""
 
@@ -43,15 +46,17 @@ class PartitionStore:
 
         The watch, on each one's node, tells of the next write.
         """
-        wanted = list(partitions)
-        nodes = await self._session.get_many([paths.partition_state(tp) for tp in wanted], watch=watch)
+        rest = iter(partitions)
         states: dict[TopicPartition, WrittenState] = {}
-        for count, (tp, node) in enumerate(zip(wanted, nodes, strict=True), 1):
-            if count % _DECODED_IN_A_TURN == 0:
+        while wanted := list(islice(rest, _READ_AT_ONCE)):
+            nodes = await self._session.get_many([paths.partition_state(tp) for tp in wanted], watch=watch)
+            for start in range(0, len(wanted), _DECODED_IN_A_TURN):
+                turn = slice(start, start + _DECODED_IN_A_TURN)
+                for tp, node in zip(wanted[turn], nodes[turn], strict=True):
+                    if node is not None:
+                        state = topics.decode_state(tp, node.data, node.stat.version)
+                        states[tp] = WrittenState(state, Zxid(node.stat.mzxid))
                 await asyncio.sleep(0)
-            if node is not None:
-                state = topics.decode_state(tp, node.data, node.stat.version)
-                states[tp] = WrittenState(state, Zxid(node.stat.mzxid))
         return states
 
     async def create(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 
 from cluster.model.partition import Assignment
@@ -35,10 +36,13 @@ class TopicStore:
         wanted = list(names)
         whole = [paths.topic(name) for name in wanted]
         nodes = await self._session.get_many(whole, watch=watch, expected_bytes=_TOPIC_BYTES)
-        found = zip(wanted, nodes, strict=True)
-        return {
-            n: topics.decode_topic(n, node.data, node.stat.version) for n, node in found if node is not None
-        }
+        found: dict[str, TopicAssignment] = {}
+        for name, node in zip(wanted, nodes, strict=True):
+            if node is not None:
+                found[name] = topics.decode_topic(name, node.data, node.stat.version)
+                # One may have thousands of partitions, and there may be hundreds.
+                await asyncio.sleep(0)
+        return found
 
     async def create(
         self,

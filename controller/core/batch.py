@@ -5,6 +5,7 @@ Source: kafka-controller.md, 3.3 (``AbstractControllerBrokerRequestBatch``).
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -20,13 +21,13 @@ from cluster.model.requests import (
     UpdateMetadataRequest,
 )
 from controller.core.effects import (
-    BREATH,
     BREATHE,
     Decision,
     LogStateChange,
     SendLeaderAndIsr,
     SendStopReplica,
     SendUpdateMetadata,
+    breaths,
 )
 from controller.core.state import ControllerContext
 
@@ -40,7 +41,11 @@ class RequestBatch:
     """
 
     context: ControllerContext
-    _leader_and_isr: dict[BrokerId, dict[TopicPartition, LeaderAndIsrPartition]] = field(default_factory=dict)
+    _leader_and_isr: dict[BrokerId, dict[TopicPartition, LeaderAndIsrPartition]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    _latest: dict[TopicPartition, LeaderAndIsrPartition] = field(default_factory=dict)
+    """What was last said of each partition: brokers that are told the same share it, here and as encoded."""
     _stop_replica: dict[BrokerId, dict[TopicPartition, StopReplicaPartition]] = field(default_factory=dict)
     _metadata_brokers: dict[BrokerId, None] = field(default_factory=dict)
     _metadata_partitions: dict[TopicPartition, None] = field(default_factory=dict)
@@ -54,11 +59,19 @@ class RequestBatch:
         A later state replaces an earlier one; ``is_new`` stays once it is set.
         """
         assignment = self.context.assignment(tp)
+        latest = self._latest.get(tp)
+        if (
+            latest is None
+            or latest.state is not state
+            or latest.assignment is not assignment
+            or latest.is_new is not is_new
+        ):
+            latest = self._latest[tp] = LeaderAndIsrPartition(tp, state, assignment, is_new)
         for broker in brokers:
-            partitions = self._leader_and_isr.setdefault(broker, {})
+            partitions = self._leader_and_isr[broker]
             earlier = partitions.get(tp)
-            sticky = is_new or (earlier is not None and earlier.is_new)
-            partitions[tp] = LeaderAndIsrPartition(tp, state, assignment, sticky)
+            is_still_new = earlier is not None and earlier.is_new and not is_new
+            partitions[tp] = replace(latest, is_new=True) if is_still_new else latest
         self._metadata_to_all = True
         self._metadata_partitions[tp] = None
 
@@ -93,6 +106,7 @@ class RequestBatch:
         self._metadata_to_all = False
         for collected in (
             self._leader_and_isr,
+            self._latest,
             self._stop_replica,
             self._metadata_brokers,
             self._metadata_partitions,
@@ -103,16 +117,15 @@ class RequestBatch:
         self, broker: BrokerId, partitions: tuple[LeaderAndIsrPartition, ...]
     ) -> Decision[None]:
         context = self.context
-        leaders = dict.fromkeys(partition.state.leader_and_isr.leader for partition in partitions)
-        to_lead = 0
-        for count, partition in enumerate(partitions, 1):
-            if count % BREATH == 0:
-                yield BREATHE
-            to_lead += partition.state.leader_and_isr.leader == broker
+        led: Counter[BrokerId] = Counter()
+        for some in breaths(partitions):
+            led.update(partition.state.leader_and_isr.leader for partition in some)
             if context.facts.traces:
-                yield LogStateChange(context.lines.sending_leader_and_isr(partition, broker))
+                for partition in some:
+                    yield LogStateChange(context.lines.sending_leader_and_isr(partition, broker))
+            yield BREATHE
         yield LogStateChange(
-            context.lines.sending_leader_and_isr_batch(broker, to_lead, len(partitions) - to_lead)
+            context.lines.sending_leader_and_isr_batch(broker, led[broker], len(partitions) - led[broker])
         )
         yield SendLeaderAndIsr(
             broker,
@@ -121,19 +134,17 @@ class RequestBatch:
                 context.epoch,
                 context.brokers[broker].epoch,
                 partitions,
-                tuple(context.brokers[leader] for leader in leaders if leader in context.brokers),
+                tuple(context.brokers[leader] for leader in led if leader in context.brokers),
             ),
         )
 
     def _send_update_metadata(self) -> Decision[None]:
         context = self.context
         partitions: list[UpdateMetadataPartition] = []
-        for count, tp in enumerate(self._metadata_partitions, 1):
-            if count % BREATH == 0:
-                yield BREATHE
-            known = context.leaderships.get(tp)
-            if known is not None:
-                partitions.append(self._metadata_of(tp, known))
+        for some in breaths(self._metadata_partitions):
+            states = ((tp, context.leaderships.get(tp)) for tp in some)
+            partitions += [self._metadata_of(tp, known) for tp, known in states if known is not None]
+            yield BREATHE
         if self._metadata_to_all:
             self._metadata_brokers.update(dict.fromkeys(context.brokers))
         live = [broker for broker in self._metadata_brokers if broker in context.brokers]

@@ -8,9 +8,10 @@ been elected (`Interruption`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import islice
 from typing import Generic, TypeVar, cast
 
 from cluster.model.brokers import Broker
@@ -30,6 +31,7 @@ from cluster.model.statechange import StateChange
 from controller.core.reasons import Reason
 
 A = TypeVar("A")
+T = TypeVar("T")
 
 Token = int
 """Names a caller who waits for a ``Reply``."""
@@ -92,6 +94,13 @@ class Breathe(Effect):
 BREATHE = Breathe()
 BREATH = 250
 """How many partitions or replicas, a millisecond or two of work, lie between two places to breathe."""
+
+
+def breaths(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
+    """``items``, so many at a time that a decision should yield `BREATHE` after dealing with them."""
+    rest = iter(items)
+    while some := tuple(islice(rest, BREATH)):
+        yield some
 
 
 # Who is the controller

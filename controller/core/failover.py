@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cluster.model.epochs import Zxid
+from cluster.model.epochs import UNKNOWN_BROKER_EPOCH
 from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import WrittenState
 from controller.core import deletions, partitions, reassignment_requests, replica_elections, replicas
 from controller.core.batch import update_metadata
 from controller.core.effects import (
+    BREATHE,
     Decision,
     DeleteIsrChanges,
     Explain,
@@ -23,6 +25,7 @@ from controller.core.effects import (
     ReadPartitionStates,
     ReadTopics,
     ask,
+    breaths,
 )
 from controller.core.leadership import remove_from_isr
 from controller.core.log_dir_events import drop_log_dir_events
@@ -43,7 +46,8 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     yield from deletions.take_marks_over(context)
     # Brokers must know each other before any LeaderAndIsr names one as leader.
     yield from update_metadata(context, context.brokers)
-    for broker_id, tps in _bounced_unseen(context, written).items():
+    bounced = yield from _bounced_unseen(context, written)
+    for broker_id, tps in bounced.items():
         yield from _expel(context, broker_id, tps)
     yield from replicas.start_up(context)
     yield from partitions.start_up(context)
@@ -55,33 +59,46 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     yield from replica_elections.schedule_first_rebalance(context)
 
 
-def _read_cluster(context: ControllerContext) -> Decision[dict[TopicPartition, Zxid]]:
+def _read_cluster(context: ControllerContext) -> Decision[Mapping[TopicPartition, WrittenState]]:
     """Read everything; the answer tells when each leadership was written."""
     context.brokers.update((yield from ask(ReadBrokers())))
     topics = yield from ask(ReadTopics())
     assignments = yield from ask(ReadAssignments(tuple(sorted(topics))))
     for topic in sorted(assignments):
         context.assignments[topic] = dict(sorted(assignments[topic].items()))
-    states = yield from ask(ReadPartitionStates(tuple(context.partitions())))
-    context.leaderships.update((tp, written.state) for tp, written in states.items())
-    return {tp: written.zxid for tp, written in states.items()}
+        yield BREATHE
+    tps: list[TopicPartition] = []
+    for some in breaths(context.partitions()):
+        tps += some
+        yield BREATHE
+    states = yield from ask(ReadPartitionStates(tuple(tps)))
+    for found in breaths(states.items()):
+        context.leaderships.update((tp, written.state) for tp, written in found)
+        yield BREATHE
+    return states
 
 
 def _bounced_unseen(
-    context: ControllerContext, written: Mapping[TopicPartition, Zxid]
-) -> dict[BrokerId, list[TopicPartition]]:
+    context: ControllerContext, states: Mapping[TopicPartition, WrittenState]
+) -> Decision[dict[BrokerId, list[TopicPartition]]]:
     """By broker, the ISRs it is in though it registered after they were written.
 
     It died and came back while nobody reigned, perhaps without its log: its place in the ISR was earned in a
     former life. Where all live members have bounced none is better than the others, and all stay.
     """
     suspects: dict[BrokerId, list[TopicPartition]] = {}
-    for tp, zxid in written.items():
-        live = [id_ for id_ in context.leaderships[tp].leader_and_isr.isr if id_ in context.brokers]
-        bounced = [id_ for id_ in live if context.brokers[id_].epoch > zxid]
-        if len(bounced) < len(live):
-            for id_ in bounced:
-                suspects.setdefault(id_, []).append(tp)
+    registered = {id_: broker.epoch for id_, broker in context.brokers.items()}
+    latest = max(registered.values(), default=UNKNOWN_BROKER_EPOCH)
+    for some in breaths(states.items()):
+        for tp, written in some:
+            if latest < written.zxid:
+                continue
+            live = [id_ for id_ in written.state.leader_and_isr.isr if id_ in registered]
+            bounced = [id_ for id_ in live if registered[id_] > written.zxid]
+            if len(bounced) < len(live):
+                for id_ in bounced:
+                    suspects.setdefault(id_, []).append(tp)
+        yield BREATHE
     return suspects
 
 

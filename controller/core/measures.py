@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cluster.model.ids import TopicPartition
+from controller.core.effects import breaths
 from controller.core.inputs import ControllerState
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.state import ControllerContext
@@ -62,16 +64,26 @@ class Census:
         self._imbalanced: set[TopicPartition] = set()
         self._deleting: frozenset[str] = frozenset()
 
-    def measure(self, context: ControllerContext) -> Measures:
-        """Count, after each event; nobody else may take what the context notes as changed."""
+    def recount(self, context: ControllerContext) -> Iterator[None]:
+        """Catch up with what has changed, and stop at each place where others may run if it is time.
+
+        Nobody else may take what the context notes as changed, nor change the context meanwhile.
+        """
         changed = context.leaderships.take_changed() | context.partition_states.take_changed()
         deleting = frozenset(context.topics_to_delete)
         for topic in deleting ^ self._deleting:
             changed.update(TopicPartition(topic, number) for number in context.assignments.get(topic, ()))
         self._deleting = deleting
-        for tp in changed:
-            _keep(self._offline, tp, belongs=_is_offline(context, tp))
-            _keep(self._imbalanced, tp, belongs=_is_imbalanced(context, tp))
+        for some in breaths(changed):
+            for tp in some:
+                _keep(self._offline, tp, belongs=_is_offline(context, tp))
+                _keep(self._imbalanced, tp, belongs=_is_imbalanced(context, tp))
+            yield
+
+    def measure(self, context: ControllerContext) -> Measures:
+        """The gauges as they stand, after each event."""
+        for _ in self.recount(context):
+            pass
         if not context.is_active:
             return Measures()
         to_delete, ineligible = _count_deletions(context)
@@ -81,7 +93,7 @@ class Census:
             preferred_replica_imbalance_count=len(self._imbalanced),
             global_topic_count=len(context.assignments),
             global_partition_count=sum(map(len, context.assignments.values())),
-            topics_to_delete_count=len(deleting),
+            topics_to_delete_count=len(context.topics_to_delete),
             replicas_to_delete_count=to_delete,
             topics_ineligible_to_delete_count=len(context.topics_ineligible_for_deletion),
             replicas_ineligible_to_delete_count=ineligible,

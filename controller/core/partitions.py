@@ -12,13 +12,13 @@ from cluster.model.partition import LeaderAndIsr, PartitionState
 from controller.core import causes
 from controller.core.batch import RequestBatch
 from controller.core.effects import (
-    BREATH,
     BREATHE,
     CreatePartitionStates,
     Decision,
     Explain,
     LogStateChange,
     ask,
+    breaths,
 )
 from controller.core.elections import OfflineElection, Strategy
 from controller.core.leadership import elect_leaders
@@ -101,23 +101,25 @@ def bring_online(context: ControllerContext, topic: str | None = None) -> Decisi
     waiting = [
         tp
         for tp, state in context.partition_states.items()
-        if state in {_NEW, _OFFLINE} and topic in {None, tp.topic} and not context.is_being_deleted(tp.topic)
+        if (state is _NEW or state is _OFFLINE)  # few are, of very many
+        and topic in {None, tp.topic}
+        and not context.is_being_deleted(tp.topic)
     ]
     return (yield from change_partitions(context, waiting, _ONLINE, OfflineElection()))
 
 
 def start_up(context: ControllerContext) -> Decision[None]:
     """Place every partition by its leadership, then bring Online what can be."""
-    for count, tp in enumerate(context.partitions(), 1):
-        if count % BREATH == 0:
-            yield BREATHE
-        if tp not in context.leaderships:
-            context.partition_states[tp] = _NEW
-        elif context.is_leader_offline(tp):
-            context.partition_states[tp] = _OFFLINE
-        else:
-            context.partition_states[tp] = _ONLINE
+    for some in breaths(context.partitions()):
+        context.partition_states.update((tp, _placed(context, tp)) for tp in some)
+        yield BREATHE
     yield from bring_online(context)
+
+
+def _placed(context: ControllerContext, tp: TopicPartition) -> PartitionMachineState:
+    if tp not in context.leaderships:
+        return _NEW
+    return _OFFLINE if context.is_leader_offline(tp) else _ONLINE
 
 
 def _note(

@@ -71,7 +71,12 @@ def advance_those_to(context: ControllerContext, brokers: Collection[BrokerId]) 
 
 def running(context: ControllerContext) -> list[TopicPartition]:
     """The partitions that are being reassigned, by topic and number."""
-    return sorted(tp for tp in context.partitions() if context.assignment(tp).is_being_reassigned)
+    return sorted(
+        TopicPartition(topic, number)
+        for topic, numbers in context.assignments.items()
+        for number, assignment in numbers.items()
+        if assignment.is_being_reassigned
+    )
 
 
 # Phase U

@@ -5,13 +5,14 @@ Source: kafka-controller.md, 3.2 (``ZkReplicaStateMachine``); its log lines are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from cluster.model.ids import BrokerId, TopicPartition
 from controller.core import causes
 from controller.core.batch import RequestBatch
-from controller.core.effects import BREATH, BREATHE, Decision, Explain, LogStateChange
+from controller.core.effects import BREATHE, Decision, Explain, LogStateChange, breaths
 from controller.core.leadership import remove_from_isr
 from controller.core.machines import (
     REPLICA_TRANSITIONS,
@@ -33,45 +34,85 @@ def change_replicas(
 
     A replica that may not go there, or cannot, is logged and stays where it is; the others go.
     """
-    batch = RequestBatch(context)
-    by_broker: dict[BrokerId, dict[ReplicaAction, list[TopicPartition]]] = {}
-    for count, one in enumerate(replicas, 1):
-        if count % BREATH == 0:
-            yield BREATHE
-        source = context.replica_states.get(one, _NON_EXISTENT)
-        action = REPLICA_TRANSITIONS.get((source, target))
-        if action is None:
-            yield from _refuse(context, one, source, target)
-        else:
-            by_broker.setdefault(one.replica, {}).setdefault(action, []).append(one.partition)
-    for broker, by_action in by_broker.items():
-        for action, tps in by_action.items():
-            if action is ReplicaAction.STOP:
-                yield from _stop(context, broker, tps, batch)
-            else:
-                for count, tp in enumerate(tps, 1):
-                    if count % BREATH == 0:
-                        yield BREATHE
-                    yield from _enter(context, PartitionReplica(tp, broker), action, target, batch)
-    yield from batch.flush()
+    by_broker: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
+    for some in breaths(replicas):
+        for tp, broker in some:
+            by_broker[broker].append(tp)
+        yield BREATHE
+    yield from _change(context, by_broker, target)
 
 
 def start_up(context: ControllerContext) -> Decision[None]:
     """Place every replica by its broker; tell those online what to do and take the others offline."""
-    online: list[PartitionReplica] = []
-    offline: list[PartitionReplica] = []
-    for count, one in enumerate(context.replicas(context.partitions()), 1):
-        if count % BREATH == 0:
+    online: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
+    offline: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
+    for some in breaths(context.partitions()):
+        for tp in some:
+            for replica in context.assignment(tp).replicas:
+                (online if context.is_online(replica, tp) else offline)[replica].append(tp)
+        yield BREATHE
+    # As in Kafka, whatever the topic: from there both ways are open, offline and deletion's retry.
+    for placed, state in ((online, _ONLINE), (offline, _INELIGIBLE)):
+        for broker, tps in placed.items():
+            for some in breaths(tps):
+                context.replica_states.on(broker).update(dict.fromkeys(some, state))
+                yield BREATHE
+    yield from _change(context, online, _ONLINE)
+    yield from _change(context, offline, _OFFLINE)
+
+
+def _change(
+    context: ControllerContext,
+    by_broker: Mapping[BrokerId, Collection[TopicPartition]],
+    target: ReplicaMachineState,
+) -> Decision[None]:
+    """`change_replicas`, of these partitions of each broker."""
+    batch = RequestBatch(context)
+    for broker, tps in by_broker.items():
+        by_action: dict[ReplicaAction, list[TopicPartition]] = {action: [] for action in ReplicaAction}
+        by_source = {
+            source: by_action[action]
+            for (source, reached), action in REPLICA_TRANSITIONS.items()
+            if reached is target
+        }
+        states = context.replica_states.on(broker)
+        for some in breaths(tps):
+            for tp in some:
+                source = states.get(tp, _NON_EXISTENT)
+                if source in by_source:
+                    by_source[source].append(tp)
+                else:
+                    yield from _refuse(context, PartitionReplica(tp, broker), source, target)
             yield BREATHE
-        if context.is_online(one.replica, one.partition):
-            context.replica_states[one] = _ONLINE
-            online.append(one)
+        for action, chosen in by_action.items():
+            match action:
+                case ReplicaAction.STOP if chosen:
+                    yield from _stop(context, broker, chosen, batch)
+                case ReplicaAction.RESUME:
+                    yield from _resume(context, broker, chosen, batch)
+                case _:
+                    for some in breaths(chosen):
+                        for tp in some:
+                            yield from _enter(context, PartitionReplica(tp, broker), action, target, batch)
+                        yield BREATHE
+    yield from batch.flush()
+
+
+def _resume(
+    context: ControllerContext, broker: BrokerId, tps: Iterable[TopicPartition], batch: RequestBatch
+) -> Decision[None]:
+    """The replicas of ``tps`` on ``broker`` back to Online: a failover does nothing else as often."""
+    for some in breaths(tps):
+        for tp in some:
+            known = context.leaderships.get(tp)
+            if known is not None:
+                batch.add_leader_and_isr((broker,), tp, known)
+        if context.facts.traces:
+            for tp in some:
+                yield from _go(context, PartitionReplica(tp, broker), _ONLINE)
         else:
-            # As in Kafka, whatever the topic: from here both ways are open, offline and deletion's retry.
-            context.replica_states[one] = _INELIGIBLE
-            offline.append(one)
-    yield from change_replicas(context, online, _ONLINE)
-    yield from change_replicas(context, offline, _OFFLINE)
+            context.replica_states.on(broker).update(dict.fromkeys(some, _ONLINE))
+        yield BREATHE
 
 
 def _enter(
@@ -81,7 +122,7 @@ def _enter(
     target: ReplicaMachineState,
     batch: RequestBatch,
 ) -> Decision[None]:
-    """One replica through every action but STOP."""
+    """One replica through every action but STOP and RESUME."""
     tp, replica = one
     source = context.replica_states.get(one, _NON_EXISTENT)
     known = context.leaderships.get(tp)
@@ -91,8 +132,8 @@ def _enter(
             cause = causes.new_replica_leads(replica, tp)
             yield LogStateChange(context.lines.replica_failed(replica, tp, source, target, cause))
             return
-        case ReplicaAction.CREATE | ReplicaAction.RESUME if known is not None:
-            batch.add_leader_and_isr((replica,), tp, known, is_new=action is ReplicaAction.CREATE)
+        case ReplicaAction.CREATE if known is not None:
+            batch.add_leader_and_isr((replica,), tp, known, is_new=True)
         case ReplicaAction.JOIN if replica not in assignment.replicas:
             context.assign(tp, replace(assignment, replicas=(*assignment.replicas, replica)))
         case ReplicaAction.DELETE:
@@ -106,7 +147,7 @@ def _enter(
 
 
 def _stop(
-    context: ControllerContext, broker: BrokerId, tps: Iterable[TopicPartition], batch: RequestBatch
+    context: ControllerContext, broker: BrokerId, tps: Collection[TopicPartition], batch: RequestBatch
 ) -> Decision[None]:
     """Stop the replicas of ``tps`` on ``broker``, take them out of their ISRs and tell the others."""
     led = [tp for tp in tps if tp in context.leaderships]

@@ -6,8 +6,9 @@ an empty one, in which only ``active_controller_id`` means something.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cluster.model.brokers import Broker
@@ -20,6 +21,7 @@ from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.noted import NotedDict
 
 _NO_ASSIGNMENT = Assignment(())
+_NO_STATES: Mapping[TopicPartition, ReplicaMachineState] = MappingProxyType({})
 
 
 class PartitionReplica(NamedTuple):
@@ -31,6 +33,43 @@ class PartitionReplica(NamedTuple):
     def __str__(self) -> str:
         topic, partition = self.partition
         return f"[Topic={topic},Partition={partition},Replica={self.replica}]"
+
+
+class ReplicaStates(MutableMapping[PartitionReplica, ReplicaMachineState]):
+    """Where each replica stands, kept by broker: what happens to replicas happens to those of one broker."""
+
+    def __init__(self) -> None:
+        self._by_broker: dict[BrokerId, dict[TopicPartition, ReplicaMachineState]] = {}
+
+    def on(self, broker: BrokerId) -> dict[TopicPartition, ReplicaMachineState]:
+        """The states of the replicas that lie on ``broker``, to read and to write."""
+        return self._by_broker.setdefault(broker, {})
+
+    def clear(self) -> None:
+        """Forget all, however many they are."""
+        self._by_broker.clear()
+
+    def __getitem__(self, one: PartitionReplica) -> ReplicaMachineState:
+        state = self._by_broker.get(one.replica, _NO_STATES).get(one.partition)
+        if state is None:
+            raise KeyError(one)
+        return state
+
+    def __setitem__(self, one: PartitionReplica, state: ReplicaMachineState) -> None:
+        self.on(one.replica)[one.partition] = state
+
+    def __delitem__(self, one: PartitionReplica) -> None:
+        if one not in self:
+            raise KeyError(one)
+        del self._by_broker[one.replica][one.partition]
+
+    def __iter__(self) -> Iterator[PartitionReplica]:
+        for broker, states in self._by_broker.items():
+            for tp in states:
+                yield PartitionReplica(tp, broker)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_broker.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +131,7 @@ class ControllerContext:
     assignments: dict[str, dict[int, Assignment]] = field(default_factory=dict)
     leaderships: NotedDict[TopicPartition, PartitionState] = field(default_factory=NotedDict)
     partition_states: NotedDict[TopicPartition, PartitionMachineState] = field(default_factory=NotedDict)
-    replica_states: dict[PartitionReplica, ReplicaMachineState] = field(default_factory=dict)
+    replica_states: ReplicaStates = field(default_factory=ReplicaStates)
     topics_to_delete: set[str] = field(default_factory=set)
     topics_ineligible_for_deletion: set[str] = field(default_factory=set)
     topics_with_deletion_started: set[str] = field(default_factory=set)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 
@@ -143,6 +144,8 @@ def is_replica_map(value: Any) -> bool:
     """Whether this JSON value is an object from partition numbers to lists of whole numbers."""
     return (
         isinstance(value, dict)
-        and all(key.isascii() and key.isdigit() for key in value)
-        and all(map(are_integers, value.values()))
+        and all(map(str.isascii, value))
+        and all(map(str.isdigit, value))
+        and set(map(type, value.values())) <= {list}
+        and set(map(type, chain.from_iterable(value.values()))) <= {int}
     )

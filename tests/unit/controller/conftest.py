@@ -28,7 +28,7 @@ from controller.core import (
     effects_topics,
 )
 from controller.core.decide import decide
-from controller.core.effects import NO_CONTROLLER, Ask, Decision, Effect, Interruption, Reign
+from controller.core.effects import NO_CONTROLLER, Ask, Breathe, Decision, Effect, Interruption, Reign
 from controller.core.inputs import Input, Startup
 from controller.core.state import ControllerContext, Facts
 
@@ -129,6 +129,10 @@ class World:
                 effect = decision.send(answer)
             except StopIteration as end:
                 return end.value
+            if isinstance(effect, Breathe):
+                # Nothing is to do, and where it stands is no part of what is decided.
+                answer = None
+                continue
             if isinstance(effect, Ask):
                 self.questions.append(effect)
                 interruption = self.interruptions.pop(type(effect), None)

@@ -22,6 +22,7 @@ from cluster.model.requests import (
 from cluster.rpc import control_pb2, replication_pb2, translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
 from cluster.rpc.commands import METHODS
+from cluster.rpc.control_requests import Encoder
 from cluster.rpc.translate_replication import FetchResponse
 
 TP = TopicPartition("t", 0)
@@ -97,7 +98,7 @@ async def test_the_controllers_three_requests(peers):
     lead = LeaderAndIsrRequest(*head(), ())
     answer = await peers.call(
         "/barnabas.control.BrokerControl/LeaderAndIsr",
-        translate.leader_and_isr_request_to_message(lead),
+        control_pb2.LeaderAndIsrRequest.FromString(Encoder().encode(lead)),
         control_pb2.LeaderAndIsrResponse,
         numbered,
     )
@@ -107,14 +108,14 @@ async def test_the_controllers_three_requests(peers):
     update = UpdateMetadataRequest(*head(), (), ())
     answer = await peers.call(
         "/barnabas.control.BrokerControl/UpdateMetadata",
-        translate.update_metadata_request_to_message(update),
+        control_pb2.UpdateMetadataRequest.FromString(Encoder().encode(update)),
         control_pb2.UpdateMetadataResponse,
     )
     assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
     stop = StopReplicaRequest(*head(), ())
     answer = await peers.call(
         "/barnabas.control.BrokerControl/StopReplica",
-        translate.stop_replica_request_to_message(stop),
+        control_pb2.StopReplicaRequest.FromString(Encoder().encode(stop)),
         control_pb2.StopReplicaResponse,
     )
     assert translate.stop_replica_response_from_message(answer).partition_errors == {
@@ -127,7 +128,7 @@ async def test_an_error_nobody_foresaw_is_an_answer(peers):
     peers.leadership.fails = True
     answer = await peers.call(
         "/barnabas.control.BrokerControl/LeaderAndIsr",
-        translate.leader_and_isr_request_to_message(LeaderAndIsrRequest(*head(), ())),
+        control_pb2.LeaderAndIsrRequest(),
         control_pb2.LeaderAndIsrResponse,
     )
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment
 from controller.core.inputs import TopicChange
-from controller.core.state import PartitionReplica
+from controller.core.machines import ReplicaMachineState
+from controller.core.state import PartitionReplica, ReplicaStates
 
 T0 = TopicPartition("t", 0)
+NUMBERS = st.integers(0, 2)
+ONES = st.builds(PartitionReplica, st.builds(TopicPartition, st.just("t"), NUMBERS), NUMBERS.map(BrokerId))
 
 
 def with_topic(make_world):
@@ -59,3 +66,24 @@ def test_forgetting_the_cluster_ends_the_reign(make_world):
     assert not context.is_active
     assert context.epoch == 0
     assert not any((context.brokers, context.assignments, context.leaderships))
+
+
+@given(st.lists(st.tuples(ONES, st.none() | st.sampled_from(ReplicaMachineState))))
+@settings(max_examples=50)
+def test_replica_states_are_a_dictionary_that_is_kept_by_broker(steps):
+    states, twin = ReplicaStates(), {}
+    for one, state in steps:
+        if state is not None:
+            states[one] = twin[one] = state
+        elif one in twin:
+            del states[one], twin[one]
+        else:
+            with pytest.raises(KeyError):
+                del states[one]
+        assert states == twin
+        assert len(states) == len(twin)
+        assert {tp: states.on(one.replica)[tp] for tp in states.on(one.replica)} == {
+            other.partition: value for other, value in twin.items() if other.replica == one.replica
+        }
+    states.clear()
+    assert states == {}

@@ -70,6 +70,33 @@ def test_a_state_of_a_later_release_is_read() -> None:
     assert decode_state(TP, body, 9) == PartitionState(state, ControllerEpoch(2))
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"controller_epoch":1, "leader":2,"version":1,"leader_epoch":3,"isr":[2,1]}',
+        b'{"leader":2,"version":1,"controller_epoch":1,"leader_epoch":3,"isr":[2,1]}',
+        b'{"controller_epoch":1,"leader":2,"version":1,"leader_epoch":3,"isr":[2,1],"more":0}',
+        b'{"controller_epoch":"1","leader":2,"version":1,"leader_epoch":3,"isr":[2,1]}',
+    ],
+)
+def test_a_state_written_by_hand_is_read_as_json(body: bytes) -> None:
+    state = LeaderAndIsr(TWO, LeaderEpoch(3), (TWO, ONE), PartitionVersion(4))
+    assert decode_state(TP, body, 4) == PartitionState(state, ControllerEpoch(1))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"controller_epoch":01,"leader":2,"version":1,"leader_epoch":3,"isr":[2,1]}',
+        b'{"controller_epoch":1,"leader":2,"version":1,"leader_epoch":3,"isr":[2,1]',
+        b'{"controller_epoch":1,"leader":2,"version":1,"leader_epoch":3,"isr":[2,]}',
+    ],
+)
+def test_what_only_looks_like_a_state_is_none(body: bytes) -> None:
+    with pytest.raises(ZnodeDecodeError):
+        decode_state(TP, body, 0)
+
+
 def test_a_malformed_state_names_its_path() -> None:
     with pytest.raises(ZnodeDecodeError, match=r"/brokers/topics/t/partitions/0/state holds .*'leader'"):
         decode_state(TP, b'{"version":1}', 0)

@@ -1,0 +1,159 @@
+"""Requests through the encoder, as a broker reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.model.requests import (
+    LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataPartition,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+from cluster.rpc import control_pb2 as pb
+from cluster.rpc import control_requests, translate
+from cluster.rpc.control_requests import CALLS, Encoder
+
+ints = st.integers(-2, 2**31 - 1)
+longs = st.integers(-1, 2**63 - 1)
+broker_ids = st.integers(0, 5).map(BrokerId)
+id_tuples = st.lists(broker_ids, max_size=4).map(tuple)
+names = st.text("abc.-_", min_size=1, max_size=4)
+tps = st.builds(TopicPartition, names, st.integers(0, 99))
+endpoints = st.builds(Endpoint, names, names, st.integers(0, 65535), names)
+brokers = st.builds(
+    Broker, broker_ids, longs.map(BrokerEpoch), st.lists(endpoints, max_size=2).map(tuple), st.none() | names
+)
+leaderships = st.builds(
+    LeaderAndIsr, ints.map(BrokerId), ints.map(LeaderEpoch), id_tuples, ints.map(PartitionVersion)
+)
+states = st.builds(PartitionState, leaderships, ints.map(ControllerEpoch))
+heads = {
+    "controller_id": broker_ids,
+    "controller_epoch": ints.map(ControllerEpoch),
+    "broker_epoch": longs.map(BrokerEpoch),
+}
+by_tp = {"unique_by": lambda partition: partition.topic_partition, "max_size": 4}
+
+
+def grouped(partitions):
+    """In the order in which the messages keep them: topics by their first partition."""
+    order = list(dict.fromkeys(partition.topic_partition.topic for partition in partitions))
+    return tuple(sorted(partitions, key=lambda partition: order.index(partition.topic_partition.topic)))
+
+
+leader_and_isr = st.builds(
+    LeaderAndIsrRequest,
+    **heads,
+    partitions=st.lists(
+        st.builds(
+            LeaderAndIsrPartition,
+            tps,
+            states,
+            st.builds(Assignment, id_tuples, id_tuples, id_tuples),
+            st.booleans(),
+        ),
+        **by_tp,
+    ).map(grouped),
+    live_leaders=st.lists(brokers, max_size=2).map(tuple),
+)
+update_metadata = st.builds(
+    UpdateMetadataRequest,
+    **heads,
+    partitions=st.lists(st.builds(UpdateMetadataPartition, tps, states, id_tuples, id_tuples), **by_tp).map(
+        grouped
+    ),
+    live_brokers=st.lists(brokers, max_size=2).map(tuple),
+)
+stop_replica = st.builds(
+    StopReplicaRequest,
+    **heads,
+    partitions=st.lists(
+        st.builds(StopReplicaPartition, tps, ints.map(LeaderEpoch), st.booleans()), **by_tp
+    ).map(tuple),
+)
+modest = settings(max_examples=40)
+
+READ = {
+    LeaderAndIsrRequest: lambda data: translate.leader_and_isr_request_from_message(
+        pb.LeaderAndIsrRequest.FromString(data)
+    ),
+    UpdateMetadataRequest: lambda data: translate.update_metadata_request_from_message(
+        pb.UpdateMetadataRequest.FromString(data)
+    ),
+    StopReplicaRequest: lambda data: translate.stop_replica_request_from_message(
+        pb.StopReplicaRequest.FromString(data)
+    ),
+}
+
+
+@given(leader_and_isr | update_metadata | stop_replica)
+@modest
+def test_a_broker_reads_the_request_that_was_encoded(request):
+    assert READ[type(request)](Encoder().encode(request)) == request
+
+
+@given(st.lists(leader_and_isr | update_metadata, min_size=1, max_size=4), st.data())
+@modest
+def test_requests_that_share_partitions_are_those_they_are_alone(requests, data):
+    """Each kind's partitions are dealt out anew, so that brokers are told alike and otherwise."""
+    encoder = Encoder()
+    for request in requests:
+        alike = [p for other in requests if type(other) is type(request) for p in other.partitions]
+        dealt = data.draw(st.lists(st.sampled_from(alike), unique_by=id) if alike else st.just([]))
+        one = replace(request, partitions=grouped(dealt))
+        assert encoder.encode(one) == Encoder().encode(one)
+
+
+def test_what_is_forgotten_is_encoded_again(monkeypatch):
+    monkeypatch.setattr(control_requests, "REMEMBERED", 2)
+    encoder = Encoder()
+    state = PartitionState(LeaderAndIsr(BrokerId(1), LeaderEpoch(0), (BrokerId(1),)), ControllerEpoch(1))
+    partitions = tuple(
+        UpdateMetadataPartition(TopicPartition("t", number), state, (BrokerId(1),)) for number in range(5)
+    )
+    request = UpdateMetadataRequest(BrokerId(1), ControllerEpoch(1), BrokerEpoch(1), partitions, ())
+    for _ in range(2):
+        assert READ[UpdateMetadataRequest](encoder.encode(request)) == request
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "data"),
+    [
+        (
+            LeaderAndIsrRequest,
+            LeaderAndIsrResponse(ErrorCode.NONE, {TopicPartition("t", 0): ErrorCode.KAFKA_STORAGE_ERROR}),
+            translate.leader_and_isr_response_to_message,
+        ),
+        (
+            UpdateMetadataRequest,
+            UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH),
+            translate.update_metadata_response_to_message,
+        ),
+        (
+            StopReplicaRequest,
+            StopReplicaResponse(ErrorCode.NONE, {TopicPartition("t", 0): ErrorCode.FENCED_LEADER_EPOCH}),
+            translate.stop_replica_response_to_message,
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_each_call_reads_its_answer(kind, answer, data):
+    assert CALLS[kind].response(data(answer).SerializeToString()) == answer
+    assert (
+        CALLS[kind].path == f"/{pb.DESCRIPTOR.package}.BrokerControl/{kind.__name__.removesuffix('Request')}"
+    )
