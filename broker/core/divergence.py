@@ -1,6 +1,7 @@
-"""What a leader finds when it compares a reader's last epoch with its own log.
+"""What a leader finds when it compares a reader's position with its own log.
 
-Source: KIP-595 (truncation on fetch); Kafka's ``Partition.readRecords`` of release 2.8.
+Source: KIP-595 (truncation on fetch); Kafka's ``Partition.readRecords`` of release 2.8, whose order of checks
+this is.
 """
 
 from __future__ import annotations
@@ -17,21 +18,31 @@ class Agreement(Enum):
 
     AGREES = "the same, or not to be compared"
     DIVERGES = "the reader must cut its log and ask again"
-    UNKNOWN = "the leader knows nothing of the reader's epoch: OFFSET_OUT_OF_RANGE"
+    OUT_OF_RANGE = "the leader has nothing there, or knows nothing of the reader's epoch: OFFSET_OUT_OF_RANGE"
 
 
-def agreement(leader_end: EpochEndOffset, last_fetched_epoch: LeaderEpoch, fetch_offset: Offset) -> Agreement:
+def agreement(
+    leader_end: EpochEndOffset,
+    last_fetched_epoch: LeaderEpoch,
+    fetch_offset: Offset,
+    log_start_offset: Offset,
+    log_end_offset: Offset,
+) -> Agreement:
     """Compare the end of ``last_fetched_epoch`` in the leader's log with where the reader wants to go on.
+
+    What the leader has dropped cannot be compared, so below its log start there is no divergence; beyond its
+    end there is one, unless no epochs are compared.
 
     Args:
         leader_end: The leader's answer about ``last_fetched_epoch``.
         last_fetched_epoch: The epoch of the reader's last record; -1 is not compared.
         fetch_offset: The offset that follows the reader's last record.
+        log_start_offset: The leader's.
+        log_end_offset: The leader's.
     """
-    if last_fetched_epoch == UNKNOWN_LEADER_EPOCH:
-        return Agreement.AGREES
-    if leader_end == UNDEFINED_EPOCH_END:
-        return Agreement.UNKNOWN
-    if leader_end.epoch < last_fetched_epoch or leader_end.end_offset < fetch_offset:
+    compares = last_fetched_epoch != UNKNOWN_LEADER_EPOCH
+    if fetch_offset < log_start_offset or (compares and leader_end == UNDEFINED_EPOCH_END):
+        return Agreement.OUT_OF_RANGE
+    if compares and (leader_end.epoch < last_fetched_epoch or leader_end.end_offset < fetch_offset):
         return Agreement.DIVERGES
-    return Agreement.AGREES
+    return Agreement.AGREES if fetch_offset <= log_end_offset else Agreement.OUT_OF_RANGE

@@ -57,6 +57,11 @@ class LeaderEpochCache:
         return tuple(map(EpochEntry, self._epochs, self._starts))
 
     @property
+    def oldest(self) -> EpochEntry | None:
+        """The oldest epoch and where it began, or None for a log that has none."""
+        return EpochEntry(self._epochs[0], self._starts[0]) if self._epochs else None
+
+    @property
     def latest_epoch(self) -> LeaderEpoch | None:
         """The newest epoch, or None for a log that has none."""
         return self._epochs[-1] if self._epochs else None

@@ -29,7 +29,7 @@ from broker.disk.log_files import LogFiles
 from broker.disk.recovery import LoadedLog
 from broker.disk.results import FetchDataInfo, LogAppendInfo, OffsetOutOfRange, TimestampAndOffset
 from broker.disk.retention import retire_old_segments
-from cluster.model.epochs import LeaderEpoch
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.ids import Offset, TopicPartition
 
 T = TypeVar("T")
@@ -109,6 +109,14 @@ class Log:
     def latest_epoch(self) -> LeaderEpoch | None:
         """The leader epoch of the newest entry in the epoch cache, or None."""
         return self._files.epochs.latest_epoch
+
+    @property
+    def epoch_at_start(self) -> LeaderEpoch:
+        """The leader epoch of the record at the log start offset, -1 where it is not known."""
+        oldest = self._files.epochs.oldest
+        if oldest is None or oldest.start_offset > self.log_start_offset:
+            return UNKNOWN_LEADER_EPOCH
+        return oldest.epoch
 
     @property
     def size(self) -> int:

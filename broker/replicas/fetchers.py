@@ -39,7 +39,7 @@ class Fetchers:
             running = self._running[leader]
         if running is None:
             running = self._start(leader, endpoint)
-        running[0].add(topic_partition, leader_epoch)
+        running[0].followed.add(topic_partition, leader_epoch)
 
     def _start(self, leader: BrokerId, endpoint: Endpoint) -> tuple[LeaderFetcher, asyncio.Task[None]]:
         fetcher = LeaderFetcher(leader, endpoint, self._hosted, self._broker_epoch)
@@ -48,21 +48,23 @@ class Fetchers:
         return fetcher, task
 
     def _move(self, former: LeaderFetcher, endpoint: Endpoint) -> None:
-        partitions = dict(former.partitions)
+        partitions = dict(former.followed.epochs)
         self._end(former.leader)
         fetcher, _ = self._start(former.leader, endpoint)
         for topic_partition, leader_epoch in partitions.items():
-            fetcher.add(topic_partition, leader_epoch)
+            fetcher.followed.add(topic_partition, leader_epoch)
 
     def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Fetch these partitions no more; what is still under way of them is ignored."""
         for topic_partition in topic_partitions:
             for fetcher, _ in self._running.values():
-                fetcher.remove(topic_partition)
+                fetcher.followed.remove(topic_partition)
 
     def end_idle(self) -> None:
         """End the streams that fetch nothing any more."""
-        for leader in [leader for leader, (fetcher, _) in self._running.items() if not fetcher.partitions]:
+        for leader in [
+            leader for leader, (fetcher, _) in self._running.items() if not fetcher.followed.epochs
+        ]:
             self._end(leader)
 
     def _end(self, leader: BrokerId) -> None:
@@ -71,7 +73,7 @@ class Fetchers:
 
     def is_fetching(self, topic_partition: TopicPartition) -> bool:
         """Whether the partition is fetched from any leader."""
-        return any(topic_partition in fetcher.partitions for fetcher, _ in self._running.values())
+        return any(topic_partition in fetcher.followed.epochs for fetcher, _ in self._running.values())
 
     async def close(self) -> None:
         """End all streams."""

@@ -128,7 +128,9 @@ class FollowerSession:
         log = partition.log
         log_end_offset = log.log_end_offset
         leader_end = log.end_offset_for(fetched.last_fetched_epoch)
-        match agreement(leader_end, fetched.last_fetched_epoch, fetched.offset):
+        match agreement(
+            leader_end, fetched.last_fetched_epoch, fetched.offset, log.log_start_offset, log_end_offset
+        ):
             case Agreement.DIVERGES:
                 data = self._about(topic_partition, fetched, partition)
                 data.diverging_epoch = pb.EpochEndOffset(
@@ -137,14 +139,11 @@ class FollowerSession:
                 self._detach(topic_partition)
                 self._refused[topic_partition] = data
                 return
-            case Agreement.UNKNOWN:
+            case Agreement.OUT_OF_RANGE:
                 self._refuse(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)
                 return
             case Agreement.AGREES:
                 pass
-        if not log.log_start_offset <= fetched.offset <= log_end_offset:
-            self._refuse(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)
-            return
         partition.feeds[self.replica_id] = self
         if fetched.offset < log_end_offset:
             self._ready[topic_partition] = None

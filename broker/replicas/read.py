@@ -169,7 +169,8 @@ class Reader:
             return ListedOffset(partition)
         replica = partition.replica
         if timestamp == EARLIEST_TIMESTAMP:
-            return ListedOffset(ErrorCode.NONE, offset=partition.log.log_start_offset)
+            log = partition.log
+            return ListedOffset(ErrorCode.NONE, offset=log.log_start_offset, leader_epoch=log.epoch_at_start)
         if timestamp != LATEST_TIMESTAMP:
             try:
                 found = partition.log.offset_at(timestamp)
@@ -211,11 +212,11 @@ def _objection(partition: HostedPartition, wanted: FetchPartition) -> Fetched | 
     log = partition.log
     if not wanted.allow_zstd and log.config.compression_type == ZSTD:
         return Fetched(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    if not log.log_start_offset <= wanted.offset <= log.log_end_offset:
-        return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
     leader_end = log.end_offset_for(wanted.last_fetched_epoch)
-    match agreement(leader_end, wanted.last_fetched_epoch, wanted.offset):
-        case Agreement.UNKNOWN:
+    match agreement(
+        leader_end, wanted.last_fetched_epoch, wanted.offset, log.log_start_offset, log.log_end_offset
+    ):
+        case Agreement.OUT_OF_RANGE:
             return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
         case Agreement.DIVERGES:
             high_watermark = partition.replica.high_watermark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,23 +35,38 @@ def test_logs_agree_just_where_the_follower_is_a_prefix(logs):
     if not follower or not leader:
         return
     last = follower[-1]
-    found = agreement(end_offset_for(leader, last), last, len(follower))
+    found = agreement(end_offset_for(leader, last), last, len(follower), 0, len(leader))
     is_prefix = leader[: len(follower)] == follower
-    if found is Agreement.UNKNOWN:
+    if found is Agreement.OUT_OF_RANGE:
         assert last > leader[-1]
     else:
         assert (found is Agreement.AGREES) == is_prefix
 
 
-def test_without_an_epoch_nothing_is_compared():
-    assert agreement(UNDEFINED_EPOCH_END, -1, 5) is Agreement.AGREES
+@pytest.mark.parametrize(
+    ("offset", "found"),
+    [
+        (1, Agreement.OUT_OF_RANGE),
+        (2, Agreement.AGREES),
+        (9, Agreement.AGREES),
+        (10, Agreement.OUT_OF_RANGE),
+    ],
+)
+def test_without_an_epoch_only_the_range_counts(offset, found):
+    assert agreement(UNDEFINED_EPOCH_END, -1, offset, 2, 9) is found
 
 
-def test_an_epoch_that_the_leader_does_not_know():
-    assert agreement(UNDEFINED_EPOCH_END, 3, 5) is Agreement.UNKNOWN
-
-
-def test_an_epoch_that_ended_earlier_diverges():
-    assert agreement(EpochEndOffset(3, 4), 3, 5) is Agreement.DIVERGES
-    assert agreement(EpochEndOffset(2, 9), 3, 5) is Agreement.DIVERGES
-    assert agreement(EpochEndOffset(3, 5), 3, 5) is Agreement.AGREES
+@pytest.mark.parametrize(
+    ("leader_end", "offset", "found"),
+    [
+        (UNDEFINED_EPOCH_END, 5, Agreement.OUT_OF_RANGE),
+        (EpochEndOffset(3, 4), 5, Agreement.DIVERGES),
+        (EpochEndOffset(2, 9), 5, Agreement.DIVERGES),
+        (EpochEndOffset(3, 5), 5, Agreement.AGREES),
+        (EpochEndOffset(2, 9), 1, Agreement.OUT_OF_RANGE),
+        (EpochEndOffset(3, 9), 10, Agreement.DIVERGES),
+    ],
+    ids=["unknown", "ended earlier", "never known", "known", "dropped by the leader", "beyond the end"],
+)
+def test_with_an_epoch_the_ends_are_compared_of_what_the_leader_still_has(leader_end, offset, found):
+    assert agreement(leader_end, 3, offset, 2, 9) is found

@@ -54,7 +54,7 @@ def test_rounds_of_cutting_leave_a_prefix_of_the_leaders_log(common, leader_tail
             break
         last = follower[-1]
         leader_end = cache_of(leader).end_offset_for(last, len(leader))
-        if agreement(leader_end, last, len(follower)) is Agreement.AGREES:
+        if agreement(leader_end, last, len(follower), 0, len(leader)) is Agreement.AGREES:
             break
         own_end = cache_of(follower).end_offset_for(leader_end.epoch, len(follower))
         cut = cut_on_divergence(leader_end, own_end, len(follower), 0)

@@ -66,7 +66,7 @@ def test_cache_follows_the_slow_model(steps):
 
 def test_answers_of_the_sheet():
     cache = LeaderEpochCache([EpochEntry(2, 10), EpochEntry(5, 20)])
-    assert cache.latest_epoch == 5
+    assert (cache.oldest, cache.latest_epoch) == (EpochEntry(2, 10), 5)
     assert cache.end_offset_for(-1, 30) == UNDEFINED_EPOCH_END
     assert cache.end_offset_for(5, 30) == EpochEndOffset(5, 30)
     assert cache.end_offset_for(6, 30) == UNDEFINED_EPOCH_END
@@ -76,7 +76,7 @@ def test_answers_of_the_sheet():
 
 def test_an_empty_cache_knows_nothing():
     cache = LeaderEpochCache()
-    assert cache.latest_epoch is None
+    assert (cache.oldest, cache.latest_epoch) == (None, None)
     assert cache.end_offset_for(0, 5) == UNDEFINED_EPOCH_END
     assert cache.clear() is False
     cache.assign(1, 0)

@@ -264,6 +264,19 @@ def test_truncation_below_the_first_segment_starts_anew(logs, batch):
     assert sorted(p.name for p in log.directory.glob("*.log")) == [f"{50:020d}.log"]
 
 
+def test_the_epoch_at_the_start_is_that_of_the_first_record(logs, batch):
+    log = logs.open()
+    assert log.epoch_at_start == -1
+    filled(log, batch, 2)
+    assert log.epoch_at_start == EPOCH
+    log.assign_epoch_start(LeaderEpoch(EPOCH + 4))
+    log.append_as_leader(batch(1), LeaderEpoch(EPOCH + 4))
+    assert log.raise_log_start(2)
+    assert log.epoch_at_start == EPOCH
+    assert log.raise_log_start(log.log_end_offset)
+    assert log.epoch_at_start == EPOCH + 4
+
+
 def test_the_log_start_never_falls(logs, batch):
     log = filled(logs.open(), batch, 3)
     log.assign_epoch_start(LeaderEpoch(7))

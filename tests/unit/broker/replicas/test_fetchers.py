@@ -51,6 +51,6 @@ async def test_a_leader_that_moved_gets_a_new_stream_for_all_it_leads(fetchers):
     fetchers.follow(OTHER, 5, 2, THERE)
     ((fetcher, _),) = fetchers._running.values()
     assert fetcher.endpoint == THERE
-    assert dict(fetcher.partitions) == {TP: 4, OTHER: 5}
+    assert dict(fetcher.followed.epochs) == {TP: 4, OTHER: 5}
     await fetchers.close()
     assert not fetchers.is_fetching(TP)

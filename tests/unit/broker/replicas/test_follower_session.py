@@ -105,6 +105,31 @@ async def test_bytes_are_bounded_and_the_one_left_out_comes_first(room, follower
     assert sum(len(data.records) for data in both.values()) == 2 * size
 
 
+async def test_no_partition_starves_where_one_always_has_more(room, follower):
+    """Answers have room for one small batch; some batches are larger, and the first partition never ends."""
+    names = [TopicPartition("t", number) for number in range(5)]
+    sizes = dict(zip(names, (10, 900, 20, 4000, 30), strict=True))
+    partitions = {name: room.lead(topic_partition=name) for name in names}
+    ends = dict.fromkeys(names, 0)
+    follower.ask(*(named(0, name) for name in names))
+    for name in names[1:]:
+        for _ in range(8):
+            room.write(partitions[name], b"x" * sizes[name])
+        room.hosted.grew(partitions[name])
+    served = []
+    for _ in range(40):
+        room.write(partitions[names[0]], b"x" * sizes[names[0]])
+        room.hosted.grew(partitions[names[0]])
+        answered = list(follower.answer(150))
+        assert answered
+        served.append(set(answered))
+        for name in answered:
+            ends[name] += 1
+            follower.ask(named(ends[name], name, last_epoch=0, max_bytes=1))
+    waits = [set().union(*served[n : n + len(names)]) for n in range(len(names) * 4)]
+    assert all(heard == set(names) for heard in waits)
+
+
 async def test_one_batch_comes_however_large(room, follower):
     partition = room.lead()
     room.write(partition, b"x" * 5000)
@@ -144,6 +169,17 @@ async def test_a_diverging_fetch_moves_nothing(room, follower):
     assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset, data.error_code) == (1, 2, 0)
     assert partition.replica.remote(2).log_end_offset == -1
     assert partition.replica.high_watermark == 0
+
+
+async def test_what_the_leader_has_dropped_is_out_of_range_whatever_its_epoch(room, follower):
+    partition = room.lead(epoch=1)
+    room.write(partition, b"a", b"b", b"c")
+    room.lead(epoch=4)
+    partition.log.raise_log_start(3)
+    follower.ask(named(2, epoch=4, last_epoch=3))
+    data = follower.answer()[TP]
+    assert (data.error_code, data.diverging_epoch) == (ErrorCode.OFFSET_OUT_OF_RANGE, None)
+    assert (data.log_start_offset, data.log_end_offset) == (3, 3)
 
 
 async def test_what_is_not_here(room, follower):

@@ -71,6 +71,13 @@ async def test_a_reader_that_diverges_is_told_where(reader, partition):
     assert bytes(fetched.records) == b""
 
 
+async def test_a_reader_beyond_the_end_diverges_where_epochs_are_compared(reader, partition):
+    """It has what an unclean election has cut off: told where, it need not begin anew."""
+    fetched = fetch(reader, 9, current_leader_epoch=3, last_fetched_epoch=3).result()[TP]
+    assert (fetched.error, fetched.diverging_epoch) == (ErrorCode.NONE, (3, 6))
+    assert partition.log.log_end_offset == 6
+
+
 async def test_a_long_poll_waits_for_enough(room, reader, partition):
     committed = len(partition.log.read(0, MB, 4).records)
     poll = fetch(reader, max_wait_ms=60_000, min_bytes=committed + 1)
@@ -153,7 +160,8 @@ async def test_a_disk_that_fails(reader, partition, monkeypatch, tmp_path, max_w
 async def test_listed_offsets(reader):
     latest = reader.list_offset(TP, LATEST_TIMESTAMP)
     assert (latest.error, latest.offset, latest.leader_epoch) == (ErrorCode.NONE, 4, 3)
-    assert reader.list_offset(TP, EARLIEST_TIMESTAMP).offset == 0
+    earliest = reader.list_offset(TP, EARLIEST_TIMESTAMP)
+    assert (earliest.offset, earliest.leader_epoch) == (0, 3)
     found = reader.list_offset(TP, 1_700_000_000_001)
     assert (found.offset, found.timestamp, found.leader_epoch) == (1, 1_700_000_000_001, 3)
     assert reader.list_offset(TP, 1_800_000_000_000).offset == -1

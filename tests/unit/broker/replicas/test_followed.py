@@ -1,0 +1,176 @@
+"""What is asked of a leader, and what is made of its answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.disk.errors import KafkaStorageError
+from broker.replicas.followed import FollowedPartitions
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from cluster.rpc import replication_pb2 as pb
+from cluster.rpc.translate_replication import PartitionData
+
+TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
+
+
+@pytest.fixture
+def due():
+    return asyncio.Event()
+
+
+@pytest.fixture
+def followed(room, due):
+    return FollowedPartitions(room.hosted, lambda: 77, due.set)
+
+
+@pytest.fixture
+def partition(room, followed):
+    """Followed in epoch 5: six records, 0-2 of epoch 1, 3-5 of epoch 3; all but the last committed."""
+    partition = room.lead(epoch=1)
+    room.write(partition, b"a", b"b", b"c")
+    room.lead(epoch=3)
+    room.write(partition, b"d")
+    room.write(partition, b"e")
+    room.write(partition, b"f")
+    partition = room.follow(epoch=5)
+    partition.replica.high_watermark = 5
+    followed.add(TP, 5)
+    followed.next_request()
+    return partition
+
+
+def data(**fields):
+    return PartitionData(**({"topic": "t", "leader_epoch": 5, "high_watermark": 6} | fields))
+
+
+def named(followed):
+    return [
+        (TopicPartition(p.topic, p.partition), p.fetch_offset) for p in followed.next_request().partitions
+    ]
+
+
+async def test_a_request_names_what_changed(room, followed):
+    room.follow(epoch=5)
+    room.follow(epoch=5, topic_partition=OTHER)
+    followed.add(TP, 5)
+    followed.add(OTHER, 5)
+    request = followed.next_request()
+    assert (request.replica_id, request.broker_epoch, request.min_bytes) == (1, 77, 1)
+    assert [
+        (p.topic, p.current_leader_epoch, p.fetch_offset, p.last_fetched_epoch) for p in request.partitions
+    ] == [
+        ("t", 5, 0, -1),
+        ("u", 5, 0, -1),
+    ]
+    assert len(followed.next_request().partitions) == 0
+    followed.remove(TP)
+    followed.remove(TP)
+    request = followed.next_request()
+    assert [f.topic for f in request.forgotten] == ["t"]
+    assert dict(followed.epochs) == {OTHER: 5}
+    assert len(followed.next_request().forgotten) == 0
+
+
+async def test_records_are_appended_and_asked_on_from(room, followed, partition):
+    leader = room.lead(topic_partition=OTHER)
+    room.write(leader, b"x", b"y")
+    batch = bytearray(leader.log.read(0, 1 << 20, 2).records)
+    batch[:8] = (6).to_bytes(8, "big")
+    batch[12:16] = (5).to_bytes(4, "big")
+    followed.take(data(records=bytes(batch), high_watermark=7, log_start_offset=1))
+    assert (partition.log.log_end_offset, partition.log.latest_epoch, partition.log.log_start_offset) == (
+        8,
+        5,
+        1,
+    )
+    assert partition.replica.high_watermark == 7
+    assert named(followed) == [(TP, 8)]
+
+
+async def test_a_high_watermark_alone_is_taken_over_and_not_asked_on(followed, partition):
+    followed.take(data(high_watermark=9))
+    assert partition.replica.high_watermark == 6
+    assert named(followed) == []
+
+
+async def test_answers_to_an_older_question_are_ignored(followed, partition):
+    followed.take(data(leader_epoch=4, high_watermark=6))
+    followed.remove(TP)
+    followed.take(data(high_watermark=6))
+    assert partition.replica.high_watermark == 5
+
+
+async def test_a_divergence_truncates_and_asks_again(followed, partition):
+    followed.take(data(diverging_epoch=pb.EpochEndOffset(epoch=3, end_offset=4)))
+    assert (partition.log.log_end_offset, partition.replica.high_watermark) == (4, 4)
+    assert named(followed) == [(TP, 4)]
+    followed.take(data(diverging_epoch=pb.EpochEndOffset(epoch=2, end_offset=9)))
+    assert partition.log.log_end_offset == 3
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "own_start", "own_end"),
+    [(0, 4, 0, 4), (9, 12, 9, 9)],
+)
+async def test_out_of_range_truncates_or_starts_over(followed, partition, *, start, end, own_start, own_end):
+    followed.take(data(error_code=ErrorCode.OFFSET_OUT_OF_RANGE, log_start_offset=start, log_end_offset=end))
+    assert (partition.log.log_start_offset, partition.log.log_end_offset) == (own_start, own_end)
+    assert partition.replica.high_watermark in {own_end, 4}
+    assert named(followed) == [(TP, own_end)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        data(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        data(error_code=ErrorCode.UNKNOWN_LEADER_EPOCH),
+        data(error_code=ErrorCode.OFFSET_OUT_OF_RANGE, log_start_offset=0, log_end_offset=6),
+        data(records=bytes(61)),
+    ],
+    ids=["not leader", "unknown epoch", "in range after all", "corrupt"],
+)
+async def test_others_back_off_and_come_back(followed, partition, due, answer):
+    due.clear()
+    followed.take(answer)
+    assert partition.log.log_end_offset == 6
+    assert named(followed) == []
+    await asyncio.wait_for(due.wait(), 5)
+    assert named(followed) == [(TP, 6)]
+
+
+@pytest.mark.usefixtures("partition")
+async def test_one_that_was_removed_while_it_backs_off_stays_away(followed):
+    followed.take(data(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    followed.remove(TP)
+    assert followed._backing_off == {}
+
+
+@pytest.mark.usefixtures("partition")
+async def test_a_fenced_partition_is_dropped_until_the_next_order(followed):
+    followed.take(data(error_code=ErrorCode.FENCED_LEADER_EPOCH))
+    assert dict(followed.epochs) == {}
+
+
+async def test_a_disk_that_fails_drops_the_partition(room, followed, partition, monkeypatch, tmp_path):
+    def fail(*_):
+        raise KafkaStorageError(tmp_path, "test")
+
+    monkeypatch.setattr(partition.log, "append_as_follower", fail)
+    followed.take(data(records=bytes(61)))
+    assert dict(followed.epochs) == {}
+    assert list(room.hosted.offline) == [TP]
+
+
+async def test_a_session_begins_by_naming_all_and_ends_what_waits(followed, partition, due):
+    followed.take(data(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    followed.begin_session()
+    assert named(followed) == [(TP, 6)]
+    followed.take(data(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    due.clear()
+    followed.close()
+    await asyncio.sleep(0.02)
+    assert not due.is_set()
+    assert partition.log.log_end_offset == 6
