@@ -1,0 +1,292 @@
+"""What topics say of their logs, on real brokers: what is kept, how it is compressed and stamped."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import aiokafka
+import confluent_kafka
+import confluent_kafka.admin
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+
+from barnabas.cluster import LocalCluster
+from broker.core.record_batch import Codec, whole_batches
+
+CODECS = {
+    "none": Codec.UNCOMPRESSED,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
+OVERRIDES = {
+    "log.retention.check.interval.ms": "300",
+    "log.segment.delete.delay.ms": "500",
+    "log.index.size.max.bytes": "4096",
+}
+VALUES = [b"%d, the castle is far, the village is near" % number * 50 for number in range(20)]
+YEAR_MS = 365 * 24 * 60 * 60 * 1000
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("log-settings") / "cluster"
+    with LocalCluster(directory, overrides=OVERRIDES) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def admin(cluster):
+    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+
+
+def until(condition, what, deadline_s=30):
+    """Poll, because the fact lies in another process."""
+    deadline = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)
+
+
+def create(admin, name, settings):
+    topic = confluent_kafka.admin.NewTopic(name, 1, 3, config=settings)
+    admin.create_topics([topic])[name].result(30)
+
+
+def alter(admin, topic, **settings):
+    entries = [
+        ConfigEntry(name.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
+        for name, value in settings.items()
+    ]
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
+    admin.incremental_alter_configs([resource])[resource].result(30)
+
+
+def produce(cluster, topic, values=VALUES, *, codec="none", timestamp=0):
+    """Write the values, in few batches; the names of the errors."""
+    if codec == "lz4":  # librdkafka compresses so only where FindCoordinator is announced
+        asyncio.run(produce_by_aiokafka(cluster, topic, values, codec))
+        return []
+    outcome = []
+    producer = confluent_kafka.Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "acks": "all",
+            "linger.ms": 200,
+            "compression.type": codec,
+            "retries": 0,
+        }
+    )
+    for value in values:
+        producer.produce(
+            topic, value, partition=0, timestamp=timestamp, on_delivery=lambda error, _: outcome.append(error)
+        )
+    producer.flush(30)
+    assert len(outcome) == len(values)
+    return [error.name() for error in outcome if error is not None]
+
+
+async def produce_by_aiokafka(cluster, topic, values, codec):
+    producer = aiokafka.AIOKafkaProducer(
+        bootstrap_servers=cluster.bootstrap, compression_type=codec, acks="all", linger_ms=200
+    )
+    async with producer:
+        sent = [await producer.send(topic, value, partition=0) for value in values]
+        await asyncio.gather(*sent)
+
+
+@pytest.fixture
+def new_consumer(cluster):
+    """Makes consumers; one that knew a leader that is dead takes its time to look for another."""
+    made = []
+
+    def new():
+        settings = {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": "none",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            "check.crcs": True,
+        }
+        made.append(confluent_kafka.Consumer(settings))
+        return made[-1]
+
+    yield new
+    for consumer in made:
+        consumer.close()
+
+
+@pytest.fixture
+def consumer(new_consumer):
+    return new_consumer()
+
+
+def read(consumer, topic, count, offset=0):
+    """That many records from ``offset`` on."""
+    consumer.assign([TopicPartition(topic, 0, offset)])
+    found = []
+    deadline = time.monotonic() + 30
+    while len(found) < count:
+        assert time.monotonic() < deadline, f"{len(found)} of {count} records of {topic}"
+        message = consumer.poll(1)
+        if message is not None:
+            assert message.error() is None, message.error()
+            found.append(message)
+    return found
+
+
+def led_by(admin, topic):
+    return admin.list_topics(topic, timeout=20).topics[topic].partitions[0].leader
+
+
+def watermarks(consumer, topic):
+    """Log start offset and high watermark, or None where the leader does not know them yet."""
+    try:
+        return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=20)
+    except KafkaException as error:
+        if not error.args[0].retriable():
+            raise
+        return None
+
+
+def segments(cluster, topic):
+    """The partition's files of batches at each broker; deleted ones too, until they are gone."""
+    return [
+        sorted(
+            path.name.removeprefix("000000000000000") for path in (directory / f"{topic}-0").glob("*.log*")
+        )
+        for directory in (broker.dir / "data" for broker in cluster.brokers.values())
+    ]
+
+
+def on_disk(cluster, topic):
+    """The bytes of the partition's first segment at each broker, where all have the same."""
+    paths = [broker.dir / "data" / f"{topic}-0" / f"{0:020d}.log" for broker in cluster.brokers.values()]
+    contents = [path.read_bytes() for path in paths]
+    assert len(set(contents)) == 1
+    return contents[0]
+
+
+def codecs(cluster, topic):
+    return {batch.header.codec_number for batch in whole_batches(on_disk(cluster, topic))}
+
+
+def test_retention_that_is_shortened_moves_the_log_start(cluster, admin, consumer):
+    create(admin, "kept", {"segment.bytes": "10000"})
+    for _ in range(6):
+        assert produce(cluster, "kept", VALUES[:4]) == []
+    assert watermarks(consumer, "kept") == (0, 24)
+    assert read(consumer, "kept", 24)[0].offset() == 0
+    before = segments(cluster, "kept")
+    assert len(before[0]) == 6
+
+    alter(admin, "kept", retention_bytes="20000")
+    until(lambda: watermarks(consumer, "kept") == (12, 24), "the log starts elsewhere")
+    until(lambda: segments(cluster, "kept") == [before[0][3:]] * 3, "not every replica deleted the same")
+
+    alter(admin, "kept", retention_ms="1")
+    until(lambda: watermarks(consumer, "kept") == (24, 24), "old records are still there")
+    until(lambda: segments(cluster, "kept") == [["00024.log"]] * 3, "old files are still there")
+
+    alter(admin, "kept", retention_ms=str(YEAR_MS))
+    assert produce(cluster, "kept", VALUES[:4]) == []
+    assert [message.offset() for message in read(consumer, "kept", 4, 24)] == [24, 25, 26, 27]
+    consumer.assign([TopicPartition("kept", 0, 3)])
+    heard = []
+    until(lambda: heard.append(consumer.poll(1)) or heard[-1] is not None, "nothing was heard")
+    assert heard[-1].error().code() == KafkaError._AUTO_OFFSET_RESET
+    assert "out of range" in heard[-1].error().str().lower()
+
+
+def test_a_log_starts_where_it_started_after_a_failover(cluster, admin, consumer, new_consumer):
+    create(admin, "moved", {"segment.bytes": "10000", "retention.bytes": "1"})
+    for _ in range(4):
+        assert produce(cluster, "moved", VALUES[:4]) == []
+    until(lambda: watermarks(consumer, "moved") == (12, 16), "the log still starts at 0")
+    leader = led_by(admin, "moved")
+    until(lambda: segments(cluster, "moved") == [["00012.log"]] * 3, "not every replica deleted the same")
+    cluster.kill(leader)
+    try:
+        until(lambda: led_by(admin, "moved") not in {leader, -1}, "nobody leads")
+        other = new_consumer()
+        # Its followers must have fetched before a new leader knows where the committed part ends.
+        until(lambda: watermarks(other, "moved") == (12, 16), "it starts elsewhere")
+        assert len(read(other, "moved", 4, 12)) == 4
+    finally:
+        cluster.restart(leader)
+        cluster.wait_ready()
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_each_codec_is_kept_as_it_came(cluster, admin, consumer, codec):
+    topic = f"from-{codec}"
+    create(admin, topic, {})
+    assert produce(cluster, topic, codec=codec) == []
+    assert [message.value() for message in read(consumer, topic, len(VALUES))] == VALUES
+    assert codecs(cluster, topic) == {CODECS[codec]}
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_each_codec_that_a_topic_asks_for(cluster, admin, consumer, codec):
+    topic = f"to-{codec}"
+    create(admin, topic, {"compression.type": "uncompressed" if codec == "none" else codec})
+    everything = []
+    for source in CODECS:
+        assert produce(cluster, topic, codec=source) == []
+        everything += VALUES
+    found = read(consumer, topic, len(everything))
+    assert [message.value() for message in found] == everything
+    assert [message.offset() for message in found] == list(range(len(everything)))
+    assert codecs(cluster, topic) == {CODECS[codec]}
+
+
+def test_a_topic_changes_its_compression(cluster, admin, consumer):
+    create(admin, "changed", {})
+    assert produce(cluster, "changed", codec="lz4") == []
+    assert codecs(cluster, "changed") == {Codec.LZ4}
+    alter(admin, "changed", compression_type="zstd")
+    counts = [len(VALUES)]
+
+    def is_recompressed():
+        assert produce(cluster, "changed", VALUES[:1], codec="gzip") == []
+        counts.append(1)
+        return Codec.ZSTD in codecs(cluster, "changed")
+
+    until(is_recompressed, "still as produced")
+    expected = VALUES + VALUES[:1] * (len(counts) - 1)
+    assert [message.value() for message in read(consumer, "changed", sum(counts))] == expected
+
+
+def test_whose_clock_stamps_and_how_far_clients_may_be_off(cluster, admin, consumer):
+    limits = {"message.timestamp.difference.max.ms": str(YEAR_MS), "retention.ms": "-1"}
+    create(admin, "stamped", limits)
+    now = time.time_ns() // 1_000_000
+    assert produce(cluster, "stamped", VALUES[:1], timestamp=now - YEAR_MS // 2) == []
+    assert produce(cluster, "stamped", VALUES[:1], timestamp=now - 2 * YEAR_MS) == ["INVALID_TIMESTAMP"]
+    alter(admin, "stamped", message_timestamp_type="LogAppendTime")
+    until(
+        lambda: produce(cluster, "stamped", VALUES[:1], timestamp=now - 2 * YEAR_MS) == [], "still CreateTime"
+    )
+    first, second = read(consumer, "stamped", 2)
+    assert first.timestamp() == (confluent_kafka.TIMESTAMP_CREATE_TIME, now - YEAR_MS // 2)
+    kind, stamped = second.timestamp()
+    assert kind == confluent_kafka.TIMESTAMP_LOG_APPEND_TIME
+    assert now <= stamped <= time.time_ns() // 1_000_000
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"cleanup.policy": "compact"},
+        {"cleanup.policy": "delete,compact"},
+        {"message.format.version": "0.9.0"},
+    ],
+)
+def test_what_is_not_served_is_refused(admin, settings):
+    with pytest.raises(KafkaException) as refusal:
+        create(admin, "refused", settings)
+    assert refusal.value.args[0].code() == KafkaError.INVALID_CONFIG
+    assert "it must be" in refusal.value.args[0].str()
