@@ -87,17 +87,21 @@ class Observer:
     """
 
     def __init__(self, bootstrap: str) -> None:
-        self._admin = AdminClient(
-            {"bootstrap.servers": bootstrap, "reconnect.backoff.max.ms": 500, "log_level": 2}
-        )
+        self._settings = {"bootstrap.servers": bootstrap, "reconnect.backoff.max.ms": 500, "log_level": 2}
+        self._admin = AdminClient(self._settings)
 
     def look(self, topic: str | None = None, timeout_s: float = 5.0) -> ClusterView:
         """The cluster now, with the partitions of ``topic`` or of all topics.
 
         Raises:
-            confluent_kafka.KafkaException: No broker answered in time.
+            confluent_kafka.KafkaException: No broker answered in time; the next look may ask another.
         """
-        seen = self._admin.list_topics(topic=topic, timeout=timeout_s)
+        try:
+            seen = self._admin.list_topics(topic=topic, timeout=timeout_s)
+        except confluent_kafka.KafkaException:
+            # The only one it is connected to may be paused: its connection stands, and no other is opened.
+            self._admin = AdminClient(self._settings)
+            raise
         return ClusterView(
             brokers={BrokerId(b.id): f"{b.host}:{b.port}" for b in seen.brokers.values()},
             controller=BrokerId(seen.controller_id) if seen.controller_id >= 0 else None,

@@ -8,6 +8,8 @@ import re
 import time
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
 from barnabas.cluster import LocalCluster
@@ -80,6 +82,23 @@ def said(broker, words):
     return [line for line in log.splitlines() if re.search(words, line)]
 
 
+def last_written(zk):
+    """The transactions that last wrote what controllers alone write, and made or removed what lies below."""
+    paths = ("/controller", "/controller_epoch", "/brokers/topics", "/brokers/topics/trial", "/config/topics")
+    return {path: (stat.czxid, stat.mzxid, stat.pzxid) for path in paths if (stat := zk.exists(path))}
+
+
+def told_by(controller, broker, since):
+    """The requests of a controller that a broker's state-change.log has since then, and those refused."""
+    lines = broker.state_change_log.read_text()[since:].splitlines()
+    lines = [line for line in lines if re.search(rf"controller {controller}\b", line)]
+    told, refused = (
+        {re.search(r"correlation ?[Ii]d (\d+)", line).group(1) for line in some}
+        for some in (lines, [line for line in lines if "Latest known controller epoch is" in line])
+    )
+    return told, refused
+
+
 def metadata_are_as_written(zk, trial):
     """Whether the leader and ISR that an ordinary client sees are those in ZooKeeper."""
     seen = trial.look().partitions
@@ -131,17 +150,31 @@ def test_whatever_is_done_to_the_node_there_is_exactly_one_new_controller(cluste
 
 
 def test_a_paused_controller_changes_nothing_when_it_wakes(cluster, trial, zk):
-    """KAFKA-6082: SIGSTOP past its session, SIGCONT under another's reign."""
+    """KAFKA-6082: SIGSTOP past its session, SIGCONT under another's reign, with something left to do."""
     former, before = cluster.controller_id(), epoch_of(zk)
     then = states(zk, trial)
+    admin = AdminClient({"bootstrap.servers": cluster.brokers[former].kafka, "log_level": 0})
+    assert admin.list_topics(timeout=DEADLINE_S).controller_id == former
     trial.nemesis.pause(former)
+    # It reads this when it wakes, and may not have heard by then that its reign is over.
+    asked = admin.create_topics([NewTopic("zombie", 1, 3)], request_timeout=DEADLINE_S)["zombie"]
     wait_until(lambda: epoch_of(zk) > before, "another reign")
     trial.wait_for(
         lambda view: all(p.leader not in (None, former) for p in view.partitions.values()), "new leaders"
     )
+    marks = {broker.id: len(broker.state_change_log.read_text()) for broker in cluster.brokers.values()}
+    written = last_written(zk)
     trial.nemesis.resume(former)
+    with pytest.raises(KafkaException) as refusal:
+        asked.result(DEADLINE_S)
+    assert refusal.value.args[0].code() == KafkaError.NOT_CONTROLLER
     cluster.wait_ready()
     trial.wait_until_in_sync()
+    assert last_written(zk) == written, "nobody was elected, and no topic came, went or moved"
+    for broker in cluster.brokers.values():
+        if broker.id != former:
+            told, refused = told_by(former, broker, marks[broker.id])
+            assert told <= refused, f"broker {broker.id} obeyed a controller whose reign was over"
     assert epoch_of(zk) == before + 1
     for tp, (state, _) in states(zk, trial).items():
         # Leaders write the ISR in the name of the reign that made them leaders; they elect nobody.

@@ -1,4 +1,5 @@
 import pytest
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from barnabas.observe import ClusterView, ControllerEpochs, Observer, PartitionView
@@ -21,6 +22,19 @@ def test_an_ordinary_client_sees_brokers_controller_and_leaders(mock_bootstrap):
         assert tp.topic == "observed"
         assert partition.leader in partition.isr
         assert partition.replicas == (1, 2, 3)
+
+
+def test_after_a_look_without_an_answer_it_asks_anew(mock_bootstrap):
+    observer = Observer(mock_bootstrap)
+
+    class Paused:
+        def list_topics(self, **_):
+            raise KafkaException("no answer")
+
+    observer._admin = Paused()
+    with pytest.raises(KafkaException):
+        observer.look()
+    assert set(observer.look().brokers) == {1, 2, 3}
 
 
 def test_waiting_for_a_whole_topic_ends_with_what_is_missing(mock_bootstrap):
