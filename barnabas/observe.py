@@ -87,8 +87,13 @@ class Observer:
     """
 
     def __init__(self, bootstrap: str) -> None:
-        self._settings = {"bootstrap.servers": bootstrap, "reconnect.backoff.max.ms": 500, "log_level": 2}
-        self._admin = AdminClient(self._settings)
+        self._bootstrap = bootstrap
+        self._admin = self._client()
+
+    def _client(self) -> AdminClient:
+        return AdminClient(
+            {"bootstrap.servers": self._bootstrap, "reconnect.backoff.max.ms": 500, "log_level": 2}
+        )
 
     def look(self, topic: str | None = None, timeout_s: float = 5.0) -> ClusterView:
         """The cluster now, with the partitions of ``topic`` or of all topics.
@@ -100,7 +105,7 @@ class Observer:
             seen = self._admin.list_topics(topic=topic, timeout=timeout_s)
         except confluent_kafka.KafkaException:
             # The only one it is connected to may be paused: its connection stands, and no other is opened.
-            self._admin = AdminClient(self._settings)
+            self._admin = self._client()
             raise
         return ClusterView(
             brokers={BrokerId(b.id): f"{b.host}:{b.port}" for b in seen.brokers.values()},

@@ -11,7 +11,8 @@ import argparse
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -308,6 +309,16 @@ def connect(servers: str) -> Any:
         ) from failure
 
 
+@contextmanager
+def opened(servers: str) -> Iterator[Cluster]:
+    """The cluster at ``servers``; errors as for `connect`."""
+    admin = connect(servers)
+    try:
+        yield Cluster(admin)
+    finally:
+        admin.close()
+
+
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -328,11 +339,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = parser().parse_args(arguments)
     try:
         check(flags)
-        admin = connect(flags.bootstrap_server)
-        try:
-            lines = _DEEDS[flags.action](Cluster(admin), flags)
-        finally:
-            admin.close()
+        with opened(flags.bootstrap_server) as cluster:
+            lines = _DEEDS[flags.action](cluster, flags)
     except ReassignCommandError as error:
         sys.stdout.write(f"{error}\n")
         return 1

@@ -10,10 +10,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import kafka.errors
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic
 
-from barnabas.tools.topic_descriptions import MIN_ISR, TopicConfigs, describe_lines
+from barnabas.tools import reassign_partitions
+from barnabas.tools.topic_descriptions import MIN_ISR, Cluster, Reassignment, TopicConfigs, describe_lines
 from barnabas.tools.topic_flags import (
     ACTIONS,
     REPORTS,
@@ -107,23 +109,41 @@ def list_topics(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
 def describe(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     """The lines of ``--describe`` for the topics wanted."""
     topics = known_topics(admin, flags)
+    if not topics:
+        return []
     configs = topic_configs(admin, list(topics))
     report = next((name for name in REPORTS if getattr(flags, name)), None)
     live = frozenset(admin_metadata(admin).brokers) if report else frozenset()
+    cluster = Cluster(live, reassignments(flags.bootstrap_server))
     return [
         line
         for name, topic in topics.items()
         for line in describe_lines(
-            topic, configs[name], report=report, live=live, only_overrides=flags.topics_with_overrides
+            topic, configs[name], cluster, report=report, only_overrides=flags.topics_with_overrides
         )
     ]
+
+
+def reassignments(servers: str) -> dict[tuple[str, int], Reassignment]:
+    """The reassignments that run; none where brokers are too old to say."""
+    try:
+        with reassign_partitions.opened(servers) as cluster:
+            running = cluster.running()
+    except kafka.errors.IncompatibleBrokerVersion:
+        return {}
+    except (reassign_partitions.ReassignCommandError, kafka.errors.KafkaError) as failure:
+        raise TopicCommandError(str(failure)) from failure
+    return {
+        (tp.topic, tp.partition): Reassignment(
+            told["replicas"], told["adding_replicas"], told["removing_replicas"]
+        )
+        for tp, told in running.items()
+    }
 
 
 def topic_configs(admin: AdminClient, topics: Sequence[str]) -> dict[str, TopicConfigs]:
     """The settings of each topic; a hidden value is ``null``, as Java prints it."""
     resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
-    if not resources:
-        return {}
     configs: dict[str, TopicConfigs] = {}
     for resource, answer in admin.describe_configs(resources).items():
         try:

@@ -46,6 +46,15 @@ def tool(cluster, tmp_path):
     return run
 
 
+def describe(cluster, topic):
+    """The lines of ``kafka-topics.sh --describe`` for the partitions of ``topic``."""
+    words = [SCRIPT.with_name("kafka-topics.sh"), "--bootstrap-server", cluster.bootstrap]
+    words += ["--describe", "--topic", topic]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return done.stdout.splitlines()[1:]
+
+
 def round_by_one(view):
     """Every replica one broker further on."""
     return {
@@ -124,6 +133,12 @@ def test_a_cancelled_move_leaves_all_as_it_was(cluster, tool, tmp_path):
             cluster.brokers[broker].arm(FETCHING, "pause")
         tool("execute", moves)
         assert len(tool("list").splitlines()) == 1 + len(moves)
+        described = describe(cluster, "stay")
+        for tp, target in moves.items():
+            comes, goes = set(target) - set(before[tp]), set(before[tp]) - set(target)
+            assert (
+                f"\tAdding Replicas: {min(comes)}\tRemoving Replicas: {min(goes)}" in described[tp.partition]
+            )
         assert "Successfully cancelled partition reassignments for: stay-0,stay-1" in tool("cancel", moves)
         for broker in added:
             cluster.brokers[broker].arm(FETCHING, "off")
@@ -133,6 +148,7 @@ def test_a_cancelled_move_leaves_all_as_it_was(cluster, tool, tmp_path):
         tp: set(replicas) for tp, replicas in before.items()
     }
     assert tool("list") == "No partition reassignments found.\n"
+    assert not [line for line in describe(cluster, "stay") if "Adding" in line]
     until(lambda: logs(cluster, "stay") == expected_logs(before), "no log of a replica that was to come")
     assert trial.judge(tmp_path).problems() == []
 

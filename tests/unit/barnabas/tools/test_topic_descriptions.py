@@ -4,7 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from barnabas.tools.topic_descriptions import TopicConfigs, describe_lines
+from barnabas.tools.topic_descriptions import (
+    Cluster,
+    Reassignment,
+    TopicConfigs,
+    describe_lines,
+    replication_factor,
+)
 
 
 def partition(number: int, leader: int = 1, isrs: tuple[int, ...] = (3, 1)) -> SimpleNamespace:
@@ -51,5 +57,39 @@ def test_a_report_shows_some_partitions_without_their_topic(report: str, shown: 
         partition(3, -1, (2,)),
         partition(4, 9, (1, 2, 3)),
     )
-    lines = describe_lines(some, TopicConfigs(min_isr=2), report=report, live={1, 2, 3})
+    lines = describe_lines(some, TopicConfigs(min_isr=2), Cluster({1, 2, 3}), report=report)
     assert [int(line.split("Partition: ")[1].split("\t")[0]) for line in lines] == shown
+
+
+MOVING = Reassignment([4, 5, 1, 2, 3], [4, 5], [2, 3])
+
+
+def moved(isrs: tuple[int, ...]) -> SimpleNamespace:
+    return SimpleNamespace(id=0, leader=1, replicas=[4, 5, 1, 2, 3], isrs=list(isrs))
+
+
+def test_a_partition_that_is_moved_shows_who_comes_and_who_goes() -> None:
+    cluster = Cluster(moving={("orders", 0): MOVING, ("other", 1): MOVING})
+    assert describe_lines(topic(moved((1, 2, 3)), partition(1)), TopicConfigs(), cluster) == [
+        "Topic: orders\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: ",
+        (
+            "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 4,5,1,2,3\tIsr: 1,2,3"
+            "\tAdding Replicas: 4,5\tRemoving Replicas: 2,3"
+        ),
+        "\tTopic: orders\tPartition: 1\tLeader: 1\tReplicas: 1,2,3\tIsr: 3,1",
+    ]
+
+
+def test_replicas_that_are_to_come_do_not_make_a_partition_under_replicated() -> None:
+    cluster = Cluster(moving={("orders", 0): MOVING})
+
+    def shown(isrs: tuple[int, ...]) -> int:
+        some = topic(moved(isrs))
+        return len(describe_lines(some, TopicConfigs(), cluster, report="under_replicated_partitions"))
+
+    assert shown((1, 2, 3)) == 0
+    assert shown((1, 2)) == 1
+
+
+def test_a_reassignment_that_the_metadata_do_not_show_does_not_count() -> None:
+    assert replication_factor(partition(0), Reassignment([9, 8], [9, 8], [])) == 3

@@ -2,9 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import kafka.errors
 import pytest
 
-from barnabas.tools import topics
+from barnabas.tools import reassign_partitions, topics
+from barnabas.tools.topic_descriptions import Reassignment
+from barnabas.tools.topic_flags import TopicCommandError
+from cluster.model.ids import TopicPartition
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+    """Sets what the cluster says of running reassignments, or what goes wrong."""
+
+    def answer(with_: Any) -> None:
+        class Asked:
+            def running(self) -> Any:
+                if isinstance(with_, Exception):
+                    raise with_
+                return with_
+
+        monkeypatch.setattr(reassign_partitions, "opened", lambda servers: contextlib.nullcontext(Asked()))
+
+    return answer
+
+
+def test_running_reassignments_are_known_by_topic_and_partition(running: Callable[[Any], None]) -> None:
+    told = {"replicas": [3, 1, 2], "adding_replicas": [3], "removing_replicas": [2]}
+    running({TopicPartition("t", 1): told})
+    assert topics.reassignments("h:1") == {("t", 1): Reassignment([3, 1, 2], [3], [2])}
+
+
+def test_brokers_too_old_to_say_have_none_and_other_errors_are_reported(
+    running: Callable[[Any], None],
+) -> None:
+    running(kafka.errors.IncompatibleBrokerVersion("no such API"))
+    assert topics.reassignments("h:1") == {}
+    running(kafka.errors.KafkaTimeoutError("too late"))
+    with pytest.raises(TopicCommandError, match="too late"):
+        topics.reassignments("h:1")
 
 
 @pytest.mark.parametrize(
