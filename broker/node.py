@@ -51,7 +51,7 @@ from cluster.model.ids import BrokerId
 from cluster.model.requests import LeaderAndIsrRequest
 from cluster.model.statechange.levels import Level
 from cluster.runtime.metrics import BrokerState
-from cluster.zk.errors import ZooKeeperError
+from cluster.zk.errors import SessionExpired, ZooKeeperError
 from cluster.zk.operations import WatchEvent
 from cluster.zk.schema.paths import CONFIG_CHANGES
 from cluster.zk.schema.settings import ProducerIdBlock
@@ -215,10 +215,15 @@ class Node:
     def _open_replicas(self, broker_id: BrokerId, logs: LogDirs) -> ReplicaService:
         process = self._process
 
-        async def read_settings(request: LeaderAndIsrRequest) -> None:
+        async def read_settings(request: LeaderAndIsrRequest) -> str | None:
             named = [partition.topic_partition for partition in request.partitions]
             unknown = {tp.topic for tp in named if replicas.hosted.get(tp) is None}
-            await self._topic_configs.read_new({tp.topic for tp in named}, unknown)
+            try:
+                await self._topic_configs.read_new({tp.topic for tp in named}, unknown)
+            except SessionExpired as error:
+                # With the next session the broker registers anew, and is told everything again.
+                return f"{type(error).__name__}: {error}"
+            return None
 
         events = LogDirEvents(broker_id, lambda: self._membership.store.log_dir_events)
         replicas = ReplicaService(

@@ -11,7 +11,7 @@ import structlog
 from broker.config import BrokerConfig
 from broker.core.log_config import LogConfig
 from cluster.model.configs import ConfigError
-from cluster.zk.errors import ZooKeeperError
+from cluster.zk.errors import SessionExpired, ZooKeeperError
 
 _log = structlog.get_logger(__name__)
 
@@ -54,12 +54,17 @@ class TopicConfigs:
         """Read the settings of these topics; waits for as long as ZooKeeper does not answer.
 
         A log opened with the wrong settings would, for instance, acknowledge with too few replicas in sync.
+
+        Raises:
+            SessionExpired: The session is over; nothing was read.
         """
         told = False
         found: Mapping[str, Mapping[str, str]] | None = None
         while found is None:
             try:
                 found = await self._store().configs(topics)
+            except SessionExpired:
+                raise
             except ZooKeeperError as error:
                 if not told:
                     _log.warning(f"The settings of {len(topics)} topics cannot be read yet: {error}")

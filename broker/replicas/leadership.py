@@ -75,6 +75,7 @@ class Leadership:
         write: Writes state-change.log.
         on_metadata: Told of each change of ``metadata``.
         prepare: Awaited before an admitted LeaderAndIsr is carried out: what its logs need is fetched there.
+            The answer is None, or why that cannot be had before the controller tells all anew.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Leadership:
         *,
         write: Write,
         on_metadata: Callable[[MetadataChange], None],
-        prepare: Callable[[LeaderAndIsrRequest], Awaitable[None]] | None = None,
+        prepare: Callable[[LeaderAndIsrRequest], Awaitable[str | None]] | None = None,
     ) -> None:
         self._hosted = hosted
         self._metadata = metadata
@@ -131,13 +132,18 @@ class Leadership:
     async def _carry_out(
         self, request: LeaderAndIsrRequest, lines: RequestLines
     ) -> dict[TopicPartition, ErrorCode]:
-        if self._prepare is not None:
-            await self._prepare(request)
+        unprepared = None if self._prepare is None else await self._prepare(request)
         this_round = _Round(request, lines, {}, Turn())
         admitted = [each for each in request.partitions if self._is_admitted(each, this_round)]
         own = self._hosted.broker_id
         leaders = [each for each in admitted if each.state.leader_and_isr.leader == own]
         followers = [each for each in admitted if each.state.leader_and_isr.leader != own]
+        if unprepared is not None:
+            skips = [(each, self._lines.make_leader_failed) for each in leaders]
+            skips += [(each, self._lines.make_follower_failed) for each in followers]
+            for each, skip in skips:
+                self._write(skip(each.topic_partition, each.state.leader_and_isr.leader_epoch, unprepared))
+            return this_round.errors
         if leaders:
             with self._failure_logged(lines, [each.topic_partition for each in leaders]):
                 await self._make_leaders(leaders, this_round)

@@ -45,7 +45,7 @@ class ReplicaService:
         metrics: Where to count and show.
         write: Writes state-change.log.
         on_metadata: Told of each change of ``metadata``.
-        prepare: Awaited before an admitted LeaderAndIsr is carried out.
+        prepare: Awaited before an admitted LeaderAndIsr is carried out, as `Leadership` says.
         on_directory_failed: Told once of each log directory that fails.
     """
 
@@ -60,7 +60,7 @@ class ReplicaService:
         metrics: Metrics,
         write: Write,
         on_metadata: Callable[[MetadataChange], None],
-        prepare: Callable[[LeaderAndIsrRequest], Awaitable[None]] | None = None,
+        prepare: Callable[[LeaderAndIsrRequest], Awaitable[str | None]] | None = None,
         on_directory_failed: Callable[[], None] = lambda: None,
     ) -> None:
         self._settings = settings

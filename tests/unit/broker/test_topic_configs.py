@@ -3,20 +3,21 @@ import pytest
 from broker import topic_configs
 from broker.config import parse
 from broker.topic_configs import TopicConfigs
-from cluster.zk.errors import ZooKeeperTimeout
+from cluster.zk.errors import SessionExpired, ZooKeeperTimeout
 
 
 class Store:
     def __init__(self, settings, failures=0):
         self.settings = settings
         self.failures = failures
+        self.error = ZooKeeperTimeout("no answer")
         self.asked = []
 
     async def configs(self, names):
         self.asked.append(list(names))
         if self.failures:
             self.failures -= 1
-            raise ZooKeeperTimeout("no answer")
+            raise self.error
         return {name: self.settings[name] for name in names if name in self.settings}
 
 
@@ -43,6 +44,13 @@ async def test_it_waits_for_a_zookeeper_that_does_not_answer(monkeypatch):
     await known.read(["a"])
     assert len(store.asked) == 3
     assert known.config_for("a").min_insync_replicas == 3
+
+
+async def test_it_does_not_wait_in_a_session_that_is_over():
+    store = Store({}, failures=1)
+    store.error = SessionExpired("over")
+    with pytest.raises(SessionExpired):
+        await configs(store).read(["a"])
 
 
 async def test_known_topics_are_not_read_again_unless_they_are_new():

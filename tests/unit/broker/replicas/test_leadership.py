@@ -302,6 +302,26 @@ async def test_a_delete_that_the_disk_refuses(room, scene, monkeypatch, tmp_path
     assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
 
 
+async def test_what_cannot_be_prepared_is_skipped_until_it_is_told_anew(room, scene):
+    answers = ["SessionExpired: over", None]
+
+    async def prepare(_request):
+        return answers.pop(0)
+
+    scene.leadership._prepare = prepare
+    orders = room.order(1, 3), room.order(2, 4, topic_partition=OTHER)
+    answer = await scene.order(*orders)
+    assert set(answer.partition_errors.values()) == {ErrorCode.NONE}
+    assert list(room.hosted.all) == []
+    skipped = [(line.kind, line.level, line.cause) for line in scene.lines if line.cause]
+    assert skipped == [
+        (Kind.BECOME_LEADER_ZOOKEEPER_EXCEPTION, Level.ERROR, "SessionExpired: over"),
+        (Kind.BECOME_FOLLOWER_ZOOKEEPER_EXCEPTION, Level.ERROR, "SessionExpired: over"),
+    ]
+    await scene.order(*orders)
+    assert room.hosted.get(TP).replica.is_leader
+
+
 async def test_preparations_come_before_the_first_log(room):
     seen = []
 
