@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import NamedTuple
 
 from broker.core.batch_validation import check_size, is_far_from, timestamps_refused
 from broker.core.compression import compress
 from broker.core.log_config import LogConfig
 from broker.core.record_batch import (
     CODEC_MASK,
-    NO_TIMESTAMP,
     BatchHeader,
     Codec,
     RecordBatch,
     TimestampType,
     with_records,
 )
-from broker.core.records import CorruptRecordsError, checked_places, decompress, record_places, timestamp_of
+from broker.core.records import CorruptRecordsError, decompress, record_places, survey
 from broker.core.refusals import Reason, Refusal
 
 AS_PRODUCED = "producer"
@@ -57,7 +55,7 @@ def recompress(batch: RecordBatch, config: LogConfig, now_ms: int) -> RecordBatc
         return batch
     try:
         records = decompress(batch)
-        seen = _look_at(header, records)
+        seen = survey(header, records)
     except CorruptRecordsError as error:
         return Refusal(Reason.UNREADABLE_RECORDS, str(error))
     if config.message_timestamp_type is TimestampType.CREATE_TIME:
@@ -70,33 +68,6 @@ def recompress(batch: RecordBatch, config: LogConfig, now_ms: int) -> RecordBatc
     header = header._replace(attributes=header.attributes & ~CODEC_MASK | target)
     rebuilt = with_records(header, compress(target, records))
     return check_size(rebuilt.header, config) or rebuilt
-
-
-class _Seen(NamedTuple):
-    """What the records of a batch say of it.
-
-    Attributes:
-        earliest: The smallest timestamp, -1 where there is none.
-        latest: The largest timestamp, -1 where there is none.
-        has_gaps: Whether the offset deltas are others than 0, 1, 2 and so on.
-    """
-
-    earliest: int
-    latest: int
-    has_gaps: bool
-
-
-def _look_at(header: BatchHeader, records: bytes) -> _Seen:
-    """Check every record; keeps none of them, as there may be millions."""
-    earliest = latest = NO_TIMESTAMP
-    has_gaps = False
-    for index, place in enumerate(checked_places(header, records)):
-        has_gaps |= place.offset_delta != index
-        timestamp = timestamp_of(header, place)
-        if timestamp != NO_TIMESTAMP:
-            earliest = timestamp if earliest == NO_TIMESTAMP else min(earliest, timestamp)
-            latest = max(latest, timestamp)
-    return _Seen(earliest, latest, has_gaps)
 
 
 def _renumbered(header: BatchHeader, records: bytes) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:

@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 from broker.core.compression import CorruptStreamError
 from broker.core.compression import decompress as decompress_stream
-from broker.core.record_batch import HEADER_SIZE, BatchHeader, Codec, RecordBatch, TimestampType
+from broker.core.record_batch import (
+    HEADER_SIZE,
+    NO_TIMESTAMP,
+    BatchHeader,
+    Codec,
+    RecordBatch,
+    TimestampType,
+)
 from cluster.model.ids import Offset
 
 NULL_LENGTH = -1
@@ -63,22 +70,9 @@ def record_times(batch: RecordBatch) -> Iterator[RecordTime]:
     header = batch.header
     is_append_time = header.timestamp_type is TimestampType.LOG_APPEND_TIME
     for place in record_places(header, decompress(batch)):
-        timestamp = header.max_timestamp if is_append_time else timestamp_of(header, place)
+        timestamp = header.max_timestamp if is_append_time else header.base_timestamp + place.timestamp_delta
+        _check_timestamp(header, timestamp)
         yield RecordTime(timestamp, Offset(header.base_offset + place.offset_delta))
-
-
-def timestamp_of(header: BatchHeader, place: RecordPlace) -> int:
-    """The timestamp that its producer gave a record, in milliseconds; -1 for none.
-
-    Raises:
-        CorruptRecordsError: It is no 64-bit number.
-    """
-    timestamp = header.base_timestamp + place.timestamp_delta
-    if not -MAX_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
-        raise CorruptRecordsError(
-            f"timestamp {timestamp} in the batch at offset {header.base_offset}, expected 64 bits"
-        )
-    return timestamp
 
 
 def record_places(header: BatchHeader, records: bytes) -> Iterator[RecordPlace]:
@@ -102,44 +96,86 @@ def record_places(header: BatchHeader, records: bytes) -> Iterator[RecordPlace]:
         raise CorruptRecordsError(f"{detail} do not fit into {len(records)} bytes") from error
 
 
-def checked_places(header: BatchHeader, records: bytes) -> Iterator[RecordPlace]:
-    """As ``record_places``; key, value and headers must fill each record, and the records ``records``.
+class RecordsSurvey(NamedTuple):
+    """What the records of a batch say of it.
+
+    Attributes:
+        earliest: The smallest timestamp in milliseconds, -1 where there is none.
+        latest: The largest, -1 where there is none.
+        has_gaps: Whether the offset deltas are others than 0, 1, 2 and so on.
+    """
+
+    earliest: int
+    latest: int
+    has_gaps: bool
+
+
+def survey(header: BatchHeader, records: bytes) -> RecordsSurvey:
+    """Check each record down to its last byte, and keep none: there may be millions.
+
+    Key, value and headers must fill each record, and the records ``records``.
 
     Raises:
         CorruptRecordsError: They do not.
     """
-    end, at = 0, f"the batch at offset {header.base_offset}"
-    for index, place in enumerate(record_places(header, records)):
-        try:
-            end = _skip_fields(records, place.key_at)
-        except (IndexError, _BadLayoutError) as error:
-            raise CorruptRecordsError(f"record {index} of {at} has a bad length") from error
-        if end != place.end:
-            filled = f"{end - place.start} of its {place.end - place.start} bytes"
-            raise CorruptRecordsError(f"record {index} of {at} fills {filled}")
-        yield place
+    at, base, index = 0, header.base_timestamp, 0
+    earliest, latest, has_gaps = NO_TIMESTAMP, NO_TIMESTAMP, False
+    try:
+        for index in range(header.record_count):
+            length, start = _varint(records, at, _VARINT_BYTES)
+            timestamp_delta, at = _varint(records, start + 1, _VARLONG_BYTES)
+            offset_delta, at = _varint(records, at, _VARINT_BYTES)
+            at = _skip_fields(records, at)
+            if at != start + length:
+                raise _BadLayoutError
+            if offset_delta != index:
+                has_gaps = True
+            timestamp = base + timestamp_delta
+            if timestamp != NO_TIMESTAMP:
+                latest = max(latest, timestamp)
+                if timestamp < earliest or earliest == NO_TIMESTAMP:
+                    earliest = timestamp
+    except (IndexError, _BadLayoutError) as error:
+        detail = f"record {index} of the batch at offset {header.base_offset}"
+        raise CorruptRecordsError(f"{detail} is not filled by what it holds") from error
+    _check_end(header, records, at)
+    _check_timestamp(header, earliest)
+    _check_timestamp(header, latest)
+    return RecordsSurvey(earliest, latest, has_gaps)
+
+
+def _check_end(header: BatchHeader, records: bytes, end: int) -> None:
     if end != len(records):
-        raise CorruptRecordsError(f"{header.record_count} records of {at} fill {end} of {len(records)} bytes")
+        detail = f"{header.record_count} records of the batch at offset {header.base_offset}"
+        raise CorruptRecordsError(f"{detail} fill {end} of {len(records)} bytes")
+
+
+def _check_timestamp(header: BatchHeader, timestamp: int) -> None:
+    if not -MAX_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
+        raise CorruptRecordsError(
+            f"timestamp {timestamp} in the batch at offset {header.base_offset}, expected 64 bits"
+        )
 
 
 def _skip_fields(records: bytes, position: int) -> int:
     """The position behind key, value and headers, which begin at ``position``."""
-    for _ in range(2):
-        position = _skip_field(records, position, at_least=NULL_LENGTH)
+    position = _skip_field(records, _skip_field(records, position, NULL_LENGTH), NULL_LENGTH)
     headers, position = _varint(records, position, _VARINT_BYTES)
     if headers < 0:
         raise _BadLayoutError
     for _ in range(headers):
-        position = _skip_field(records, position, at_least=0)
-        position = _skip_field(records, position, at_least=NULL_LENGTH)
+        position = _skip_field(records, _skip_field(records, position, 0), NULL_LENGTH)
     return position
 
 
-def _skip_field(records: bytes, position: int, *, at_least: int) -> int:
+def _skip_field(records: bytes, position: int, at_least: int) -> int:
+    """The position behind a field, whose length must be ``at_least`` that."""
     length, start = _varint(records, position, _VARINT_BYTES)
+    if length > 0:
+        return start + length
     if length < at_least:
         raise _BadLayoutError
-    return start + max(length, 0)
+    return start
 
 
 def decompress(batch: RecordBatch) -> bytes:
@@ -160,6 +196,13 @@ def decompress(batch: RecordBatch) -> bytes:
 
 def _varint(data: bytes, position: int, most: int) -> tuple[int, int]:
     """The zig-zag integer of at most ``most`` bytes at ``position``, and the position after it."""
+    byte = data[position]
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), position + 1
+    second = data[position + 1]
+    if second < 0x80:
+        value = byte & 0x7F | second << 7
+        return (value >> 1) ^ -(value & 1), position + 2
     value = shift = 0
     for at in range(position, position + most):
         byte = data[at]

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import cramjam
 import pytest
+from aiokafka.record.default_records import DefaultRecordBatch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from broker.core.record_batch import parse_header, whole_batches
-from broker.core.records import CorruptRecordsError, decompress, record_times
+from broker.core.records import CorruptRecordsError, decompress, record_times, survey
 
 TIMES = [1_700_000_000_005, 1_700_000_000_001, 1_700_000_000_300, 0]
 
@@ -56,3 +59,12 @@ def test_timestamps_have_64_bits(batch, patch_batch):
     assert next(times).timestamp == 2**63 - 1
     with pytest.raises(CorruptRecordsError, match="expected 64 bits"):
         next(times)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from([-1, 0, 5, 70, 9000, 2**40]), min_size=1, max_size=6), st.integers(0, 4))
+def test_a_survey_says_what_a_reader_that_is_not_ours_would(batch, times, codec):
+    data = batch(len(times), timestamps=times, codec=codec)
+    stamped = [record.timestamp for record in DefaultRecordBatch(data) if record.timestamp != -1]
+    found = survey(parse_header(data), decompress(only(data)))
+    assert found == (min(stamped, default=-1), max(stamped, default=-1), False)
