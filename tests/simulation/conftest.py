@@ -1,4 +1,4 @@
-"""What simulations run: modules, loaded by their paths, as test folders are no packages."""
+"""The worlds in memory of other tests, for those who let them run for long."""
 
 from __future__ import annotations
 
@@ -9,24 +9,11 @@ from types import ModuleType
 
 import pytest
 
-WORLD = Path(__file__).parents[1] / "unit" / "controller" / "conftest.py"
-ONE_PARTITION = Path(__file__).parent / "one_partition.py"
-
-
-@pytest.fixture(scope="session")
-def world_module() -> ModuleType:
-    """The module that has the class ``World``: the world in memory of the controller's unit tests."""
-    return load("controller_world", WORLD)
-
-
-@pytest.fixture(scope="session")
-def one_partition() -> ModuleType:
-    """The module that has the state machines of one partition."""
-    return load("one_partition", ONE_PARTITION)
+UNIT = Path(__file__).parents[1] / "unit"
 
 
 def load(name: str, path: Path) -> ModuleType:
-    """Run the module at ``path``."""
+    """A module of the tests; their folders are no packages, so it is loaded by its path."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -34,3 +21,15 @@ def load(name: str, path: Path) -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def world_module() -> ModuleType:
+    """The module that has the class ``World``: ZooKeeper as a controller sees it."""
+    return load("controller_world", UNIT / "controller" / "conftest.py")
+
+
+@pytest.fixture(scope="session")
+def room_module() -> ModuleType:
+    """The module that has the class ``Room``: the replicas of one broker."""
+    return load("replica_room", UNIT / "broker" / "replicas" / "conftest.py")
