@@ -101,10 +101,8 @@ class ControllerLoop:
             self._metrics.controller_state.set(EVENTS[type(happened)].state)
             await self._handle(happened)
             self._metrics.controller_state.set(ControllerState.IDLE)
-            timed = rate_and_time(EVENTS[type(happened)].state)
-            if timed is not None:
-                times = self._metrics.event_times_ms[timed].labels(event=type(happened).__name__)
-                times.observe((self._clock() - began) * 1000)
+            timed = self._metrics.event_times_ms[rate_and_time(EVENTS[type(happened)].state)]
+            timed.labels(event=type(happened).__name__).observe((self._clock() - began) * 1000)
             for _ in self._census.recount(self._context):
                 await self._breathe()
             self._measure()

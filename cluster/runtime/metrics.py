@@ -89,6 +89,7 @@ class Metrics:
 
 
 TIMED_EVENTS = (
+    "Idle",
     "ControllerChange",
     "LeaderElection",
     "TopicChange",
@@ -104,6 +105,7 @@ TIMED_EVENTS = (
     "UncleanLeaderElectionEnable",
     "TopicUncleanLeaderElectionEnable",
     "ListPartitionReassignment",
+    "UpdateMetadataResponseReceived",
 )
 """What the controller may be doing, as ``ControllerStats`` names it: ``<name>RateAndTimeMs`` is its time."""
 

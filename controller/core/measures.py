@@ -14,16 +14,13 @@ from controller.core.state import ControllerContext
 _RENAMED = {"BROKER_CHANGE": "LeaderElection", "ALTER_PARTITION_REASSIGNMENT": "PartitionReassignment"}
 """Two names are older than the states."""
 
-_UNTIMED = {ControllerState.IDLE, ControllerState.UPDATE_METADATA_RESPONSE_RECEIVED}
 
+def rate_and_time(state: ControllerState) -> str:
+    """Under which of ``TIMED_EVENTS`` the time of what happens in ``state`` counts.
 
-def rate_and_time(state: ControllerState) -> str | None:
-    """Under which of ``TIMED_EVENTS`` the time of what happens in ``state`` counts; None for no time.
-
-    Source: Kafka's ``ControllerState.rateAndTimeMetricName``.
+    Source: Kafka's ``ControllerState.rateAndTimeMetricName``, which leaves out Idle, in which nothing happens
+    there, and UpdateMetadataResponseReceived.
     """
-    if state in _UNTIMED:
-        return None
     return _RENAMED.get(state.name, "".join(word.capitalize() for word in state.name.split("_")))
 
 

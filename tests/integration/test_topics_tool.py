@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 
 import confluent_kafka.admin
 import kafka
 import kafka.admin
 import pytest
+from kafka.protocol import admin as protocol
 
 from barnabas.cluster import LocalCluster
+from cluster.model.errors import ErrorCode
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-topics.sh"
 TOPIC = "orders"
@@ -159,6 +162,50 @@ def test_kafka_python_reads_the_settings_of_each_broker(tool, python_admin, clus
     assert (advertised["config_source"], advertised["read_only"]) == ("DEFAULT_CONFIG", False)
     assert (connect["config_source"], connect["read_only"]) == ("STATIC_BROKER_CONFIG", True)
     assert connect["value"] == cluster.zookeeper_connect
+
+
+def test_the_controllers_page_has_the_depth_and_age_of_its_queue_and_the_time_of_each_kind_of_event(
+    tool, cluster
+):
+    with urllib.request.urlopen(
+        f"http://{cluster.brokers[cluster.controller_id()].metrics}/metrics"
+    ) as answer:
+        page = answer.read().decode()
+    told = dict(line.rsplit(" ", 1) for line in page.splitlines() if line.startswith("kafka_controller_"))
+    events = "kafka_controller_ControllerEventManager_"
+    assert float(told[f"{events}EventQueueSize"]) >= 0
+    handled = float(told[f"{events}EventQueueTimeMs_count"])
+    times = {name: float(count) for name, count in told.items() if "RateAndTimeMs_count{event=" in name}
+    assert handled >= sum(times.values()) > 0
+    for event in ("Startup", "TopicChange", "CreateTopicsRequested", "UpdateMetadataResponseReceived"):
+        assert any(f'event="{event}"' in name for name in times), event
+
+
+FOR_THE_CONTROLLER = [
+    protocol.CreateTopicsRequest(topics=[("new", 1, 1, [], [])], timeout_ms=1000),
+    protocol.CreatePartitionsRequest(topics=[(TOPIC, 9, None)], timeout_ms=1000, validate_only=False),
+    protocol.DeleteTopicsRequest(topic_names=[TOPIC], timeout_ms=1000, max_version=5),
+    protocol.AlterPartitionReassignmentsRequest(topics=[(TOPIC, [(0, [1, 2])])], timeout_ms=1000),
+    protocol.ListPartitionReassignmentsRequest(topics=None, timeout_ms=1000),
+    protocol.ElectLeadersRequest(election_type=0, topic_partitions=[(TOPIC, [0])], timeout_ms=1000),
+]
+
+
+def errors_in(answer):
+    """Every error code in an answer, wherever it stands."""
+    for name, value in answer.items():
+        if name == "error_code":
+            yield value
+        elif isinstance(value, list):
+            for each in value:
+                yield from errors_in(each)
+
+
+@pytest.mark.parametrize("request_", FOR_THE_CONTROLLER, ids=lambda request: request.name)
+def test_a_broker_that_is_not_the_controller_says_so(tool, python_admin, cluster, request_):
+    for broker in cluster.brokers.keys() - {cluster.controller_id()}:
+        answer = python_admin._manager.run(python_admin._manager.send, request_, broker)
+        assert set(errors_in(answer.to_dict())) - {0} == {ErrorCode.NOT_CONTROLLER}
 
 
 def test_confluent_kafka_reads_the_settings_of_a_broker_and_is_told_of_unknown_topics(tool, confluent_admin):
