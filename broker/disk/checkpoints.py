@@ -32,10 +32,15 @@ META_PROPERTIES = "meta.properties"
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """Whose a log directory is."""
+    """Whose a log directory is.
+
+    Attributes:
+        broker_id: The broker's.
+        cluster_id: Its cluster's, 22 characters; None in files older than cluster ids.
+    """
 
     broker_id: BrokerId
-    cluster_id: str
+    cluster_id: str | None
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, Offset]:
@@ -47,7 +52,7 @@ def read_offsets(path: Path) -> dict[TopicPartition, Offset]:
     offsets: dict[TopicPartition, Offset] = {}
     for number, row in _read_rows(path):
         match row:
-            case [topic, partition, offset] if partition.isdigit() and _is_integer(offset):
+            case [topic, partition, offset] if _is_natural(partition) and _is_integer(offset):
                 offsets[TopicPartition(topic, int(partition))] = Offset(int(offset))
             case _:
                 raise _bad_line(path, number, row, "topic partition offset")
@@ -88,7 +93,7 @@ def read_meta_properties(path: Path) -> MetaProperties | None:
         CorruptCheckpointError: Another version, or a property that is missing or no number.
     """
     try:
-        lines = path.read_text().splitlines()
+        lines = _read_lines(path)
     except FileNotFoundError:
         return None
     pairs = (line.split("=", 1) for line in lines if "=" in line and not line.lstrip().startswith(("#", "!")))
@@ -97,11 +102,9 @@ def read_meta_properties(path: Path) -> MetaProperties | None:
     if version != str(META_PROPERTIES_VERSION):
         raise CorruptCheckpointError(f"{path}: version {version}, expected {META_PROPERTIES_VERSION}")
     broker_id, cluster_id = properties.get("broker.id", ""), properties.get("cluster.id")
-    if not broker_id.isdigit() or not cluster_id:
-        raise CorruptCheckpointError(
-            f"{path}: broker.id={broker_id!r}, cluster.id={cluster_id!r}, expected both"
-        )
-    return MetaProperties(BrokerId(int(broker_id)), cluster_id)
+    if not _is_natural(broker_id):
+        raise CorruptCheckpointError(f"{path}: broker.id={broker_id!r}, expected a number")
+    return MetaProperties(BrokerId(int(broker_id)), cluster_id or None)
 
 
 def write_meta_properties(path: Path, meta: MetaProperties) -> None:
@@ -122,11 +125,9 @@ def _encode_rows(rows: list[str]) -> bytes:
 def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
     """The rows behind version and count, each with its line number."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = _read_lines(path)
     except FileNotFoundError:
         return []
-    except UnicodeDecodeError as error:
-        raise CorruptCheckpointError(f"{path}: not UTF-8 text: {error}") from error
     if not lines:
         return []
     if lines[0].strip() != str(CHECKPOINT_VERSION):
@@ -138,8 +139,19 @@ def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
     return rows
 
 
+def _read_lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise CorruptCheckpointError(f"{path}: not UTF-8 text: {error}") from error
+
+
+def _is_natural(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
 def _is_integer(text: str) -> bool:
-    return text.removeprefix("-").isdigit()
+    return _is_natural(text.removeprefix("-"))
 
 
 def _bad_line(path: Path, number: int, row: list[str], expected: str) -> CorruptCheckpointError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cluster.model.errors import ErrorCode
+from cluster.model.ids import Offset
 
 
 class KafkaStorageError(Exception):
@@ -19,6 +20,26 @@ class KafkaStorageError(Exception):
     def __init__(self, log_dir: Path, doing: str, cause: OSError | None = None) -> None:
         super().__init__(f"log directory {log_dir}: {doing}" + (f": {cause}" if cause else ""))
         self.log_dir = log_dir
+
+
+class CorruptLogError(Exception):
+    """A batch of a log is not what its place, or the index, says; the log is served but for that place.
+
+    The disk itself may be sound, so no directory goes offline for it (``CorruptRecordException`` of Kafka).
+
+    Attributes:
+        path: The segment's file.
+        position: Where in it, in bytes.
+        next_offset: The offset after the last batch that was found right before it.
+    """
+
+    error = ErrorCode.CORRUPT_MESSAGE
+
+    def __init__(self, path: Path, position: int, next_offset: Offset, found: str) -> None:
+        super().__init__(f"{path}, byte {position}: {found}")
+        self.path = path
+        self.position = position
+        self.next_offset = next_offset
 
 
 class CorruptCheckpointError(Exception):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.disk.files import sync_directory
+from broker.disk.files import sync_directory, sync_file
 from broker.disk.names import LEADER_EPOCH_CHECKPOINT
 from broker.disk.segment import LogSegment
 from cluster.model.ids import Offset
@@ -84,11 +84,5 @@ def sync_segments(segments: Iterable[LogSegment], directory: Path) -> None:
 
 def sync_epochs(directory: Path) -> None:
     """Put the leader epochs, which are replaced without waiting for the disk, on it."""
-    try:
-        fd = os.open(directory / LEADER_EPOCH_CHECKPOINT, os.O_RDONLY)
-    except FileNotFoundError:
-        return
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    with contextlib.suppress(FileNotFoundError):
+        sync_file(directory / LEADER_EPOCH_CHECKPOINT)

@@ -8,13 +8,14 @@ Source: ``core/log/AbstractIndex.scala``, ``OffsetIndex.scala``, ``TimeIndex.sca
 
 from __future__ import annotations
 
-import os
+import io
 from bisect import bisect_right
 from pathlib import Path
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from broker.core.record_batch import NO_TIMESTAMP
+from broker.disk.files import write_file, write_zeros
 from cluster.model.ids import Offset
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
@@ -71,18 +72,20 @@ class SparseIndex:
     def preallocate(self) -> None:
         """Give the file its full size, all of it unused: the entries of an active segment are in memory."""
         self._data, self._is_stored = self._entries, False
-        fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        try:
-            os.ftruncate(fd, self._max_bytes)
-        finally:
-            os.close(fd)
+        write_zeros(self.path, self._max_bytes)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the file has the entries, as it does of a segment that was rolled or closed."""
+        return self._is_stored
+
+    def emptied(self) -> Self:
+        """An index for the same file, without entries; the file is left as it is."""
+        return type(self)(self.path, self.base_offset, self._max_bytes)
 
     def store(self) -> None:
         """Write the entries, and nothing behind them, and sync the file: the segment is rolled or closed."""
-        with self.path.open("wb") as file:
-            file.write(self._entries)
-            file.flush()
-            os.fsync(file.fileno())
+        write_file(self.path, self._entries)
         self._is_stored = True
 
     def load(self) -> bool:
@@ -92,7 +95,7 @@ class SparseIndex:
         """
         try:
             with self.path.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
+                size = file.seek(0, io.SEEK_END)
                 file.seek(max(0, size - self._entry.size))
                 last = file.read()
         except FileNotFoundError:

@@ -24,7 +24,7 @@ from broker.core.record_batch import (
 )
 from broker.core.refusals import Refusal
 from broker.core.retention import Deletion
-from broker.disk.errors import KafkaStorageError
+from broker.disk.errors import CorruptLogError, KafkaStorageError
 from broker.disk.log_files import LogFiles
 from broker.disk.recovery import LoadedLog
 from broker.disk.results import FetchDataInfo, LogAppendInfo, OffsetOutOfRange, TimestampAndOffset
@@ -203,6 +203,9 @@ class Log:
                 set.
             upper_bound: The high watermark for consumers, the log end offset for followers.
             min_one_batch: Whether progress matters more than ``max_bytes``.
+
+        Raises:
+            CorruptLogError: There is no batch where one should begin.
         """
         self._check_usable()
         if not self.log_start_offset <= offset <= self.log_end_offset:
@@ -216,14 +219,18 @@ class Log:
     def bytes_between(self, start_offset: Offset, end_offset: Offset) -> int:
         """Bytes of the batches from the one that holds ``start_offset`` up to ``end_offset``.
 
-        What a fetch that waits for ``min_bytes`` compares.
+        What a fetch that waits for ``min_bytes`` compares. More than anybody waits for where a batch is
+        corrupt: the read will say it.
         """
         self._check_usable()
         start = max(start_offset, self.log_start_offset)
         end = min(end_offset, self.log_end_offset)
         if start >= end:
             return 0
-        return self._guarded("reading", lambda: self._files.bytes_between(start, end))
+        try:
+            return self._guarded("reading", lambda: self._files.bytes_between(start, end))
+        except CorruptLogError:
+            return UNLIMITED
 
     def in_one_segment(self, first: Offset, last: Offset) -> bool:
         """Whether both offsets lie in one segment: a read of more ends with the first one's."""
@@ -243,6 +250,9 @@ class Log:
         """The first record whose timestamp is ``timestamp`` (milliseconds) or later, or None.
 
         May lie at or above the high watermark: the caller compares.
+
+        Raises:
+            CorruptLogError: As ``read``, or the batch that holds the record cannot be decoded.
         """
         self._check_usable()
         return self._guarded("reading", lambda: self._files.offset_at(timestamp))
@@ -357,7 +367,7 @@ class Log:
             header, active = batches[0].header, self._files.segments.active
             last_offset = batches[-1].header.last_offset
             if active.must_roll(header.size, header.max_timestamp, last_offset, self.config, now_ms):
-                self._files.roll(self.config, now_ms)
+                self._files.roll(self.config, now_ms, Offset(header.base_offset))
             self._files.append(buffers, batches, self.config)
         except OSError as error:
             raise self._fail("appending", error) from error

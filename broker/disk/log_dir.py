@@ -6,15 +6,12 @@ Source: ``core/log/LogManager.scala`` of Kafka 2.8. What is asked of the disk in
 
 from __future__ import annotations
 
-import fcntl
-import shutil
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
 from broker.core.log_config import LogConfig
 from broker.disk.checkpoints import (
@@ -29,7 +26,17 @@ from broker.disk.checkpoints import (
     write_offsets,
 )
 from broker.disk.errors import CorruptCheckpointError, InconsistentDirectoryError, KafkaStorageError
-from broker.disk.files import sync_directory
+from broker.disk.files import (
+    close_file,
+    lock_file,
+    make_directories,
+    make_directory,
+    remove,
+    remove_whatever,
+    rename,
+    sync_directory,
+    write_file,
+)
 from broker.disk.log import Log, LogContext
 from broker.disk.names import (
     deleted_directory,
@@ -91,7 +98,7 @@ class LogDir:
             self._write_lowered_recovery_point,
             self._doom,
         )
-        self._lock: BinaryIO | None = None
+        self._lock: int | None = None
         self._high_watermarks: dict[TopicPartition, Offset] = {}
         self._doomed: deque[tuple[int, Path]] = deque()
         self._under_way: deque[Future[None]] = deque()
@@ -103,24 +110,21 @@ class LogDir:
             InconsistentDirectoryError: Another process has it.
             OSError: It cannot be created, read or written.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._lock = (self.path / LOCK).open("ab")
-        try:
-            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self.unlock()
+        make_directories(self.path)
+        self._lock = lock_file(self.path / LOCK)
+        if self._lock is None:
             raise InconsistentDirectoryError(
                 f"{self.path}: another process holds {LOCK}; is a broker already running on this directory?"
-            ) from error
+            )
 
     def unlock(self) -> None:
         """Give the directory up."""
         if self._lock is not None:
-            self._lock.close()
+            close_file(self._lock)
             self._lock = None
 
     def check_identity(self) -> bool:
-        """Compare ``meta.properties`` with this broker; False where the directory is new.
+        """Compare ``meta.properties`` with this broker; False where it must be written (again).
 
         Raises:
             InconsistentDirectoryError: It is another broker's or cluster's, or the file cannot be read as
@@ -133,6 +137,8 @@ class LogDir:
         if meta is None:
             return False
         expected = MetaProperties(self._options.broker_id, self._options.cluster_id)
+        if meta == MetaProperties(expected.broker_id, None):
+            return False
         if meta != expected:
             raise InconsistentDirectoryError(
                 f"{self.path / META_PROPERTIES}: broker.id={meta.broker_id} of cluster {meta.cluster_id}, "
@@ -152,14 +158,14 @@ class LogDir:
     def create(self, topic_partition: TopicPartition) -> Log:
         """Make a new, empty log."""
         directory = self.path / partition_directory(topic_partition)
-        directory.mkdir()
+        make_directory(directory)
         return self._open(topic_partition, directory, LogState(clean=True))
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Close a log and rename its directory; it is unlinked ``file.delete.delay.ms`` later."""
         log = self.logs[topic_partition]
         log.abandon()
-        renamed = log.directory.rename(self.path / deleted_directory(topic_partition))
+        renamed = rename(log.directory, deleted_directory(topic_partition))
         # Only now: where the disk has refused, the log is one of those that are gone with the directory.
         del self.logs[topic_partition]
         self._high_watermarks.pop(topic_partition, None)
@@ -174,7 +180,7 @@ class LogDir:
         due = [path for due_ms, path in self._doomed if due_ms <= now_ms]
         self._doomed = deque(entry for entry in self._doomed if entry[0] > now_ms)
         for path in due:
-            self._submit(partial(_remove, path))
+            self._submit(partial(remove_whatever, path))
 
     def high_watermark(self, log: Log) -> Offset:
         """The checkpointed high watermark of a log, forced into it."""
@@ -214,7 +220,7 @@ class LogDir:
             self._finish()
             write_offsets(self.path / RECOVERY_POINT, self._recovery_points())
             write_offsets(self.path / LOG_START_OFFSET, self._log_start_offsets())
-            (self.path / CLEAN_SHUTDOWN).touch()
+            write_file(self.path / CLEAN_SHUTDOWN, b"")
             sync_directory(self.path)
         except OSError as error:
             raise KafkaStorageError(self.path, "closing", error) from error
@@ -242,7 +248,8 @@ class LogDir:
     def _load(self) -> None:
         marker = self.path / CLEAN_SHUTDOWN
         clean = marker.exists()
-        marker.unlink(missing_ok=True)
+        if clean:
+            remove(marker)
         recovery_points = self._read_offsets(RECOVERY_POINT)
         starts = self._read_offsets(LOG_START_OFFSET)
         self._high_watermarks = self._read_offsets(HIGH_WATERMARK)
@@ -297,11 +304,3 @@ class LogDir:
     def _finish(self) -> None:
         while self._under_way:
             self._under_way.popleft().result()
-
-
-def _remove(path: Path) -> None:
-    """Unlink a directory or a file; a file may have gone meanwhile, with its partition's directory."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

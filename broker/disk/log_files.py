@@ -12,8 +12,9 @@ from pathlib import Path
 from broker.core.log_config import LogConfig
 from broker.core.producer_state import encode_snapshot
 from broker.core.record_batch import Buffer, RecordBatch
-from broker.core.records import record_times
+from broker.core.records import CorruptRecordsError, RecordTime, record_times
 from broker.disk.checkpoints import write_epochs
+from broker.disk.errors import CorruptLogError
 from broker.disk.flushing import Flushing, sync_segments
 from broker.disk.names import LEADER_EPOCH_CHECKPOINT
 from broker.disk.producer_snapshots import ProducerSnapshots
@@ -73,9 +74,16 @@ class LogFiles:
         if new_epoch:
             self.store_epochs()
 
-    def roll(self, config: LogConfig, now_ms: int) -> None:
-        """Begin a new segment at the log end offset; the old one is sealed on the directory's thread."""
-        old, end_offset = self.segments.active, self.log_end_offset
+    def roll(self, config: LogConfig, now_ms: int, base_offset: Offset | None = None) -> None:
+        """Begin a new segment; the old one is sealed on the directory's thread.
+
+        Args:
+            config: The log's settings.
+            now_ms: Wall time in milliseconds.
+            base_offset: Of the batch that comes next, where that is not the log end offset: a leader whose
+                log was compacted sends its followers batches with gaps between them.
+        """
+        old, end_offset = self.segments.active, self.log_end_offset if base_offset is None else base_offset
         old.end()
         snapshot = encode_snapshot(self.producers)
         doubtful = self.segments.from_offset(self.flushing.recovery_point())
@@ -129,18 +137,43 @@ class LogFiles:
     def read(
         self, offset: Offset, max_bytes: int, upper_bound: Offset, *, min_one_batch: bool
     ) -> FetchDataInfo:
-        """Whole batches from the one that holds ``offset`` on, below ``upper_bound``, of one segment."""
+        """Whole batches from the one that holds ``offset`` on, below ``upper_bound``, of one segment.
+
+        Raises:
+            CorruptLogError: There is no batch where that one should begin.
+        """
         start = self.segments.locate(offset)
+        end_offset, end = self._end_of_read(start, upper_bound)
+        if end <= start.position:
+            return FetchDataInfo(b"", offset)
+        try:
+            return self._read_up_to(end_offset, end, start, max_bytes, min_one_batch=min_one_batch)
+        except CorruptLogError as error:
+            if error.position <= start.position:
+                raise
+            end_offset, end = error.next_offset, error.position
+            return self._read_up_to(end_offset, end, start, max_bytes, min_one_batch=min_one_batch)
+
+    def _end_of_read(self, start: LogPosition, upper_bound: Offset) -> tuple[Offset, int]:
+        """Up to where the segment of ``start`` may be read: offset and position."""
         segment = start.segment
         end_offset, end = self.segments.end_of(segment, self.log_end_offset), segment.size
         if upper_bound < end_offset:
-            stop = self.segments.locate(upper_bound)
+            try:
+                stop = self.segments.locate(upper_bound)
+            except CorruptLogError as error:
+                if error.path == segment.path:
+                    return error.next_offset, error.position
+                raise
             if stop.segment is segment:
-                end_offset, end = stop.offset, stop.position
-        if end <= start.position:
-            return FetchDataInfo(b"", offset)
+                return stop.offset, stop.position
+        return end_offset, end
+
+    def _read_up_to(
+        self, end_offset: Offset, end: int, start: LogPosition, max_bytes: int, *, min_one_batch: bool
+    ) -> FetchDataInfo:
         part = self.segments.read(start, end, max_bytes, min_one_batch=min_one_batch)
-        return part or FetchDataInfo(segment.read(start.position, end - start.position), end_offset)
+        return part or FetchDataInfo(start.segment.read(start.position, end - start.position), end_offset)
 
     def bytes_between(self, start_offset: Offset, end_offset: Offset) -> int:
         """Bytes of the batches from the one that holds ``start_offset`` up to ``end_offset``."""
@@ -153,18 +186,41 @@ class LogFiles:
                 continue
             for position, header in segment.batches_since(timestamp, self.log_start_offset):
                 batch = RecordBatch(header, memoryview(segment.read(position, header.size)))
-                for time, offset in record_times(batch):
-                    if time >= timestamp and offset >= self.log_start_offset:
-                        return TimestampAndOffset(time, offset, LeaderEpoch(header.partition_leader_epoch))
+                found = self._first_record_since(timestamp, segment, position, batch)
+                if found is not None:
+                    epoch = LeaderEpoch(header.partition_leader_epoch)
+                    return TimestampAndOffset(found.timestamp, found.offset, epoch)
         return None
+
+    def _first_record_since(
+        self, timestamp: int, segment: LogSegment, position: int, batch: RecordBatch
+    ) -> RecordTime | None:
+        try:
+            return next(
+                (
+                    found
+                    for found in record_times(batch)
+                    if found.timestamp >= timestamp and found.offset >= self.log_start_offset
+                ),
+                None,
+            )
+        except CorruptRecordsError as error:
+            base_offset = Offset(batch.header.base_offset)
+            raise CorruptLogError(segment.path, position, base_offset, str(error)) from error
 
     def truncate_to(self, offset: Offset) -> bool:
         """Drop the batches that hold ``offset`` or lie after it; ``offset`` lies within the segments.
 
+        Where batches below ``offset`` cannot be read, they go, too: the log ends before the first of them.
         Returns whether the recovery point was lowered.
         """
         self.flushing.finish()
-        found = self.segments.locate(offset)
+        try:
+            found = self.segments.locate(offset)
+        except CorruptLogError as error:
+            offset, segment = error.next_offset, self.segments.holding(error.path)
+            offset = max(offset, segment.base_offset)
+            found = LogPosition(segment, error.position, offset)
         for segment in reversed(self.segments.remove_from(offset + 1)):
             segment.delete()
         active = self.segments.active

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from broker.core.producer_state import CorruptSnapshotError, ProducerState, decode_snapshot
-from broker.disk.files import replace_file
+from broker.disk.files import remove, replace_file
 from broker.disk.names import SNAPSHOT_SUFFIX, files_with, offset_of, segment_file
 from cluster.model.ids import Offset
 
@@ -40,14 +40,14 @@ class ProducerSnapshots:
                 try:
                     return offset, decode_snapshot(self._path(offset).read_bytes())
                 except CorruptSnapshotError:
-                    self._path(offset).unlink()
+                    remove(self._path(offset))
         return at_least, ProducerState()
 
     def remove_above(self, offset: int) -> None:
         """Unlink the snapshots of offsets above ``offset``: the log does not reach so far any more."""
         for known in self.offsets:
             if known > offset:
-                self._path(known).unlink()
+                remove(self._path(known))
 
     def remove_strays(self, base_offsets: Collection[Offset]) -> None:
         """Unlink snapshots at no segment's base offset, save the newest beyond the last segment."""
@@ -55,7 +55,7 @@ class ProducerSnapshots:
         strays = [offset for offset in self.offsets if offset not in base_offsets]
         for offset in strays:
             if offset < last or offset != strays[-1]:
-                self._path(offset).unlink()
+                remove(self._path(offset))
 
     def _path(self, offset: Offset) -> Path:
         return segment_file(self._directory, offset, SNAPSHOT_SUFFIX)

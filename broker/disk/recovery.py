@@ -8,27 +8,26 @@ Source: ``core/log/Log.scala`` (``loadSegments``, ``recoverLog``, ``recoverSegme
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from broker.core.leader_epochs import LeaderEpochCache
 from broker.core.log_config import LogConfig
-from broker.core.producer_state import ProducerState
+from broker.core.producer_state import ProducerState, encode_snapshot
 from broker.core.record_batch import HEADER_SIZE, BatchHeader
 from broker.disk.checkpoints import read_epochs, write_epochs
-from broker.disk.errors import CorruptCheckpointError
+from broker.disk.errors import CorruptCheckpointError, CorruptLogError
+from broker.disk.leftovers import settle_leftovers
 from broker.disk.names import (
-    CLEANED_SUFFIX,
-    DELETED_SUFFIX,
     LEADER_EPOCH_CHECKPOINT,
     LOG_SUFFIX,
-    SEGMENT_SUFFIXES,
-    TEMPORARY_SUFFIX,
     files_with,
     offset_of,
 )
 from broker.disk.producer_snapshots import ProducerSnapshots
-from broker.disk.scan import scan_headers, scan_valid_batches
+from broker.disk.scan import scan_valid_batches
 from broker.disk.segment import LogSegment
 from broker.disk.segments import LogSegments
 from cluster.model.epochs import LeaderEpoch
@@ -117,16 +116,25 @@ def bear_out(
 def _batch_at(segments: LogSegments, offset: int) -> BatchHeader | None:
     """The first batch whose last offset is ``offset`` or above, or None where there is none."""
     for segment in segments.from_offset(offset):
-        for header in segment.headers_from(offset):
+        for header in _readable(segment, offset):
             return header
     return None
+
+
+def _readable(segment: LogSegment, offset: int) -> Iterator[BatchHeader]:
+    """The segment's batches from the one that holds ``offset`` on, as far as they can be read.
+
+    A log that was damaged below its recovery point is opened all the same; who reads there is told.
+    """
+    with contextlib.suppress(CorruptLogError):
+        yield from segment.headers_from(offset)
 
 
 def rebuild_epochs(segments: LogSegments, start_offset: Offset) -> LeaderEpochCache:
     """The epochs of the log from ``start_offset`` on, from the headers of its batches."""
     epochs = LeaderEpochCache()
     for segment in segments.from_offset(start_offset):
-        for header in segment.headers_from(start_offset):
+        for header in _readable(segment, start_offset):
             follow(header, epochs)
     epochs.truncate_from_start(start_offset)
     return epochs
@@ -139,7 +147,7 @@ def rebuild_producers(
     start, state = snapshots.newest(at_most=end_offset, at_least=log_start_offset)
     if start < end_offset:
         for segment in segments.from_offset(start):
-            for header in segment.headers_from(start):
+            for header in _readable(segment, start):
                 if header.base_offset >= end_offset:
                     return state
                 state.update(header)
@@ -158,7 +166,7 @@ class _Loading:
         self._scanned = self._dropped = 0
 
     def load(self) -> LoadedLog:
-        self._remove_leftovers()
+        settle_leftovers(self._directory)
         epochs = self._load_epochs()
         stored_epochs = epochs.entries
         segments = LogSegments(self._open(path) for path in files_with(self._directory, LOG_SUFFIX))
@@ -194,15 +202,6 @@ class _Loading:
             self._dropped,
         )
 
-    def _remove_leftovers(self) -> None:
-        for suffix in (DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX):
-            for path in self._directory.glob(f"*{suffix}"):
-                path.unlink()
-        for suffix in SEGMENT_SUFFIXES:
-            for path in files_with(self._directory, suffix):
-                if not path.with_suffix(LOG_SUFFIX).exists():
-                    path.unlink()
-
     def _load_epochs(self) -> LeaderEpochCache:
         try:
             return LeaderEpochCache(read_epochs(self._directory / LEADER_EPOCH_CHECKPOINT))
@@ -221,18 +220,41 @@ class _Loading:
                 if segment is segments.active:
                     return None
                 self._rebuild(segment)
-        return segments.active.load_end()
+        try:
+            segments.active.check_time_index()
+            return segments.active.load_end()
+        except CorruptLogError:
+            return None
 
     def _recover(self, segments: LogSegments, epochs: LeaderEpochCache) -> Offset:
         """Read the segments from the recovery point on; returns the log's end."""
-        doubtful = segments.from_offset(self._state.recovery_point)
+        end_offset = self._recover_from(self._state.recovery_point, segments, epochs)
+        if end_offset < self._state.recovery_point and len(segments):
+            # Nothing that was flushed can be missing, so the checkpoint is wrong and nothing was.
+            end_offset = self._recover_from(FIRST_OFFSET, segments, epochs)
+        return end_offset
+
+    def _recover_from(self, offset: Offset, segments: LogSegments, epochs: LeaderEpochCache) -> Offset:
+        """Read the segments from the one that holds ``offset`` on; returns the log's end.
+
+        What the checkpoints of epochs and producers say of them is read anew, too. After each segment a
+        snapshot is stored, so that its headers are not read a second time.
+        """
+        doubtful = segments.from_offset(offset)
         for segment in segments:
             if segment not in doubtful and not segment.load_indexes():
                 self._rebuild(segment)
-        end_offset = Offset(0)
+        if not doubtful:
+            return FIRST_OFFSET
+        start_offset = end_offset = doubtful[0].base_offset
+        epochs.truncate_from_end(start_offset)
+        self._snapshots.remove_above(start_offset)
+        first_offset = min(start_offset, self._state.log_start_offset)
+        producers = rebuild_producers(segments, self._snapshots, first_offset, start_offset)
         for segment in doubtful:
             found = segment.size
-            end_offset = self._recover_segment(segment, epochs)
+            end_offset = self._recover_segment(segment, epochs, producers)
+            self._snapshots.write(end_offset, encode_snapshot(producers))
             if segment.size < found:
                 for later in segments.remove_from(segment.base_offset + 1):
                     self._dropped += later.size
@@ -242,13 +264,16 @@ class _Loading:
                 self._store_indexes(segment)
         return end_offset
 
-    def _recover_segment(self, segment: LogSegment, epochs: LeaderEpochCache) -> Offset:
+    def _recover_segment(
+        self, segment: LogSegment, epochs: LeaderEpochCache, producers: ProducerState
+    ) -> Offset:
         """Keep the batches up to the first that is not right; returns the offset after the last."""
         segment.reset_indexes()
         end, next_offset = 0, segment.base_offset
         for position, batch in scan_valid_batches(segment.fd, segment.size, segment.base_offset):
             self._note(segment, position, batch.header)
             follow(batch.header, epochs)
+            producers.update(batch.header)
             end, next_offset = position + batch.header.size, Offset(batch.header.next_offset)
         self._scanned += end
         if end < segment.size:
@@ -260,8 +285,8 @@ class _Loading:
     def _rebuild(self, segment: LogSegment) -> None:
         """Make the indexes of a segment anew whose batches are to be trusted."""
         segment.reset_indexes()
-        for position, header in scan_headers(segment.fd, 0, segment.size):
-            self._note(segment, position, header)
+        with contextlib.suppress(CorruptLogError):  # It cannot be read beyond, with or without an index.
+            segment.note_all()
         self._store_indexes(segment)
 
     def _note(self, segment: LogSegment, position: int, header: BatchHeader) -> None:

@@ -5,16 +5,35 @@ Source: ``core/log/LogSegment.scala`` of Kafka 2.8.
 
 from __future__ import annotations
 
-import os
+import contextlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, starmap
 from pathlib import Path
 from typing import NamedTuple
 
 from broker.core.log_config import LogConfig
 from broker.core.record_batch import HEADER_SIZE, NO_TIMESTAMP, BatchHeader, Buffer, parse_header
-from broker.disk.files import read_exactly, write_all
-from broker.disk.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
+from broker.disk.errors import CorruptLogError
+from broker.disk.files import (
+    close_file,
+    last_change_ms,
+    open_file,
+    read_exactly,
+    remove,
+    rename,
+    set_size,
+    size_of,
+    sync,
+    write_all,
+)
+from broker.disk.index import (
+    MAX_RELATIVE_OFFSET,
+    OffsetIndex,
+    OffsetPosition,
+    TimeIndex,
+    TimestampOffset,
+)
 from broker.disk.names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
@@ -44,14 +63,14 @@ class LogSegment:
     Attributes:
         base_offset: The first offset that may lie in it; its files are named by it.
         size: Bytes of batches.
-        max_timestamp: The largest timestamp seen, -1 where there is none.
     """
 
     def __init__(self, directory: Path, base_offset: Offset, config: LogConfig, now_ms: int) -> None:
         self.base_offset = base_offset
         self.path = segment_file(directory, base_offset, LOG_SUFFIX)
-        self.max_timestamp = NO_TIMESTAMP
+        self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max_timestamp = base_offset
+        self._is_max_timestamp_checked = True
         self._bytes_since_index_entry = 0
         self._first_timestamp: int | None = None
         self._created_ms = now_ms
@@ -63,16 +82,26 @@ class LogSegment:
         self.time_index = TimeIndex(
             segment_file(directory, base_offset, TIME_INDEX_SUFFIX), base_offset, max_bytes
         )
-        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
-        self.size = os.fstat(self.fd).st_size
+        self.fd = open_file(self.path)
+        self.size = size_of(self.fd)
         self._preallocated_size = config.segment_bytes if config.preallocate else 0
+        self._index_interval = config.index_interval_bytes
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp of its batches in milliseconds, -1 where there is none."""
+        if not self._is_max_timestamp_checked:
+            self._is_max_timestamp_checked = True
+            with contextlib.suppress(CorruptLogError):  # The index's word is all there is then.
+                self.check_time_index()
+        return self._max_timestamp
 
     @property
     def largest_timestamp(self) -> int:
         """Milliseconds since 1970 of the newest record; of the file's last change where there is none."""
         if self.max_timestamp >= 0:
             return self.max_timestamp
-        return os.fstat(self.fd).st_mtime_ns // 1_000_000
+        return last_change_ms(self.fd)
 
     @property
     def retired_paths(self) -> list[Path]:
@@ -115,30 +144,54 @@ class LogSegment:
         """
         if self._first_timestamp is None:
             self._first_timestamp = max_timestamp if position == 0 else self._read_first_timestamp()
-        if max_timestamp > self.max_timestamp:
-            self.max_timestamp = max_timestamp
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp = max_timestamp
             self._offset_of_max_timestamp = Offset(last_offset)
         if self._bytes_since_index_entry > interval and not self.offset_index.is_full:
             self.offset_index.append(last_offset, position)
-            self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
+            self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
             self._bytes_since_index_entry = 0
         self._bytes_since_index_entry += size
 
+    def headers(self, start: int = 0, end: int | None = None) -> Iterator[BatchPosition]:
+        """The batches from position ``start`` to ``end``, else to the segment's; one begins at both.
+
+        Raises:
+            CorruptLogError: No batch lies where one should.
+        """
+        stop = self.size if end is None else end
+        return starmap(BatchPosition, scan_headers(self.fd, self.path, self.base_offset, start, stop))
+
     def locate(self, offset: int) -> BatchPosition | None:
-        """The first batch whose last offset is ``offset`` or above, or None where there is none."""
-        start = self.offset_index.lookup(offset).position
-        for position, header in scan_headers(self.fd, start, self.size):
-            if header.last_offset >= offset:
-                return BatchPosition(position, header)
+        """The first batch whose last offset is ``offset`` or above, or None where there is none.
+
+        Raises:
+            CorruptLogError: As ``headers``.
+        """
+        found = self._from_entry(OffsetIndex.lookup, offset)
+        for batch in found:
+            if batch.header.last_offset >= offset:
+                if batch.header.base_offset > offset:
+                    next(found, None)  # Nothing but the batch after it bears out an offset behind a gap.
+                return batch
         return None
+
+    def headers_near(self, limit: int, start: int) -> Iterator[BatchPosition]:
+        """The batches from one before position ``limit`` on: the one at ``start``, or one that is closer."""
+        if self.offset_index.lookup_position(limit).position <= start:
+            return self.headers(start)
+        return self._from_entry(OffsetIndex.lookup_position, limit)
 
     def batches_since(self, timestamp: int, first_offset: int) -> Iterator[BatchPosition]:
         """The batches at ``first_offset`` or later whose maximum timestamp is ``timestamp`` or later."""
-        start_offset = max(self.time_index.lookup(timestamp).offset, first_offset)
-        start = self.offset_index.lookup(start_offset).position
-        for position, header in scan_headers(self.fd, start, self.size):
-            if header.max_timestamp >= timestamp and header.last_offset >= first_offset:
-                yield BatchPosition(position, header)
+        entry = self.time_index.lookup(timestamp)
+        if not self._bears_out(entry):
+            self.rebuild_indexes()
+            entry = self.time_index.lookup(timestamp)
+        start_offset = max(entry.offset, first_offset)
+        for batch in self._from_entry(OffsetIndex.lookup, start_offset):
+            if batch.header.max_timestamp >= timestamp and batch.header.last_offset >= first_offset:
+                yield batch
 
     def read(self, position: int, size: int) -> bytes:
         """At most ``size`` bytes from ``position`` on."""
@@ -150,15 +203,13 @@ class LogSegment:
 
     def headers_from(self, offset: int) -> Iterator[BatchHeader]:
         """The headers of the batches whose last offset is ``offset`` or above."""
-        start = self.offset_index.lookup(offset).position
-        return (
-            header for _, header in scan_headers(self.fd, start, self.size) if header.last_offset >= offset
-        )
+        found = self._from_entry(OffsetIndex.lookup, offset)
+        return (header for _, header in found if header.last_offset >= offset)
 
     def activate(self) -> None:
         """Become the active segment: indexes in memory, files preallocated."""
         if self.size < self._preallocated_size:
-            os.ftruncate(self.fd, self._preallocated_size)
+            set_size(self.fd, self._preallocated_size)
         self.offset_index.preallocate()
         self.time_index.preallocate()
 
@@ -166,52 +217,99 @@ class LogSegment:
         """Take the index files as they are; False where they cannot be right."""
         if not (self.offset_index.load() and self.time_index.load()):
             return False
-        self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
+        self._max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
+        self._is_max_timestamp_checked = False
         return True
 
-    def load_end(self) -> Offset | None:
+    def load_end(self) -> Offset:
         """Find the largest timestamp and the segment's end from the headers behind the last index entries.
 
-        Returns the offset after the last batch, or None where the batches do not fill the file.
+        Returns the offset after the last batch.
+
+        Raises:
+            CorruptLogError: The batches do not fill the file.
         """
-        self.max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
-        start = self.offset_index.lookup(self._offset_of_max_timestamp).position
-        next_offset, end = self.base_offset, start
-        for position, header in scan_headers(self.fd, start, self.size):
-            next_offset, end = Offset(header.next_offset), position + header.size
-            if header.max_timestamp > self.max_timestamp:
-                self.max_timestamp = header.max_timestamp
+        self._max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
+        self._is_max_timestamp_checked = True
+        next_offset = self.base_offset
+        for _, header in self._from_entry(OffsetIndex.lookup, self._offset_of_max_timestamp):
+            next_offset = Offset(header.next_offset)
+            if header.max_timestamp > self._max_timestamp:
+                self._max_timestamp = header.max_timestamp
                 self._offset_of_max_timestamp = Offset(header.last_offset)
-        return next_offset if end == self.size else None
+        return next_offset
+
+    def check_time_index(self) -> None:
+        """See that the time index of a segment that gets no more batches ends right; else make it anew.
+
+        Its last entry is the segment's largest timestamp, so the batches behind the last entry of the offset
+        index hold no larger one.
+
+        Raises:
+            CorruptLogError: As ``headers``.
+        """
+        last = self.time_index.last_entry
+        tail = self._from_entry(OffsetIndex.lookup, self.offset_index.last_entry.offset)
+        if not self._bears_out(last) or any(batch.header.max_timestamp > last.timestamp for batch in tail):
+            self.rebuild_indexes()
+
+    def rebuild_indexes(self) -> None:
+        """Make the indexes anew from the batches; those of an older segment are stored, too.
+
+        Raises:
+            CorruptLogError: Not all batches can be read; the indexes are left as they were.
+        """
+        before = self.offset_index, self.time_index, self._max_timestamp, self._offset_of_max_timestamp
+        self.offset_index, self.time_index = self.offset_index.emptied(), self.time_index.emptied()
+        self.reset_indexes()
+        try:
+            self.note_all()
+        except CorruptLogError:
+            self.offset_index, self.time_index, self._max_timestamp, self._offset_of_max_timestamp = before
+            raise
+        if before[0].is_stored:
+            self.end()
+            self.store_indexes()
+
+    def note_all(self) -> None:
+        """Take all batches into the indexes, which are empty.
+
+        Raises:
+            CorruptLogError: As ``headers``; those before are noted.
+        """
+        for position, header in self.headers():
+            self.note(position, header.size, header.last_offset, header.max_timestamp, self._index_interval)
 
     def truncate(self, position: int, offset: int) -> None:
         """Cut the file at ``position`` and forget what the indexes say of ``offset`` and later."""
-        os.ftruncate(self.fd, position)
+        set_size(self.fd, position)
         self.size = position
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
         self._bytes_since_index_entry = 0
         self._first_timestamp = None
-        self.load_end()
+        with contextlib.suppress(CorruptLogError):  # What cannot be read has no timestamp either.
+            self.load_end()
 
     def reset_indexes(self) -> None:
         """Empty the indexes, to ``note`` every batch anew."""
         self.offset_index.clear()
         self.time_index.clear()
-        self.max_timestamp = NO_TIMESTAMP
+        self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max_timestamp = self.base_offset
+        self._is_max_timestamp_checked = True
         self._bytes_since_index_entry = 0
         self._first_timestamp = None
 
     def end(self) -> None:
         """Cut off what was preallocated and add the last time entry: the segment gets no more batches."""
         if self.size < self._preallocated_size:
-            os.ftruncate(self.fd, self.size)
-        self.time_index.maybe_append(self.max_timestamp, self._offset_of_max_timestamp)
+            set_size(self.fd, self.size)
+        self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
 
     def sync(self) -> None:
         """Put the batches on the disk itself."""
-        os.fsync(self.fd)
+        sync(self.fd)
 
     def store_indexes(self) -> None:
         """Write the indexes at their true size and sync them: on a roll, on a clean close."""
@@ -231,7 +329,7 @@ class LogSegment:
     def close(self) -> None:
         """Close the file, unless it is closed."""
         if not self.is_closed:
-            os.close(self.fd)
+            close_file(self.fd)
             self.fd = CLOSED
 
     def delete(self) -> None:
@@ -241,9 +339,39 @@ class LogSegment:
         for suffix in SEGMENT_SUFFIXES:
             path = self.path.with_suffix(suffix)
             if path.exists():
-                renamed.append(path.rename(path.with_name(path.name + DELETED_SUFFIX)))
+                renamed.append(rename(path, path.name + DELETED_SUFFIX))
         for path in renamed:
-            path.unlink()
+            remove(path)
+
+    def _from_entry(
+        self, look_up: Callable[[OffsetIndex, int], OffsetPosition], key: int
+    ) -> Iterator[BatchPosition]:
+        """The batches from the index entry on that ``look_up`` finds.
+
+        An entry is believed where a batch begins at its position that does not lie beyond its offset. Else
+        the index is made anew.
+        """
+        entry = look_up(self.offset_index, key)
+        found, first = self.headers(max(entry.position, 0)), None
+        if not entry.position:
+            return found
+        with contextlib.suppress(CorruptLogError):
+            first = next(found, None)
+        if first and first.position == entry.position and first.header.base_offset <= entry.offset:
+            return chain((first,), found)
+        self.rebuild_indexes()
+        return self.headers(look_up(self.offset_index, key).position)
+
+    def _bears_out(self, entry: TimestampOffset) -> bool:
+        """Whether the batch that holds the offset of a time index's entry is of its timestamp."""
+        if entry.timestamp == NO_TIMESTAMP:
+            return entry.offset == self.base_offset
+        found = self.locate(entry.offset)
+        return (
+            found is not None
+            and found.header.base_offset <= entry.offset
+            and found.header.max_timestamp == entry.timestamp
+        )
 
     def retire(self) -> None:
         """Close the segment and rename its files and its producer snapshot, for somebody to unlink later.
@@ -254,7 +382,7 @@ class LogSegment:
         for retired in self.retired_paths:
             path = retired.with_suffix("")
             if path.exists():
-                path.rename(retired)
+                rename(path, retired.name)
 
     def _age(self, max_timestamp: int, now_ms: int) -> int:
         if self._first_timestamp is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from broker.disk.results import FetchDataInfo
-from broker.disk.scan import scan_headers
 from broker.disk.segment import LogSegment
 from cluster.model.ids import Offset
 
@@ -72,6 +72,10 @@ class LogSegments:
         """The segment in whose range ``offset`` lies, and all later ones."""
         return self._segments[max(0, bisect_right(self._bases, offset) - 1) :]
 
+    def holding(self, path: Path) -> LogSegment:
+        """The segment whose file this is."""
+        return next(segment for segment in self._segments if segment.path == path)
+
     def remove_from(self, base_offset: int) -> list[LogSegment]:
         """Take out the segments of that base offset and above; the caller deletes them."""
         keep = bisect_right(self._bases, base_offset - 1)
@@ -128,9 +132,9 @@ class LogSegments:
         segment, limit = start.segment, start.position + max_bytes
         if end <= limit:
             return None
-        near = max(start.position, segment.offset_index.lookup_position(limit).position)
+        near = segment.headers_near(limit, start.position)
         self._keep_loaded(segment)
-        for position, header in scan_headers(segment.fd, near, end):
+        for position, header in near:
             if position + header.size <= limit:
                 continue
             if position > start.position:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import structlog
+
 from broker.core.divergence import Agreement, agreement
 from broker.core.isr import Hearing
-from broker.disk.errors import KafkaStorageError
+from broker.disk.errors import CorruptLogError, KafkaStorageError
 from broker.disk.results import OffsetOutOfRange
 from broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from cluster.model.epochs import LeaderEpoch
@@ -20,6 +22,8 @@ from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, Offset, TopicPartition
 from cluster.rpc import replication_pb2 as pb
 from cluster.rpc.translate_replication import FetchResponse, PartitionData
+
+_log = structlog.get_logger(__name__)
 
 OnFollowerMayJoin = Callable[[HostedPartition, BrokerId], None]
 """Told that a follower has caught up with a partition led here and is not in its ISR."""
@@ -194,7 +198,11 @@ class FollowerSession:
             partition = self._hosted.get(topic_partition)
             if partition is not None:
                 fetched = self._partitions[topic_partition]
-                available += partition.log.bytes_between(fetched.offset, partition.log.log_end_offset)
+                try:
+                    available += partition.log.bytes_between(fetched.offset, partition.log.log_end_offset)
+                except KafkaStorageError as error:
+                    self._hosted.disk_failed(error)
+                    return True
                 if available >= min_bytes:
                     return True
         return False
@@ -241,6 +249,10 @@ class FollowerSession:
             found = log.read(fetched.offset, limit, log.log_end_offset, min_one_batch=at_least_one)
         except KafkaStorageError as error:
             self._hosted.disk_failed(error)  # which has this partition, too, judged again
+            return 0
+        except CorruptLogError as error:
+            _log.error("records cannot be read", partition=str(topic_partition), error=str(error))
+            self._refuse(topic_partition, fetched, error.error)
             return 0
         if isinstance(found, OffsetOutOfRange):
             self._refuse(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)

@@ -13,8 +13,7 @@ import structlog
 
 from broker.core.divergence import Agreement, agreement
 from broker.core.purgatory import DelayedOperation
-from broker.core.records import CorruptRecordsError
-from broker.disk.errors import KafkaStorageError
+from broker.disk.errors import CorruptLogError, KafkaStorageError
 from broker.disk.results import OffsetOutOfRange
 from broker.replicas.hosted import HostedPartition, HostedPartitions
 from broker.replicas.interface import (
@@ -148,7 +147,10 @@ class Reader:
                 found = partition.log.read(wanted.offset, limit, high_watermark, min_one_batch=nothing_yet)
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
-                return Fetched(ErrorCode.KAFKA_STORAGE_ERROR)
+                return Fetched(error.error)
+            except CorruptLogError as error:
+                _log.error("records cannot be read", partition=str(topic_partition), error=str(error))
+                return Fetched(error.error)
             if isinstance(found, OffsetOutOfRange):
                 return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
             records = found.records
@@ -174,13 +176,12 @@ class Reader:
         if timestamp != LATEST_TIMESTAMP:
             try:
                 found = partition.log.offset_at(timestamp)
-            except CorruptRecordsError as error:
-                # Compressed records are opened here for the first time, and their producer may have lied.
+            except CorruptLogError as error:
                 _log.error("records cannot be searched", partition=str(topic_partition), error=str(error))
-                return ListedOffset(ErrorCode.CORRUPT_MESSAGE)
+                return ListedOffset(error.error)
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
-                return ListedOffset(ErrorCode.KAFKA_STORAGE_ERROR)
+                return ListedOffset(error.error)
             if found is not None and found.offset < replica.high_watermark:
                 return ListedOffset(ErrorCode.NONE, found.timestamp, found.offset, found.leader_epoch)
         # A new leader's high watermark may lag behind its predecessor's until its followers have fetched: an

@@ -142,12 +142,8 @@ def logs(tmp_path: Path) -> Iterator[Logs]:
 @pytest.fixture
 def open_dirs() -> Iterator[Callable[..., LogDirs]]:
     """Opens log directories; what a test leaves open is left as a crash would."""
-    executors: list[ThreadPoolExecutor] = []
+    executor = ThreadPoolExecutor(max_workers=1)
     opened: list[LogDirs] = []
-
-    def executor_for(_: Path) -> ThreadPoolExecutor:
-        executors.append(ThreadPoolExecutor(max_workers=1))
-        return executors[-1]
 
     def open_(
         *paths: Path, config: LogConfig | None = None, broker: int = 1, clock=lambda: BASE_TIME
@@ -156,7 +152,7 @@ def open_dirs() -> Iterator[Callable[..., LogDirs]]:
             broker_id=BrokerId(broker),
             cluster_id="b4rnab4sb4rnab4sb4rnab",
             config_for=lambda _: config or LogConfig(),
-            executor_for=executor_for,
+            executor_for=lambda _: executor,
             clock=clock,
         )
         opened.append(LogDirs.open(paths, options))
@@ -166,5 +162,4 @@ def open_dirs() -> Iterator[Callable[..., LogDirs]]:
     for dirs in opened:
         for path in dirs.live:
             dirs.fail(path, "the test is over")
-    for executor in executors:
-        executor.shutdown()
+    executor.shutdown()

@@ -49,6 +49,7 @@ def test_missing_and_empty_files_say_nothing(tmp_path, content):
         (b"0\n1\na 0\n", "line 3 is 'a 0', expected 'topic partition offset'"),
         (b"0\n1\na 0 x\n", "line 3 is 'a 0 x'"),
         (b"0\n1\na -1 5\n", "line 3 is 'a -1 5'"),
+        ("0\n1\na 0 \u00b2\n".encode(), "line 3 is 'a 0 \u00b2'"),
         (b"\xff\xfe", "not UTF-8"),
     ],
 )
@@ -75,11 +76,21 @@ def test_meta_properties(tmp_path):
     assert read_meta_properties(path) == meta
     path.write_text("#Sat Nov 21 10:00:00 UTC 2026\ncluster.id = x\n broker.id=12\nversion=0\n")
     assert read_meta_properties(path) == MetaProperties(12, "x")
+    path.write_text("version=0\nbroker.id=12\n")
+    assert read_meta_properties(path) == MetaProperties(12, None)
+    path.write_bytes(b"version=0\nbroker.id=1\ncluster.id=\xff\n")
+    with pytest.raises(CorruptCheckpointError, match="not UTF-8"):
+        read_meta_properties(path)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["version=1\nbroker.id=1\ncluster.id=x\n", "version=0\nbroker.id=-1\n", "version=0\nbroker.id=1\n"],
+    [
+        "version=1\nbroker.id=1\ncluster.id=x\n",
+        "version=0\nbroker.id=-1\n",
+        "version=0\nbroker.id=\u00b2\n",
+        "version=0\n",
+    ],
 )
 def test_bad_meta_properties_are_named(tmp_path, text):
     path = tmp_path / "meta.properties"

@@ -91,6 +91,12 @@ def test_another_brokers_directory_is_refused_untouched(open_dirs, tmp_path):
     assert listing(tmp_path) == before
 
 
+def test_a_directory_from_before_cluster_ids_gets_one(open_dirs, tmp_path):
+    (tmp_path / "meta.properties").write_text("#\n#Thu Mar 19 00:06:10 GMT 2020\nversion=0\nbroker.id=1\n")
+    open_dirs(tmp_path).close()
+    assert "cluster.id=b4rnab4sb4rnab4sb4rnab\n" in (tmp_path / "meta.properties").read_text()
+
+
 def test_a_directory_whose_owner_cannot_be_read_is_refused(open_dirs, tmp_path):
     (tmp_path / "meta.properties").write_text("version=7\n")
     with pytest.raises(InconsistentDirectoryError, match="version 7, expected 0"):

@@ -7,9 +7,12 @@ import pytest
 
 from broker.core.log_config import LogConfig
 from broker.core.record_batch import whole_batches
+from broker.disk.errors import CorruptLogError
 from broker.disk.flushing import Flushing
 from broker.disk.log_files import LogFiles
 from broker.disk.recovery import LogState, load_log
+from broker.disk.results import FetchDataInfo
+from cluster.model.ids import Offset
 
 CONFIG = LogConfig(index_interval_bytes=100)
 
@@ -102,3 +105,54 @@ def test_a_log_that_is_closed_meanwhile_closes_them_too(files, later, batch):
     files.flushing = Flushing(later, 0)
     files.close()
     assert first.is_closed
+
+
+def test_a_segment_is_named_by_its_first_batch_also_behind_a_gap(files, later, batch):
+    put(files, batch(2))
+    files.roll(CONFIG, 0, 70)
+    put(files, batch(2, base_offset=70))
+    assert [segment.base_offset for segment in files.segments] == [0, 70]
+    assert files.read(2, 1 << 20, 72, min_one_batch=True) == FetchDataInfo(
+        batch(2, base_offset=70), Offset(72)
+    )
+    later.run()
+    assert (files.directory / f"{70:020d}.snapshot").exists()
+
+
+@pytest.mark.parametrize("to", [5, 6])
+def test_what_cannot_be_read_goes_with_what_is_truncated(files, batch, to):
+    put(files, b"".join(batch(2, base_offset=2 * n) for n in range(6)))
+    segment = files.segments.active
+    with segment.path.open("r+b") as file:
+        file.seek(2 * (segment.size // 6) + 16)
+        file.write(b"\0")
+    files.truncate_to(to)
+    assert files.log_end_offset == 4
+    assert [header.base_offset for _, header in segment.headers()] == [0, 2]
+    put(files, batch(2, base_offset=4))
+    assert files.bytes_between(0, 6) == files.segments.size
+
+
+def test_a_record_that_cannot_be_decoded_is_told(files, batch, patch_batch):
+    put(files, patch_batch(batch(2, timestamps=[10, 20]), 61, b"\x7f"))
+    with pytest.raises(CorruptLogError, match=r"log, byte 0: 2 records of the batch at offset 0"):
+        files.offset_at(15)
+
+
+@pytest.mark.parametrize("max_bytes", [1, 200, 1 << 20])
+@pytest.mark.parametrize("upper_bound", [7, 12])
+def test_what_lies_before_a_corrupt_batch_is_read(files, batch, max_bytes, upper_bound):
+    built = [batch(2, base_offset=2 * n) for n in range(6)]
+    put(files, b"".join(built))
+    with files.segments.active.path.open("r+b") as file:
+        file.seek(3 * len(built[0]) + 8)
+        file.write(bytes(4))
+    files.segments.forget()
+    for offset in range(6):
+        found = files.read(offset, max_bytes, upper_bound, min_one_batch=True)
+        (first, *_) = whole_batches(found.records)
+        assert bytes(first.data) == built[offset // 2]
+        if upper_bound == 7:
+            assert found.next_offset <= 6
+    with pytest.raises(CorruptLogError):
+        files.read(6, max_bytes, upper_bound, min_one_batch=True)

@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from broker.core.leader_epochs import LeaderEpochCache
 from broker.core.log_config import LogConfig
-from broker.core.record_batch import parse_header, whole_batches
+from broker.core.record_batch import FRAME_SIZE, parse_header, whole_batches
 from broker.core.refusals import Reason
+from broker.disk.names import files_with, offset_of
 from broker.disk.recovery import LogState, follow, load_log
 from cluster.model.epochs import LeaderEpoch
+from cluster.model.ids import Offset
 
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100)
 BIG = 1 << 20
@@ -35,6 +38,18 @@ def everything(log):
 
 def segment_bytes(log):
     return {path.name: path.read_bytes() for path in log.directory.iterdir()}
+
+
+def reads(monkeypatch):
+    """How many bytes are read of each file from now on."""
+    read, real = Counter(), os.pread
+
+    def counted(fd, size, at):
+        read[Path(f"/proc/self/fd/{fd}").readlink().name] += size
+        return real(fd, size, at)
+
+    monkeypatch.setattr(os, "pread", counted)
+    return read
 
 
 def is_sound(log, batch, original):
@@ -61,12 +76,12 @@ def test_a_clean_stop_is_reopened_without_reading_batches(logs, batch, monkeypat
     original, end = everything(log), log.log_end_offset
     log.close()
     before = segment_bytes(log)
-    read = []
-    real = os.pread
-    monkeypatch.setattr(os, "pread", lambda fd, size, at: read.append(size) or real(fd, size, at))
+    read = reads(monkeypatch)
     again = logs.open(SMALL, clean=True, recovery_point=end)
-    # The end of the active segment alone: once for the log's end, once for the epoch of its last batch.
-    assert sum(read) <= 2 * SMALL.segment_bytes
+    # The end of the active segment alone, for the largest timestamp, the end and the epoch of the log.
+    active = max(before.keys(), key=lambda name: (name.endswith(".log"), name))
+    assert read.keys() == {active}
+    assert read[active] <= 3 * SMALL.segment_bytes
     assert (again.log_end_offset, again.recovery_point) == (end, end)
     again.close()
     assert segment_bytes(again) == before
@@ -154,20 +169,40 @@ def test_nothing_below_the_recovery_point_is_read_again(logs, batch, monkeypatch
     recovery_point, end = log.recovery_point, log.log_end_offset
     original = everything(log)
     log.abandon()
-    read = {}
-    real = os.pread
-
-    def counted(fd, size, at):
-        name = Path(f"/proc/self/fd/{fd}").readlink().name
-        read[name] = read.get(name, 0) + size
-        return real(fd, size, at)
-
-    monkeypatch.setattr(os, "pread", counted)
+    read = reads(monkeypatch)
     again = logs.open(SMALL, recovery_point=recovery_point)
     monkeypatch.undo()
     assert 0 < recovery_point < end
-    assert set(read) == {f"{recovery_point:020d}.log"}
+    last = logs.path(".log", recovery_point)
+    assert read.keys() == {last.name}
+    # Once, but for the length of the first batch, and the header of the last for its epoch.
+    assert read[last.name] <= 2 * last.stat().st_size + FRAME_SIZE
     is_sound(again, batch, original)
+
+
+def test_after_each_recovered_segment_there_is_a_snapshot(logs, batch, monkeypatch):
+    log = write(logs.open(SMALL), batch, 30)
+    log.abandon()
+    bases = [offset_of(path) for path in files_with(log.directory, ".log")]
+    for path in log.directory.glob("*.snapshot"):
+        path.unlink()
+    read = reads(monkeypatch)
+    again = logs.open(SMALL)
+    assert [offset_of(path) for path in files_with(log.directory, ".snapshot")] == [*bases[1:], 60]
+    # All batches once, the first of each segment's lengths, and the last header for its epoch.
+    assert sum(read.values()) <= log.size + SMALL.segment_bytes + FRAME_SIZE * len(bases)
+    assert again.append_as_leader(batch(2, producer=(9, 0, 58)), LeaderEpoch(9)).duplicate
+
+
+def test_a_recovery_point_beyond_the_end_is_not_believed(logs, batch):
+    log = write(logs.open(SMALL), batch, 12)
+    log.abandon()
+    path = logs.path(".log")
+    path.write_bytes(path.read_bytes()[:-1])
+    loaded = load_log(log.directory, SMALL, LogState(recovery_point=Offset(99)), 0)
+    assert (loaded.log_end_offset, loaded.recovery_point) == (6, 6)
+    for segment in loaded.segments:
+        segment.close()
 
 
 def test_the_recovery_point_is_moved_by_flushing_only(logs, batch):

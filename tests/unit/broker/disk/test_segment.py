@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from broker.core.log_config import LogConfig
+from broker.disk.errors import CorruptLogError
 from broker.disk.segment import LogSegment
 
 CONFIG = LogConfig(segment_bytes=10_000, segment_ms=1000, segment_index_bytes=240, index_interval_bytes=100)
@@ -114,7 +115,8 @@ def test_indexes_are_stored_with_the_last_time_entry(new_segment, batch, tmp_pat
 def test_an_end_that_no_batch_fills_is_noticed(new_segment, batch):
     segment = filled(new_segment(), batch, 4)
     put(segment, batch(1)[:-1], 8, 0)
-    assert segment.load_end() is None
+    with pytest.raises(CorruptLogError, match=r"\.log, byte 308: magic 2 and 73 bytes"):
+        segment.load_end()
 
 
 def test_truncation_cuts_file_and_indexes(new_segment, batch):
@@ -161,3 +163,53 @@ def test_a_retired_segments_files_have_other_names(new_segment, tmp_path):
     found = sorted(path.name[19:] for path in tmp_path.iterdir())
     assert found == [f"7.{kind}.deleted" for kind in ("index", "log", "snapshot", "timeindex")]
     assert {path.name for path in tmp_path.iterdir()} < {path.name for path in segment.retired_paths}
+
+
+def stored(segment, batch, count):
+    """A segment that gets no more batches, its indexes on disk and not in memory."""
+    filled(segment, batch, count)
+    segment.end()
+    segment.store_indexes()
+    segment.unload_indexes()
+    return segment
+
+
+@pytest.mark.parametrize("bit", [1, 4, 0x80])
+@pytest.mark.parametrize("at", range(0, 40, 3))
+def test_an_index_that_the_batches_contradict_is_made_anew(new_segment, batch, tmp_path, at, bit):
+    segment = stored(new_segment(), batch, 12)
+    path = tmp_path / f"{0:020d}.index"
+    right = path.read_bytes()
+    path.write_bytes(right[:at] + bytes([right[at] ^ bit]) + right[at + 1 :])
+    for offset in (*range(24), *range(23, -1, -1)):
+        assert segment.locate(offset).header.base_offset == offset // 2 * 2
+    for limit in range(0, segment.size, 40):
+        near = next(segment.headers_near(limit, 0))
+        assert near.position <= limit
+        assert segment.read_header(near.position).base_offset == near.header.base_offset
+
+
+@pytest.mark.parametrize("kept", range(6))
+def test_a_time_index_without_its_last_entries_is_made_anew(new_segment, batch, tmp_path, kept):
+    path = tmp_path / f"{0:020d}.timeindex"
+    stored(new_segment(), batch, 12)
+    right = path.read_bytes()
+    path.write_bytes(right[: 12 * kept])
+    loaded = LogSegment(tmp_path, 0, CONFIG, NOW)
+    assert loaded.load_indexes()
+    assert loaded.max_timestamp == 11_001
+    assert path.read_bytes() == right
+    loaded.close()
+
+
+def test_an_index_is_kept_where_the_batches_cannot_be_read(new_segment, batch):
+    segment = stored(new_segment(), batch, 12)
+    third = 2 * (segment.size // 12)
+    with segment.path.open("r+b") as file:
+        file.seek(third + 16)
+        file.write(b"\0")
+    with pytest.raises(CorruptLogError, match=f"byte {third}: magic 0"):
+        segment.locate(4)
+    assert segment.locate(3).header.base_offset == 2
+    assert [segment.locate(offset).header.base_offset for offset in (9, 23)] == [8, 22]
+    assert list(segment.batches_since(11_001, 0))

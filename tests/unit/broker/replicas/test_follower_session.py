@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.disk.errors import KafkaStorageError
+from broker.disk.errors import CorruptLogError, KafkaStorageError
 from broker.replicas.follower_session import FollowerSession
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
@@ -225,6 +225,32 @@ async def test_a_disk_that_fails_is_told(room, follower, monkeypatch, tmp_path):
     monkeypatch.setattr(partition.log, "read", fail)
     assert follower.answer()[TP].error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert list(room.hosted.offline) == [TP]
+
+
+async def test_a_disk_that_fails_while_bytes_are_counted_is_told(room, follower, monkeypatch, tmp_path):
+    partition = room.lead()
+    room.write(partition, b"a")
+    follower.ask(named(0))
+
+    def fail(*_):
+        raise KafkaStorageError(tmp_path, "test")
+
+    monkeypatch.setattr(partition.log, "bytes_between", fail)
+    assert follower.session.has_enough(MB)
+    assert follower.answer()[TP].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def test_a_batch_that_cannot_be_read_is_told(room, follower, monkeypatch, tmp_path):
+    partition = room.lead()
+    room.write(partition, b"a")
+    follower.ask(named(0))
+
+    def fail(*_, **__):
+        raise CorruptLogError(tmp_path / "0.log", 0, 0, "test")
+
+    monkeypatch.setattr(partition.log, "read", fail)
+    assert follower.answer()[TP].error_code == ErrorCode.CORRUPT_MESSAGE
+    assert room.hosted.get(TP) is partition
 
 
 async def test_forgotten_partitions_and_closed_sessions_hear_nothing(room, follower):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from broker.core.log_config import LogConfig
-from broker.disk.errors import KafkaStorageError
+from broker.disk.errors import CorruptLogError, KafkaStorageError
 from broker.replicas.interface import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, FetchPartition
 from broker.replicas.read import Reader
 from cluster.model.errors import ErrorCode
@@ -154,6 +155,29 @@ async def test_a_disk_that_fails(reader, partition, monkeypatch, tmp_path, max_w
     monkeypatch.setattr(partition.log, "read", fail)
     monkeypatch.setattr(partition.log, "bytes_between", fail)
     assert fetch(reader, max_wait_ms=max_wait_ms).result()[TP].error is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+@pytest.mark.parametrize(
+    "error", [KafkaStorageError(Path("logs"), "test"), CorruptLogError(Path("0.log"), 0, 0, "test")]
+)
+async def test_a_lookup_that_fails_is_told(reader, partition, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(partition.log, "offset_at", fail)
+    assert reader.list_offset(TP, 1_700_000_000_001).error is error.error
+
+
+@pytest.mark.parametrize("max_wait_ms", [0, 60_000])
+async def test_batches_that_cannot_be_read_are_told_and_the_others_served(reader, partition, max_wait_ms):
+    segment = next(partition.log.directory.glob("*.log"))
+    size = partition.log.size // 3
+    with segment.open("r+b") as file:
+        file.seek(size + 16)
+        file.write(b"\0")
+    corrupt = fetch(reader, 3, max_wait_ms=max_wait_ms, min_bytes=MB).result()[TP]
+    assert (corrupt.error, corrupt.records) == (ErrorCode.CORRUPT_MESSAGE, b"")
+    assert fetch(reader, 0, size=size).result()[TP].error is ErrorCode.NONE
 
 
 @pytest.mark.usefixtures("partition")

@@ -1,0 +1,70 @@
+"""What a stop has left half done in a partition's directory: ended, or taken back, before its log is opened.
+
+Source: ``core/log/Log.scala`` (``removeTempFilesAndCollectSwapFiles``, ``completeSwapOperations``) of Kafka
+    2.8. Compaction writes new segments as ``.cleaned``, calls them ``.swap`` once they are on the disk, and
+    puts them in the place of the old ones: from the first ``.swap`` on it is ended, before it is taken back.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from broker.disk.files import close_file, open_file, remove, rename, set_size, size_of
+from broker.disk.names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SWAP_SUFFIX,
+    TEMPORARY_SUFFIX,
+    files_with,
+    offset_of,
+    segment_file,
+)
+from broker.disk.scan import scan_valid_batches
+
+
+def settle_leftovers(directory: Path) -> None:
+    """Leave nothing in the directory but files in use; indexes without a segment go, too.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    cleaned = [offset_of(path) for path in directory.glob(f"*{CLEANED_SUFFIX}")]
+    for swap in sorted(directory.glob(f"*{LOG_SUFFIX}{SWAP_SUFFIX}")):
+        # A split names its parts .swap from the highest down: one that is still .cleaned takes all back.
+        if not cleaned or offset_of(swap) < min(cleaned):
+            _complete_swap(directory, swap)
+    for suffix in (DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX, SWAP_SUFFIX):
+        for path in directory.glob(f"*{suffix}"):
+            remove(path)
+    for suffix in SEGMENT_SUFFIXES:
+        for path in files_with(directory, suffix):
+            if not path.with_suffix(LOG_SUFFIX).exists():
+                remove(path)
+
+
+def _complete_swap(directory: Path, swap: Path) -> None:
+    """Put a compacted segment in the place of those it covers; its indexes are rebuilt later."""
+    base_offset = offset_of(swap)
+    end_offset = max(base_offset + 1, _end_of_valid_batches(swap, base_offset))
+    for path in files_with(directory, LOG_SUFFIX):
+        if base_offset <= offset_of(path) < end_offset:
+            for suffix in SEGMENT_SUFFIXES:
+                if path.with_suffix(suffix).exists():
+                    remove(path.with_suffix(suffix))
+    rename(swap, segment_file(directory, base_offset, LOG_SUFFIX).name)
+
+
+def _end_of_valid_batches(path: Path, base_offset: int) -> int:
+    """Cut the file behind its last valid batch; returns the offset that follows."""
+    fd = open_file(path)
+    try:
+        end, next_offset = 0, base_offset
+        for position, batch in scan_valid_batches(fd, size_of(fd), base_offset):
+            end, next_offset = position + batch.header.size, batch.header.next_offset
+        if end < size_of(fd):
+            set_size(fd, end)
+    finally:
+        close_file(fd)
+    return next_offset
