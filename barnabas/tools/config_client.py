@@ -72,18 +72,22 @@ class ConfigClient:
 
     Args:
         servers: ``host:port`` of one or more brokers, separated by commas.
+        settings: Arguments of kafka-python's admin client that win over its and our own defaults.
 
     Raises:
         Unreachable: None of them answered within ``REACH_MS``.
     """
 
-    def __init__(self, servers: str) -> None:
+    def __init__(self, servers: str, settings: Mapping[str, Any] | None = None) -> None:
         logging.getLogger("kafka").setLevel(logging.CRITICAL)
         try:
             self._admin = _Admin(
-                bootstrap_servers=servers.split(","),
-                request_timeout_ms=DEADLINE_MS,
-                bootstrap_timeout_ms=REACH_MS,
+                **{
+                    "request_timeout_ms": DEADLINE_MS,
+                    "bootstrap_timeout_ms": REACH_MS,
+                    **(settings or {}),
+                    "bootstrap_servers": servers.split(","),
+                }
             )
         except kafka.errors.KafkaError as error:
             raise Unreachable(

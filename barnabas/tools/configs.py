@@ -11,7 +11,9 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.config_client import ConfigClient, Described, Refusal, Unreachable
 from cluster.model.commands_configs import (
     ConfigAlteration,
@@ -72,6 +74,9 @@ def parser() -> argparse.ArgumentParser:
     )
     flags.add_argument(
         "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
+    )
+    flags.add_argument(
+        "--command-config", type=Path, metavar="FILE", help="properties to pass to the admin client"
     )
     action = flags.add_mutually_exclusive_group(required=True)
     action.add_argument("--alter", action="store_true", help="alter the settings of the entity")
@@ -237,6 +242,7 @@ def run(flags: argparse.Namespace) -> list[str]:
         UsageError: They make no sense.
         Unreachable: No broker answered.
         Refusal: The cluster refused.
+        CommandConfigError: The client cannot be made as ``--command-config`` says.
     """
     entity = entity_of(flags)
     added, deleted = settings_to_add(flags.add_config), names_to_delete(flags.delete_config)
@@ -245,7 +251,7 @@ def run(flags: argparse.Namespace) -> list[str]:
             raise UsageError(f"An entity name must be specified with --alter of {entity.kind}")
         if not added and not deleted:
             raise UsageError("At least one of --add-config or --delete-config must be specified with --alter")
-    with ConfigClient(flags.bootstrap_server) as client:
+    with ConfigClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as client:
         if flags.alter:
             return [alter(client, entity, added, deleted)]
         return describe(client, entity, everything=flags.all)
@@ -260,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    except (Unreachable, Refusal) as error:
+    except (Unreachable, Refusal, CommandConfigError) as error:
         sys.stderr.write(f"Error while executing config command with args '{' '.join(given)}'\n{error}\n")
         return 1
     sys.stdout.writelines(f"{line}\n" for line in lines)

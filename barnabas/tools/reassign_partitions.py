@@ -20,6 +20,7 @@ import kafka
 from kafka import errors
 from kafka.admin import KafkaAdminClient
 
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.reassignment_files import (
     Moves,
     ReassignmentFileError,
@@ -76,6 +77,9 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument(
         "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
     )
+    flags.add_argument(
+        "--command-config", type=Path, metavar="FILE", help="properties to pass to the admin client"
+    )
     action = flags.add_mutually_exclusive_group(required=True)
     for name, meaning in (
         ("verify", "say how far the reassignment of the file is"),
@@ -109,7 +113,7 @@ def check(flags: argparse.Namespace) -> None:
     missing = sorted(required - given)
     if missing:
         raise ReassignCommandError(f'Missing required argument "[{_flag(missing[0])}]"')
-    for name in sorted(given - required - permitted - {"action", "bootstrap_server"}):
+    for name in sorted(given - required - permitted - {"action", "bootstrap_server", "command_config"}):
         raise ReassignCommandError(f'Option "[{_flag(name)}]" can\'t be used with action "[{flags.action}]"')
     for name in ("throttle", "replica_alter_log_dirs_throttle"):
         if name in given:
@@ -289,18 +293,21 @@ _DEEDS: Mapping[str, Callable[[Cluster, argparse.Namespace], list[str]]] = {
 }
 
 
-def connect(servers: str) -> Any:
-    """A client of the cluster at ``servers``.
+def connect(servers: str, settings: Mapping[str, Any]) -> Any:
+    """A client of the cluster at ``servers`` with these settings of its own.
 
     Raises:
         ReassignCommandError: None of them answered within ``REACH_MS``; the message names them.
     """
     try:
         return KafkaAdminClient(
-            bootstrap_servers=servers.split(","),
-            client_id="reassign-partitions-tool",
-            bootstrap_timeout_ms=REACH_MS,
-            request_timeout_ms=DEADLINE_MS,
+            **{
+                "client_id": "reassign-partitions-tool",
+                "bootstrap_timeout_ms": REACH_MS,
+                "request_timeout_ms": DEADLINE_MS,
+                **settings,
+                "bootstrap_servers": servers.split(","),
+            }
         )
     except errors.KafkaError as failure:
         raise ReassignCommandError(
@@ -310,9 +317,9 @@ def connect(servers: str) -> Any:
 
 
 @contextmanager
-def opened(servers: str) -> Iterator[Cluster]:
-    """The cluster at ``servers``; errors as for `connect`."""
-    admin = connect(servers)
+def opened(flags: argparse.Namespace) -> Iterator[Cluster]:
+    """The cluster that the flags name; errors as for `connect` and `command_config.for_kafka_python`."""
+    admin = connect(flags.bootstrap_server, for_kafka_python(flags.command_config))
     try:
         yield Cluster(admin)
     finally:
@@ -339,9 +346,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = parser().parse_args(arguments)
     try:
         check(flags)
-        with opened(flags.bootstrap_server) as cluster:
+        with opened(flags) as cluster:
             lines = _DEEDS[flags.action](cluster, flags)
-    except ReassignCommandError as error:
+    except (ReassignCommandError, CommandConfigError) as error:
         sys.stdout.write(f"{error}\n")
         return 1
     except (ReassignmentFileError, errors.KafkaError) as error:

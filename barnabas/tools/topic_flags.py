@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 """Kafka's own topics."""
@@ -55,6 +56,9 @@ def parser() -> argparse.ArgumentParser:
     )
     flags.add_argument(
         "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
+    )
+    flags.add_argument(
+        "--command-config", type=Path, metavar="FILE", help="properties to pass to the admin client"
     )
     action = flags.add_mutually_exclusive_group(required=True)
     action.add_argument("--create", action="store_true", help="create a topic")

@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic
 
 from barnabas.tools import reassign_partitions
+from barnabas.tools.command_config import CommandConfigError, properties
 from barnabas.tools.topic_descriptions import MIN_ISR, Cluster, Reassignment, TopicConfigs, describe_lines
 from barnabas.tools.topic_flags import (
     ACTIONS,
@@ -39,13 +40,17 @@ COLLISION_WARNING = (
 )
 
 
-def connect(servers: str) -> AdminClient:
+def connect(servers: str, properties: Mapping[str, str]) -> AdminClient:
     """A client of the cluster at ``servers``, which one of its brokers has answered.
 
     Raises:
-        TopicCommandError: None of them answered within ``REACH_S``; the message names them.
+        TopicCommandError: None of them answered within ``REACH_S``, or the client has no such property; the
+            message names them.
     """
-    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    try:
+        admin = AdminClient({**properties, "bootstrap.servers": servers, "log_level": 0})
+    except KafkaException as failure:
+        raise TopicCommandError(failure.args[0].str()) from failure
     try:
         admin.list_topics(timeout=REACH_S)
     except KafkaException as failure:
@@ -114,7 +119,7 @@ def describe(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     configs = topic_configs(admin, list(topics))
     report = next((name for name in REPORTS if getattr(flags, name)), None)
     live = frozenset(admin_metadata(admin).brokers) if report else frozenset()
-    cluster = Cluster(live, reassignments(flags.bootstrap_server))
+    cluster = Cluster(live, reassignments(flags))
     return [
         line
         for name, topic in topics.items()
@@ -124,10 +129,10 @@ def describe(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     ]
 
 
-def reassignments(servers: str) -> dict[tuple[str, int], Reassignment]:
+def reassignments(flags: argparse.Namespace) -> dict[tuple[str, int], Reassignment]:
     """The reassignments that run; none where brokers are too old to say."""
     try:
-        with reassign_partitions.opened(servers) as cluster:
+        with reassign_partitions.opened(flags) as cluster:
             running = cluster.running()
     except kafka.errors.IncompatibleBrokerVersion:
         return {}
@@ -203,10 +208,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = parser().parse_args(arguments)
     try:
         check(flags)
-        admin = connect(flags.bootstrap_server)
+        admin = connect(flags.bootstrap_server, properties(flags.command_config))
         action = next(name for name in ACTIONS if getattr(flags, name))
         lines = _RUN[action](admin, flags)
-    except TopicCommandError as error:
+    except (TopicCommandError, CommandConfigError) as error:
         sys.stdout.write(f"Error while executing topic command : {error}\n")
         return 1
     sys.stdout.writelines(f"{line}\n" for line in lines)

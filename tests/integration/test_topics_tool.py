@@ -73,8 +73,12 @@ def python_admin(cluster):
     admin.close()
 
 
-def test_list_names_the_topic(tool):
+def test_list_names_the_topic(tool, tmp_path):
     assert tool.run("--list") == (0, f"{TOPIC}\n")
+    own = tmp_path / "client.properties"
+    own.write_text("client.id=me\nsecurity.protocol=PLAINTEXT\n")
+    assert tool.run("--list", "--command-config", str(own)) == (0, f"{TOPIC}\n")
+    assert tool.run("--describe", "--command-config", str(own))[0] == 0
 
 
 def test_describe_has_kafkas_layout_and_the_overriding_settings(tool, confluent_admin):

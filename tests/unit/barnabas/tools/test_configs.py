@@ -64,7 +64,7 @@ STATIC = described("retention.ms", "5", ConfigSource.STATIC_BROKER_CONFIG)
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     def call(client: Any, *flags: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(configs, "ConfigClient", client)
+        monkeypatch.setattr(configs, "ConfigClient", lambda servers, settings: client(servers))
         code = configs.main([*SERVER, *flags])
         printed = capsys.readouterr()
         return code, printed.out, printed.err

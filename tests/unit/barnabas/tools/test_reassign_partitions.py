@@ -56,7 +56,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureF
 
     def run_it(admin: Admin, *arguments: str, file: str = TO_3_4) -> tuple[int, str]:
         path.write_text(file)
-        monkeypatch.setattr(tool, "connect", lambda servers: admin)
+        monkeypatch.setattr(tool, "connect", lambda servers, settings: admin)
         words = [str(path) if word == "FILE" else word for word in arguments]
         code = tool.main(["--bootstrap-server", "h:1", *words])
         return code, capsys.readouterr().out
@@ -226,7 +226,7 @@ def test_a_server_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(
         tool.ReassignCommandError, match="No broker answered at --bootstrap-server h:1 within 10"
     ):
-        tool.connect("h:1")
+        tool.connect("h:1", {})
 
 
 def test_the_controller_is_looked_for_again_while_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import kafka.errors
@@ -11,8 +12,10 @@ import pytest
 
 from barnabas.tools import reassign_partitions, topics
 from barnabas.tools.topic_descriptions import Reassignment
-from barnabas.tools.topic_flags import TopicCommandError
+from barnabas.tools.topic_flags import TopicCommandError, parser
 from cluster.model.ids import TopicPartition
+
+FLAGS = parser().parse_args(["--bootstrap-server", "h:1", "--describe"])
 
 
 @pytest.fixture
@@ -26,7 +29,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
                     raise with_
                 return with_
 
-        monkeypatch.setattr(reassign_partitions, "opened", lambda servers: contextlib.nullcontext(Asked()))
+        monkeypatch.setattr(reassign_partitions, "opened", lambda flags: contextlib.nullcontext(Asked()))
 
     return answer
 
@@ -34,17 +37,17 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
 def test_running_reassignments_are_known_by_topic_and_partition(running: Callable[[Any], None]) -> None:
     told = {"replicas": [3, 1, 2], "adding_replicas": [3], "removing_replicas": [2]}
     running({TopicPartition("t", 1): told})
-    assert topics.reassignments("h:1") == {("t", 1): Reassignment([3, 1, 2], [3], [2])}
+    assert topics.reassignments(FLAGS) == {("t", 1): Reassignment([3, 1, 2], [3], [2])}
 
 
 def test_brokers_too_old_to_say_have_none_and_other_errors_are_reported(
     running: Callable[[Any], None],
 ) -> None:
     running(kafka.errors.IncompatibleBrokerVersion("no such API"))
-    assert topics.reassignments("h:1") == {}
+    assert topics.reassignments(FLAGS) == {}
     running(kafka.errors.KafkaTimeoutError("too late"))
     with pytest.raises(TopicCommandError, match="too late"):
-        topics.reassignments("h:1")
+        topics.reassignments(FLAGS)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +79,18 @@ def test_a_server_that_cannot_be_reached_is_named_in_one_line(
     assert topics.main(["--bootstrap-server", "127.0.0.1:1", *action]) == 1
     (line,) = capsys.readouterr().out.splitlines()
     assert "No broker answered at --bootstrap-server 127.0.0.1:1 within 0.1 s" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"), [("colour=red", "colour"), (None, "client.properties cannot be read")]
+)
+def test_a_client_that_cannot_be_made_is_an_error(
+    text: str | None, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "client.properties"
+    if text is not None:
+        file.write_text(text)
+    assert topics.main(["--bootstrap-server", "h:1", "--command-config", str(file), "--list"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("Error while executing topic command : ")
+    assert complaint in printed

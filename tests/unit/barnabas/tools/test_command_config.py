@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python, properties
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "client.properties"
+    path.write_text("# ours\nclient.id=me\nrequest.timeout.ms = 7000\nsecurity.protocol:PLAINTEXT\n")
+    return path
+
+
+def test_without_the_flag_there_is_nothing() -> None:
+    assert properties(None) == for_kafka_python(None) == {}
+
+
+def test_the_properties_of_the_file(file: Path) -> None:
+    assert properties(file) == {
+        "client.id": "me",
+        "request.timeout.ms": "7000",
+        "security.protocol": "PLAINTEXT",
+    }
+
+
+def test_kafka_python_has_other_names_and_types(file: Path) -> None:
+    assert for_kafka_python(file) == {
+        "client_id": "me",
+        "request_timeout_ms": 7000,
+        "security_protocol": "PLAINTEXT",
+    }
+    file.write_text("ssl.check.hostname=false")
+    assert for_kafka_python(file) == {"ssl_check_hostname": False}
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CommandConfigError, match=r"--command-config .*gone cannot be read"):
+        properties(tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("colour=red", "has no property 'colour'"), ("request.timeout.ms=soon", "is 'soon', expected a whole")],
+)
+def test_what_the_client_cannot_take_is_named(file: Path, text: str, complaint: str) -> None:
+    file.write_text(text)
+    with pytest.raises(CommandConfigError, match=complaint):
+        for_kafka_python(file)
