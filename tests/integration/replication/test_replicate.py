@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
+from broker.replicas.retention import LogRetention
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
 from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
@@ -101,3 +103,31 @@ async def test_zookeeper_away_delays_the_shrink_and_loses_nothing(cluster):
     cluster.states.is_away = False
     assert (await asyncio.wait_for(waiting, 5)).error is ErrorCode.NONE
     assert cluster.isr == {1, 2}
+
+
+async def test_followers_follow_the_leaders_log_start(cluster):
+    await cluster.elect(1, [1, 2, 3])
+    leader, *followers = (cluster.nodes[i] for i in (1, 2, 3))
+    for node in (leader, *followers):
+        log = node.partition.log
+        log.config = replace(log.config, segment_bytes=200, retention_bytes=-1, retention_ms=-1)
+    for _ in range(10):
+        assert (await leader.append(b"a" * 100)).error is ErrorCode.NONE
+    await cluster.until_equal(1, 2, 3)
+
+    leader.partition.log.config = replace(leader.partition.log.config, retention_bytes=0)
+    await LogRetention(leader.service.hosted).delete_old_segments()
+    assert leader.partition.log.log_start_offset == 10
+    await cluster.until(
+        lambda: {node.partition.log.log_start_offset for node in followers} == {10},
+        "a follower's log starts elsewhere",
+    )
+
+    # What lies below the start goes at their own next look, whatever their own settings would keep; the
+    # segment that takes the appends stays.
+    for node in followers:
+        assert node.partition.log.first_segment_offset == 0
+        await LogRetention(node.service.hosted).delete_old_segments()
+        assert node.partition.log.first_segment_offset == 9
+    assert (await leader.append(b"b")).base_offset == 10
+    await cluster.until_equal(1, 2, 3)
