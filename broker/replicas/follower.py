@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TypeAlias
 
 import grpc.aio
 import structlog
@@ -26,6 +27,8 @@ from cluster.runtime.failpoints import FOLLOWER_FETCH, FailpointError
 
 FETCH_METHOD = "/barnabas.replication.Replication/Fetch"
 """The stream's name, as ``proto/replication.proto`` gives it."""
+
+Stream: TypeAlias = "grpc.aio.StreamStreamCall[pb.FetchRequest, FetchResponse]"
 
 _log = structlog.get_logger(__name__)
 
@@ -59,10 +62,17 @@ class LeaderFetcher:
         self.leader = leader
         self.endpoint = endpoint
         self._settings = hosted.settings
-        self._due = asyncio.Event()
-        self.followed = FollowedPartitions(hosted, broker_epoch, self._due.set)
+        self._is_due = False
+        self._wake = asyncio.Event()
+        self._sending = asyncio.Lock()
+        self.followed = FollowedPartitions(hosted, broker_epoch, self._ask_now)
         self._unanswered = 0
         self._answered = False
+        self._heard_at = 0.0
+
+    def _ask_now(self) -> None:
+        self._is_due = True
+        self._wake.set()
 
     async def run(self) -> None:
         """Fetch until cancelled; a leader that is away is dialled every ``replica.fetch.backoff.ms``."""
@@ -71,7 +81,7 @@ class LeaderFetcher:
             while True:
                 try:
                     await self._fetch_over_one_stream()
-                except (grpc.aio.AioRpcError, StreamLostError, FailpointError, TimeoutError) as error:
+                except (grpc.aio.AioRpcError, StreamLostError, FailpointError) as error:
                     if self._answered or not told:
                         _log.warning(
                             "replication stream lost; trying again",
@@ -89,8 +99,9 @@ class LeaderFetcher:
         """One stream is one session."""
         self._unanswered = 0
         self._answered = False
+        self._heard_at = asyncio.get_running_loop().time()
         self.followed.begin_session()
-        self._due.set()
+        self._ask_now()
         channel = open_channel(self.endpoint.host, self.endpoint.port, self._settings.session_timeout_ms)
         try:
             stream = channel.stream_stream(
@@ -98,28 +109,57 @@ class LeaderFetcher:
                 request_serializer=pb.FetchRequest.SerializeToString,
                 response_deserializer=fetch_response_from_bytes,
             )()
-            writing = asyncio.ensure_future(self._write_requests(stream))
-            reading = asyncio.ensure_future(self._read_answers(stream))
+            tasks = [
+                asyncio.ensure_future(self._read_answers(stream)),
+                asyncio.ensure_future(self._send_what_is_due(stream)),
+                asyncio.ensure_future(self._expect_answers()),
+            ]
             try:
-                done, _ = await asyncio.wait((writing, reading), return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                writing.cancel()
-                reading.cancel()
+                for task in tasks:
+                    task.cancel()
                 stream.cancel()
-                await asyncio.gather(writing, reading, return_exceptions=True)
+                await asyncio.gather(*tasks, return_exceptions=True)
             for task in done:
                 task.result()
         finally:
             await channel.close()
 
-    async def _write_requests(
-        self, stream: grpc.aio.StreamStreamCall[pb.FetchRequest, FetchResponse]
-    ) -> None:
+    async def _read_answers(self, stream: Stream) -> None:
+        """Take each answer in, and ask on at once: what was appended is acknowledged by the next request."""
+        loop = asyncio.get_running_loop()
         while True:
-            await self._due.wait()
-            self._due.clear()
+            response = await stream.read()
+            if not isinstance(response, FetchResponse):
+                raise StreamLostError("the leader ended the stream")
+            if response.error_code:
+                raise StreamLostError(
+                    f"the leader refused the session: {ErrorCode.from_code(response.error_code).name}"
+                )
+            self._heard_at = loop.time()
+            self._answered = True
+            self._unanswered -= 1
+            for data in response.partitions:
+                self.followed.take(data)
+            if self._unanswered == 0:
+                self._is_due = True
+                await self._send(stream)
+
+    async def _send_what_is_due(self, stream: Stream) -> None:
+        """Send what need not wait for an answer, such as the first request."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self._send(stream)
+
+    async def _send(self, stream: Stream) -> None:
+        async with self._sending:
             if FOLLOWER_FETCH.armed:
                 await FOLLOWER_FETCH.hit()
+            if not self._is_due:
+                return
+            self._is_due = False
             self._unanswered += 1
             try:
                 await stream.write(self.followed.next_request())
@@ -127,22 +167,14 @@ class LeaderFetcher:
                 # What grpc says of a stream that ended a moment ago.
                 raise StreamLostError("the stream ended") from error
 
-    async def _read_answers(self, stream: grpc.aio.StreamStreamCall[pb.FetchRequest, FetchResponse]) -> None:
-        while True:
-            async with asyncio.timeout(self._settings.socket_timeout_ms / 1000):
-                response = await stream.read()
-            if not isinstance(response, FetchResponse):
-                raise StreamLostError("the leader ended the stream")
-            if response.error_code:
-                raise StreamLostError(
-                    f"the leader refused the session: {ErrorCode.from_code(response.error_code).name}"
-                )
-            self._answered = True
-            self._unanswered -= 1
-            for data in response.partitions:
-                self.followed.take(data)
-            if self._unanswered == 0:
-                self._due.set()
+    async def _expect_answers(self) -> None:
+        """End the stream of a leader that is silent for ``replica.socket.timeout.ms``."""
+        loop = asyncio.get_running_loop()
+        left = patience_s = self._settings.socket_timeout_ms / 1000
+        while left > 0:
+            await asyncio.sleep(left)
+            left = self._heard_at + patience_s - loop.time()
+        raise StreamLostError(f"no answer for {self._settings.socket_timeout_ms} ms")
 
 
 def _describe(error: Exception) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 
 import structlog
 
@@ -24,27 +25,40 @@ from cluster.rpc.translate_replication import FetchResponse
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that is not answered yet.
+
+    Attributes:
+        request: The request.
+        session: The session that has taken it in, or None where the stream is refused.
+    """
+
+    request: pb.FetchRequest
+    session: FollowerSession | None
+
+
 class Inbox:
     """The requests of one stream that are not answered yet, in order."""
 
     def __init__(self) -> None:
-        self._requests: deque[pb.FetchRequest | None] = deque()
+        self._asked: deque[Asked | None] = deque()
         self._arrival = asyncio.Event()
 
     def __bool__(self) -> bool:
-        return bool(self._requests)
+        return bool(self._asked)
 
-    def put(self, request: pb.FetchRequest | None) -> None:
+    def put(self, asked: Asked | None) -> None:
         """A request has come; None says that no more will."""
-        self._requests.append(request)
+        self._asked.append(asked)
         self._arrival.set()
 
-    async def get(self) -> pb.FetchRequest | None:
+    async def get(self) -> Asked | None:
         """The next request, or None at the stream's end."""
-        while not self._requests:
+        while not self._asked:
             self._arrival.clear()
             await self._arrival.wait()
-        return self._requests.popleft()
+        return self._asked.popleft()
 
 
 class Hold(DelayedOperation):
@@ -102,33 +116,40 @@ class FollowerSessions:
         """Answer the requests of one stream in their order, until it ends or its follower opens another."""
         inbox = Inbox()
         gathering = asyncio.ensure_future(self._gather(requests, inbox))
-        session: FollowerSession | None = None
         try:
-            while (request := await inbox.get()) is not None:
+            while (asked := await inbox.get()) is not None:
+                session, request = asked.session, asked.request
                 if session is None:
-                    if self._is_stale(request):
-                        yield FetchResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
-                        return
-                    session = self._open(BrokerId(request.replica_id))
-                session.take(request)
+                    yield FetchResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+                    return
                 await self._hold(session, inbox, request)
                 if session.is_closed:
                     return
                 yield session.answer(request.max_bytes)
+            if gathering.done() and not gathering.cancelled():
+                gathering.result()
         finally:
             gathering.cancel()
-            if session is not None:
-                self._close(session)
 
     async def _gather(self, requests: AsyncIterator[pb.FetchRequest], inbox: Inbox) -> None:
+        """Take each request in as it comes: what it acknowledges must not wait until an answer is due."""
+        session: FollowerSession | None = None
         try:
             async for request in requests:
-                inbox.put(request)
-                session = self._sessions.get(BrokerId(request.replica_id))
-                if session is not None:
-                    self._hosted.fetches.check_and_complete(session)
+                if session is None:
+                    if self._is_stale(request):
+                        inbox.put(Asked(request, None))
+                        return
+                    session = self._open(BrokerId(request.replica_id))
+                if session.is_closed:
+                    return
+                session.take(request)
+                inbox.put(Asked(request, session))
+                self._hosted.fetches.check_and_complete(session)
         finally:
             inbox.put(None)
+            if session is not None:
+                self._close(session)
 
     def _is_stale(self, request: pb.FetchRequest) -> bool:
         """Whether the stream belongs to a former life of its follower: its word about its log is old."""

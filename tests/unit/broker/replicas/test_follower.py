@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import selectors
+from itertools import pairwise
 
 import pytest
 
@@ -58,9 +59,10 @@ class Leader:
         requests: When each request came, and whether it named a partition.
     """
 
-    def __init__(self, loop, *, away):
+    def __init__(self, loop, *, away=False, silent_s=0):
         self._loop = loop
         self._away = away
+        self._silent_s = silent_s
         self._unanswered = asyncio.Queue()
         self.dialled = []
         self.requests = []
@@ -88,6 +90,7 @@ class Leader:
     async def read(self):
         if self._away:
             raise StreamLostError("away")
+        await asyncio.sleep(self._silent_s)
         request = await self._unanswered.get()
         if request.partitions:
             refusal = PartitionData("t", 0, ErrorCode.NOT_LEADER_OR_FOLLOWER, leader_epoch=5)
@@ -127,12 +130,12 @@ def test_a_leader_that_is_away_is_dialled_once_in_each_back_off(room, loop, monk
     fetch_for_a_minute(room, loop, monkeypatch, leader)
     backoff_s = room.hosted.settings.fetch_backoff_ms / 1000
     assert len(leader.dialled) == pytest.approx(MINUTE_S / backoff_s, abs=1)
-    gaps = [later - earlier for earlier, later in zip(leader.dialled, leader.dialled[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(leader.dialled)]
     assert min(gaps) == pytest.approx(backoff_s)
 
 
 def test_a_partition_that_is_refused_is_asked_for_once_in_each_back_off(room, loop, monkeypatch):
-    leader = Leader(loop, away=False)
+    leader = Leader(loop)
     fetch_for_a_minute(room, loop, monkeypatch, leader)
     settings = room.hosted.settings
     named = [at for at, has_named in leader.requests if has_named]
@@ -141,3 +144,42 @@ def test_a_partition_that_is_refused_is_asked_for_once_in_each_back_off(room, lo
     held = MINUTE_S * 1000 / settings.fetch_wait_max_ms
     assert len(leader.requests) <= 2 * len(named) + held
     assert len(leader.dialled) == 1
+
+
+def test_a_leader_that_is_silent_is_dialled_anew_and_one_that_is_slow_is_not(room, loop, monkeypatch):
+    silent = Leader(loop, silent_s=3600)
+    fetch_for_a_minute(room, loop, monkeypatch, silent)
+    settings = room.hosted.settings
+    patience_s = (settings.socket_timeout_ms + settings.fetch_backoff_ms) / 1000
+    gaps = [later - earlier for earlier, later in pairwise(silent.dialled)]
+    assert gaps == [pytest.approx(patience_s)]
+    slow = Leader(loop, silent_s=settings.socket_timeout_ms / 1000 - 1)
+    fetch_for_a_minute(room, loop, monkeypatch, slow)
+    assert len(slow.dialled) == 1
+
+
+async def test_what_becomes_due_while_a_request_is_sent_goes_with_the_next_one(room):
+    """gRPC sends one message of a stream at a time."""
+    sending, sent = asyncio.Event(), asyncio.Event()
+    requests = []
+
+    class Stream:
+        async def write(self, request):
+            assert not sending.is_set()
+            requests.append([each.topic for each in request.partitions])
+            sending.set()
+            await sent.wait()
+            sending.clear()
+
+    for name in ("t", "u", "v"):
+        room.follow(epoch=5, topic_partition=TopicPartition(name, 0))
+    fetcher = LeaderFetcher(2, Endpoint("GRPC", "127.0.0.1", 1), room.hosted, lambda: 77)
+    fetcher.followed.add(TP, 5)
+    due = asyncio.ensure_future(fetcher._send_what_is_due(Stream()))
+    await sending.wait()
+    fetcher.followed.add(TopicPartition("u", 0), 5)
+    fetcher.followed.add(TopicPartition("v", 0), 5)
+    sent.set()
+    await fetcher._send(Stream())
+    assert requests == [["t"], ["u", "v"]]
+    due.cancel()

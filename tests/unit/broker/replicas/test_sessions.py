@@ -104,6 +104,30 @@ async def test_the_next_request_ends_a_hold(room, sessions):
     await stream.end()
 
 
+async def test_what_a_request_acknowledges_counts_before_it_is_answered(room, sessions):
+    """An answer that is on its way keeps nobody waiting who waits for the high watermark."""
+    partition, stream = room.lead(isr=(1, 2)), Stream(sessions)
+    partition.replica.remote(3).caught_up_ms = -(10**9)
+    room.write(partition, b"a")
+    stream.send(named())
+    assert (await stream.answer()).partitions[0].records
+    stream.send(named(1))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    # Nobody has asked the stream for another answer.
+    assert partition.replica.high_watermark == 1
+    await stream.end()
+
+
+async def test_a_fault_in_a_request_ends_its_stream(room, sessions, monkeypatch):
+    room.lead()
+    stream = Stream(sessions)
+    monkeypatch.setattr(room.hosted, "led", None)
+    stream.send(named())
+    with pytest.raises(TypeError):
+        await stream.answer()
+
+
 async def test_the_stream_of_a_former_life_is_refused(room, sessions):
     room.know(TP)
     stream = Stream(sessions)
