@@ -6,6 +6,7 @@ import time
 
 import confluent_kafka
 import pytest
+from kazoo.client import KazooClient
 
 from barnabas.cluster import LocalCluster
 from barnabas.faults.clients import ConfluentReader
@@ -65,9 +66,22 @@ def test_a_record_above_the_high_watermark_is_not_visible_to_a_consumer(patient_
     reader.close()
 
 
+def raise_versions(cluster, tps):
+    """Write each partition's state once more, so that it stands under another version than leaders know."""
+    zk = KazooClient(cluster.zookeeper_connect)
+    zk.start()
+    for tp in tps:
+        path = f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state"
+        zk.set(path, zk.get(path)[0])
+    zk.stop()
+    zk.close()
+
+
 def test_a_follower_whose_fetching_alone_stops_leaves_the_isr_and_returns(cluster, tmp_path):
+    """KAFKA-1382, KAFKA-2729: also where somebody has raised the version of the state behind the leader."""
     with Trial(cluster) as trial:
         trial.workload.wait_for_progress(30)
+        raise_versions(cluster, trial.partitions)
         led = {p.leader for p in trial.look().partitions.values()}
         slow = cluster.brokers[max(led)]
         slow.arm(FETCHING, "pause")
