@@ -22,6 +22,7 @@ from cluster.model.commands_configs import (
     ConfigResourceType,
 )
 from cluster.model.configs_described import ConfigSource
+from cluster.model.properties import parse_properties
 
 TOPICS, BROKERS = "topics", "brokers"
 _RESOURCE_TYPES = {TOPICS: ConfigResourceType.TOPIC, BROKERS: ConfigResourceType.BROKER}
@@ -93,7 +94,11 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument(
         "--add-config", metavar="K1=V1,K2=[V1,V2]", help="settings to set; a list stands in square brackets"
     )
+    flags.add_argument(
+        "--add-config-file", type=Path, metavar="FILE", help="a file of properties: the settings to set"
+    )
     flags.add_argument("--delete-config", metavar="K1,K2", help="settings to remove")
+    flags.add_argument("--force", action="store_true", help="of no effect: nothing is asked here")
     return flags
 
 
@@ -141,6 +146,20 @@ def settings_to_add(text: str | None) -> dict[str, str]:
     if any(len(pair) != 2 for pair in pairs):
         raise UsageError('Invalid entity config: all configs to be added must be in the format "key=val".')
     return {name.strip(): re.sub(r"[\[\]]", "", value).strip() for name, value in pairs}
+
+
+def settings_in(path: Path | None) -> dict[str, str]:
+    """What the file of ``--add-config-file`` holds.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    if path is None:
+        return {}
+    try:
+        return parse_properties(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--add-config-file {path} cannot be read: {error}") from error
 
 
 def names_to_delete(text: str | None) -> list[str]:
@@ -245,12 +264,18 @@ def run(flags: argparse.Namespace) -> list[str]:
         CommandConfigError: The client cannot be made as ``--command-config`` says.
     """
     entity = entity_of(flags)
-    added, deleted = settings_to_add(flags.add_config), names_to_delete(flags.delete_config)
+    if flags.add_config is not None and flags.add_config_file is not None:
+        raise UsageError("Only one of --add-config or --add-config-file must be specified")
+    added = settings_to_add(flags.add_config) | settings_in(flags.add_config_file)
+    deleted = names_to_delete(flags.delete_config)
     if flags.alter:
         if entity.name is None:
             raise UsageError(f"An entity name must be specified with --alter of {entity.kind}")
         if not added and not deleted:
-            raise UsageError("At least one of --add-config or --delete-config must be specified with --alter")
+            raise UsageError(
+                "At least one of --add-config, --add-config-file, or --delete-config must be specified with "
+                "--alter"
+            )
     with ConfigClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as client:
         if flags.alter:
             return [alter(client, entity, added, deleted)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Self
 
 import pytest
@@ -156,7 +157,12 @@ def test_hidden_settings_of_a_broker_must_be_said_again(run: Any) -> None:
         (("--describe", "--broker", "one"), "must be a valid integer broker id, found: one"),
         (("--describe", "--entity-type", "topics", "--entity-default"), "topics have no default"),
         (("--alter", "--entity-type", "topics", "--add-config", "a=b"), "An entity name must be specified"),
-        (("--alter", "--topic", "t"), "At least one of --add-config or --delete-config"),
+        (("--alter", "--topic", "t"), "At least one of --add-config, --add-config-file, or --delete-config"),
+        (
+            ("--alter", "--topic", "t", "--add-config", "a=b", "--add-config-file", "f"),
+            "Only one of --add-config or --add-config-file",
+        ),
+        (("--alter", "--topic", "t", "--add-config-file", "/gone"), "--add-config-file /gone cannot be read"),
         (("--alter", "--topic", "t", "--add-config", "a"), 'in the format "key=val"'),
         (("--alter", "--topic", "t", "--delete-config", "b,a"), "Invalid config(s): b,a"),
     ],
@@ -185,3 +191,13 @@ def test_values_may_hold_equals_signs_only_in_brackets() -> None:
     with pytest.raises(UsageError):
         configs.settings_to_add("a=b=c")
     assert configs.settings_to_add(None) == {}
+
+
+def test_settings_may_stand_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "some.properties"
+    file.write_text("# two\nflush.ms=9\nfollower.replication.throttled.replicas = 0:1,1:2\n")
+    assert configs.settings_in(file) == {
+        "flush.ms": "9",
+        "follower.replication.throttled.replicas": "0:1,1:2",
+    }
+    assert configs.settings_in(None) == {}
