@@ -1,0 +1,129 @@
+"""The two stories of KIP-101 on real processes; tests/integration/replication tells them in detail.
+
+Whoever dies leaves the ISR here, so both go on with an unclean election: what the new leader did not truncate
+decides.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from barnabas.cluster import LocalCluster
+from barnabas.observe import Observer
+from cluster.model.ids import TopicPartition
+
+A, B = 1, 2
+"""The replicas of each topic; the third broker looks on."""
+
+FETCHING = "follower.fetch"
+DEADLINE_S = 40.0
+OVERRIDES = {
+    "zookeeper.session.timeout.ms": "3000",
+    "auto.leader.rebalance.enable": "false",
+    # A follower hears of a new high watermark with the next answer; one that is held tells it nothing.
+    "replica.fetch.wait.max.ms": "20000",
+}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with LocalCluster(tmp_path_factory.mktemp("truncation"), overrides=OVERRIDES) as running:
+        yield running
+
+
+def wait_until(holds, what):
+    deadline = time.monotonic() + DEADLINE_S
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {DEADLINE_S} s: {what}"
+        time.sleep(0.05)
+
+
+class Story:
+    """A topic with replicas on A, its leader, and B; anyone may be elected."""
+
+    def __init__(self, cluster, name):
+        self.cluster = cluster
+        self.tp = TopicPartition(name, 0)
+        self.observer = Observer(cluster.bootstrap)
+        settings = {"unclean.leader.election.enable": "true"}
+        topic = NewTopic(name, num_partitions=1, replica_assignment=[[A, B]], config=settings)
+        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+        admin.create_topics([topic])[name].result(DEADLINE_S)
+        self.wait_for(A, {A, B})
+
+    def look(self):
+        return self.observer.look(self.tp.topic).partitions[self.tp]
+
+    def wait_for(self, leader, isr):
+        def stands():
+            try:
+                seen = self.look()
+            except (confluent_kafka.KafkaException, KeyError):
+                return False
+            return (seen.leader, set(seen.isr)) == (leader, isr)
+
+        wait_until(stands, f"{self.tp} led by {leader}, in sync {isr}")
+
+    def write(self, value, acks):
+        """Write one record; returns once it is acknowledged."""
+        told = []
+        producer = confluent_kafka.Producer({"bootstrap.servers": self.cluster.bootstrap, "acks": acks})
+        producer.produce(self.tp.topic, value, partition=0, on_delivery=lambda error, _: told.append(error))
+        assert producer.flush(DEADLINE_S) == 0
+        assert told == [None]
+
+    def log(self, broker_id):
+        """The bytes of a replica's log."""
+        directory = self.cluster.brokers[broker_id].directory / "data" / f"{self.tp.topic}-0"
+        return b"".join(path.read_bytes() for path in sorted(directory.glob("*.log")))
+
+    def equal_logs(self):
+        """The bytes that both replicas have, once they are in sync."""
+        self.wait_for(B, {A, B})
+        wait_until(lambda: self.log(A) == self.log(B), "equal logs")
+        return self.log(A)
+
+
+def test_story_a_the_follower_restarts_before_it_learns_the_high_watermark_then_the_leader_dies(cluster):
+    story, b = Story(cluster, "story-a"), cluster.brokers[B]
+    story.write(b"first", acks="all")
+    story.write(b"second", acks="all")
+    cluster.kill(B)
+    heard = len(b.state_change_log.read_text())
+    settings = b.properties.read_text()
+    b.properties.write_text(f"{settings}\nfailpoints={FETCHING}=pause\n")
+    cluster.restart(B)
+    b.properties.write_text(settings)
+    follows = re.compile(r"Follower story-a-0 starts .* from offset (\d+) with high watermark (\d+)")
+    wait_until(lambda: follows.search(b.state_change_log.read_text(), heard), "B as a follower again")
+    end, high_watermark = map(int, follows.search(b.state_change_log.read_text(), heard).groups())
+    assert end == 2 > high_watermark
+    cluster.kill(A)
+    story.wait_for(B, {B})
+    story.write(b"third", acks="1")
+    cluster.restart(A)
+    agreed = story.equal_logs()
+    assert all(value in agreed for value in (b"first", b"second", b"third"))
+    b.arm(FETCHING, "off")
+
+
+def test_story_b_both_restart_the_follower_first_and_it_leads_and_writes(cluster):
+    story = Story(cluster, "story-b")
+    story.write(b"first", acks="all")
+    cluster.brokers[B].arm(FETCHING, "pause")
+    story.write(b"only at A", acks="1")
+    cluster.kill(B)
+    cluster.kill(A)
+    cluster.restart(B)
+    story.wait_for(B, {B})
+    story.write(b"by B", acks="1")
+    cluster.restart(A)
+    story.write(b"by B again", acks="1")
+    agreed = story.equal_logs()
+    assert b"only at A" not in agreed
+    assert all(value in agreed for value in (b"first", b"by B", b"by B again"))
