@@ -33,3 +33,9 @@ def world_module() -> ModuleType:
 def room_module() -> ModuleType:
     """The module that has the class ``Room``: the replicas of one broker."""
     return load("replica_room", UNIT / "broker" / "replicas" / "conftest.py")
+
+
+@pytest.fixture(scope="session")
+def one_partition() -> ModuleType:
+    """The module beside this one that has the state machines of one partition."""
+    return load("one_partition", Path(__file__).parent / "one_partition.py")
