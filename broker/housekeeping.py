@@ -16,6 +16,9 @@ NEVER_MS = 2**31
 PURGE_INTERVAL_MS = 1_000
 """How often deleted logs and segments are looked for that may be unlinked."""
 
+PRODUCER_EXPIRATION_INTERVAL_MS = 600_000
+"""How often idle producers are looked for (``LogManager.ProducerIdExpirationCheckIntervalMs``)."""
+
 LOG_DIRS_INTERVAL_MS = 500
 """How often it is looked whether a log directory is left."""
 
@@ -37,7 +40,7 @@ def keep_logs(
     config: BrokerConfig,
     on_offline: Callable[[KafkaStorageError], None],
 ) -> None:
-    """Have checkpoints written, logs flushed and deleted logs unlinked, each in its time.
+    """Have checkpoints written, logs flushed, deleted logs unlinked, idle producers forgotten, each in time.
 
     Args:
         supervisor: Owns the tasks.
@@ -57,6 +60,7 @@ def keep_logs(
         ),
         "log-flusher": (config.integer("log.flush.scheduler.interval.ms"), logs.flush_due_logs),
         "delete-logs": (PURGE_INTERVAL_MS, logs.purge_deleted),
+        "producer-expiration": (PRODUCER_EXPIRATION_INTERVAL_MS, logs.expire_producers),
         "log-directories": (LOG_DIRS_INTERVAL_MS, lambda: look_at_directories(logs, config, on_offline)),
     }
     for name, (interval_ms, work) in intervals.items():

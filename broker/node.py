@@ -54,7 +54,6 @@ from cluster.runtime.metrics import BrokerState
 from cluster.zk.errors import SessionExpired, ZooKeeperError
 from cluster.zk.operations import WatchEvent
 from cluster.zk.schema.paths import CONFIG_CHANGES
-from cluster.zk.schema.settings import ProducerIdBlock
 from cluster.zk.store import ZooKeeperStore
 from controller.node import ControllerNode, ControllerSettings
 
@@ -158,7 +157,11 @@ class Node:
         controller = self._open_controller(broker_id, replicas)
         self._applier.serve(lambda: logs.logs, controller)
         peer_port = await self._open_peers(replicas, controller)
-        context = self._context(broker_id, cluster_id, replicas, controller)
+        producer_ids = ProducerIdBlocks(
+            lambda: self._membership.store.cluster.take_producer_id_block(broker_id)
+        )
+        await producer_ids.take_first_block()
+        context = self._context(broker_id, cluster_id, replicas, controller, producer_ids)
         ports = {name: port_of(bound) for name, bound in sockets.items()}
         ports[self._config.inter_broker_listener] = peer_port
         await self._join(broker_id, ports, replicas, controller, changes)
@@ -192,6 +195,7 @@ class Node:
             self._topic_configs.config_for,
             threads.__getitem__,
             _now_ms,
+            self._config.integer("transactional.id.expiration.ms"),
         )
         opening = asyncio.ensure_future(asyncio.to_thread(LogDirs.open, self._config.log_dirs, options))
         self._stack.push_async_callback(self._close_logs, opening)
@@ -304,11 +308,13 @@ class Node:
         return port
 
     def _context(
-        self, broker_id: BrokerId, cluster_id: str, replicas: ReplicaService, controller: ControllerNode
+        self,
+        broker_id: BrokerId,
+        cluster_id: str,
+        replicas: ReplicaService,
+        controller: ControllerNode,
+        producer_ids: ProducerIdBlocks,
     ) -> ServerContext:
-        async def take_block() -> ProducerIdBlock:
-            return await self._membership.store.cluster.take_producer_id_block(broker_id)
-
         return ServerContext(
             broker_id=broker_id,
             cluster_id=cluster_id,
@@ -321,7 +327,7 @@ class Node:
             any_controller=AnyController(
                 broker_id, controller.port, replicas.metadata, self._config.session_timeout_ms
             ),
-            producer_ids=ProducerIdBlocks(take_block),
+            producer_ids=producer_ids,
             meter=RequestMeter(self._process.metrics),
             topic_overrides=self._topic_configs,
             broker_settings=lambda: self._live.settings,

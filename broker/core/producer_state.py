@@ -23,6 +23,9 @@ from cluster.model.ids import Offset, ProducerId
 CACHED_BATCHES = 5
 """How many batches back a retry is recognised: the most that a client may have in flight."""
 
+EXPIRATION_MS = 604_800_000
+"""After how long an idle producer is forgotten (``transactional.id.expiration.ms``, seven days)."""
+
 NO_PRODUCER_EPOCH = -1
 NO_TRANSACTION = Offset(-1)
 
@@ -163,13 +166,15 @@ class ProducerState:
         if header.is_transactional and entry.transaction_first_offset == NO_TRANSACTION:
             entry.transaction_first_offset = Offset(base_offset)
 
-    def expire(self, now_ms: int, expiration_ms: int) -> tuple[ProducerId, ...]:
-        """Forget producers idle for longer than ``expiration_ms``, save those with an open transaction."""
+    def expire(self, idle_since_ms: int) -> tuple[ProducerId, ...]:
+        """Forget the producers whose newest batch is of ``idle_since_ms`` or older.
+
+        Not those with an open transaction. Returns who was forgotten.
+        """
         idle = tuple(
             entry.producer_id
             for entry in self
-            if now_ms - entry.last_timestamp > expiration_ms
-            and entry.transaction_first_offset == NO_TRANSACTION
+            if entry.last_timestamp <= idle_since_ms and entry.transaction_first_offset == NO_TRANSACTION
         )
         for producer_id in idle:
             del self._entries[producer_id]

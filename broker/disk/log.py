@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +23,7 @@ from broker.core.record_batch import (
 from broker.core.refusals import Refusal
 from broker.core.retention import Deletion
 from broker.disk.errors import CorruptLogError, KafkaStorageError
+from broker.disk.log_context import LogContext
 from broker.disk.log_files import LogFiles
 from broker.disk.recovery import LoadedLog
 from broker.disk.results import FetchDataInfo, LogAppendInfo, OffsetOutOfRange, TimestampAndOffset
@@ -36,29 +35,6 @@ T = TypeVar("T")
 
 NO_TIME = -1
 NO_OFFSET = Offset(-1)
-
-
-@dataclass(frozen=True, slots=True)
-class LogContext:
-    """What a log is given by the directory that it lies in.
-
-    Attributes:
-        log_dir: That directory.
-        executor: Its one thread, for fsync and for sealing rolled segments.
-        clock: Wall time in milliseconds.
-        on_failure: Told once when the disk has refused: the whole directory goes offline.
-        on_recovery_point_lowered: Told when a truncation went below the recovery point: its checkpoint is
-            written
-            again before anything else is appended.
-        on_retired: Told of files that retention has given up, to unlink at the given time (milliseconds).
-    """
-
-    log_dir: Path
-    executor: Executor
-    clock: Callable[[], int]
-    on_failure: Callable[[KafkaStorageError], None]
-    on_recovery_point_lowered: Callable[[], None]
-    on_retired: Callable[[Sequence[Path], int], None]
 
 
 class Log:
@@ -269,7 +245,7 @@ class Log:
             return False
         if offset < self.first_segment_offset:
             self.truncate_fully_and_start_at(offset)
-        elif self._guarded("truncating", lambda: self._files.truncate_to(offset)):
+        elif self._guarded("truncating", lambda: self._files.truncate_to(offset, self._idle_since_ms)):
             self._context.on_recovery_point_lowered()
         return True
 
@@ -333,6 +309,14 @@ class Log:
         closed = KafkaStorageError(self._context.log_dir, f"{self.topic_partition} is closed")
         self._failure = self._failure or why or closed
         self._files.close()
+
+    def expire_producers(self) -> None:
+        """Forget the producers that have been idle for too long, by the timestamps of what they wrote."""
+        self._files.producers.expire(self._idle_since_ms)
+
+    @property
+    def _idle_since_ms(self) -> int:
+        return self._context.clock() - self._context.producer_expiration_ms
 
     @property
     def _stamps_append_time(self) -> bool:

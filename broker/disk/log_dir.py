@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from broker.core.log_config import LogConfig
+from broker.core.producer_state import EXPIRATION_MS
 from broker.disk.checkpoints import (
     HIGH_WATERMARK,
     LOG_START_OFFSET,
@@ -37,7 +38,8 @@ from broker.disk.files import (
     sync_directory,
     write_file,
 )
-from broker.disk.log import Log, LogContext
+from broker.disk.log import Log
+from broker.disk.log_context import LogContext
 from broker.disk.names import (
     deleted_directory,
     is_deleted_directory,
@@ -66,6 +68,7 @@ class LogDirsOptions:
             it ends
             it, after ``close``.
         clock: Wall time in milliseconds since the epoch.
+        producer_expiration_ms: After how long an idle producer is forgotten.
     """
 
     broker_id: BrokerId
@@ -73,6 +76,7 @@ class LogDirsOptions:
     config_for: Callable[[str], LogConfig]
     executor_for: Callable[[Path], Executor]
     clock: Callable[[], int]
+    producer_expiration_ms: int = EXPIRATION_MS
 
 
 class LogDir:
@@ -97,6 +101,7 @@ class LogDir:
             on_failure,
             self._write_lowered_recovery_point,
             self._doom,
+            options.producer_expiration_ms,
         )
         self._lock: int | None = None
         self._high_watermarks: dict[TopicPartition, Offset] = {}
@@ -267,7 +272,9 @@ class LogDir:
     def _open(self, topic_partition: TopicPartition, directory: Path, state: LogState) -> Log:
         config = self._options.config_for(topic_partition.topic)
         refuse_old_formats(directory)
-        loaded = load_log(directory, config, state, self._options.clock())
+        loaded = load_log(
+            directory, config, state, self._options.clock(), self._options.producer_expiration_ms
+        )
         log = Log(topic_partition, directory, config, loaded, self._context)
         self.logs[topic_partition] = log
         return log

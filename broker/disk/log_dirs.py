@@ -111,6 +111,11 @@ class LogDirs:
         except OSError as error:
             raise self._fail(log_dir.path, f"deleting {topic_partition}", error) from error
 
+    def expire_producers(self) -> None:
+        """Have every log forget its idle producers."""
+        for log in self.logs.values():
+            log.expire_producers()
+
     def purge_deleted(self) -> None:
         """Begin to unlink the logs and segments that were deleted ``file.delete.delay.ms`` ago."""
         for log_dir in self._each():

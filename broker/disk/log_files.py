@@ -208,10 +208,11 @@ class LogFiles:
             base_offset = Offset(batch.header.base_offset)
             raise CorruptLogError(segment.path, position, base_offset, str(error)) from error
 
-    def truncate_to(self, offset: Offset) -> bool:
+    def truncate_to(self, offset: Offset, producers_idle_since_ms: int) -> bool:
         """Drop the batches that hold ``offset`` or lie after it; ``offset`` lies within the segments.
 
         Where batches below ``offset`` cannot be read, they go, too: the log ends before the first of them.
+        Producers are known again as they were, save those of the snapshot that have been idle since then.
         Returns whether the recovery point was lowered.
         """
         self.flushing.finish()
@@ -233,7 +234,11 @@ class LogFiles:
             self.store_epochs()
         self._snapshots.remove_above(self.log_end_offset)
         self.producers = rebuild_producers(
-            self.segments, self._snapshots, self.log_start_offset, self.log_end_offset
+            self.segments,
+            self._snapshots,
+            self.log_start_offset,
+            self.log_end_offset,
+            producers_idle_since_ms,
         )
         return self.flushing.lower_to(self.log_end_offset)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from broker.core.leader_epochs import LeaderEpochCache
 from broker.core.log_config import LogConfig
-from broker.core.producer_state import ProducerState, encode_snapshot
+from broker.core.producer_state import EXPIRATION_MS, ProducerState, encode_snapshot
 from broker.core.record_batch import HEADER_SIZE, BatchHeader
 from broker.disk.checkpoints import read_epochs, write_epochs
 from broker.disk.errors import CorruptCheckpointError, CorruptLogError
@@ -70,13 +70,19 @@ class LoadedLog:
     dropped_bytes: int = 0
 
 
-def load_log(directory: Path, config: LogConfig, state: LogState, now_ms: int) -> LoadedLog:
+def load_log(
+    directory: Path,
+    config: LogConfig,
+    state: LogState,
+    now_ms: int,
+    producer_expiration_ms: int = EXPIRATION_MS,
+) -> LoadedLog:
     """Open the log in ``directory``, which exists; what is found wrong is put right on the disk too.
 
     Raises:
         OSError: The disk refused.
     """
-    return _Loading(directory, config, state, now_ms).load()
+    return _Loading(directory, config, state, now_ms, now_ms - producer_expiration_ms).load()
 
 
 def follow(header: BatchHeader, epochs: LeaderEpochCache) -> bool:
@@ -141,10 +147,18 @@ def rebuild_epochs(segments: LogSegments, start_offset: Offset) -> LeaderEpochCa
 
 
 def rebuild_producers(
-    segments: LogSegments, snapshots: ProducerSnapshots, log_start_offset: Offset, end_offset: Offset
+    segments: LogSegments,
+    snapshots: ProducerSnapshots,
+    log_start_offset: Offset,
+    end_offset: Offset,
+    idle_since_ms: int,
 ) -> ProducerState:
-    """The producers of the log below ``end_offset``: the newest snapshot and the headers behind it."""
+    """The producers of the log below ``end_offset``: the newest snapshot and the headers behind it.
+
+    Of the snapshot those are left out whose newest batch is of ``idle_since_ms`` or older.
+    """
     start, state = snapshots.newest(at_most=end_offset, at_least=log_start_offset)
+    state.expire(idle_since_ms)
     if start < end_offset:
         for segment in segments.from_offset(start):
             for header in _readable(segment, start):
@@ -157,7 +171,10 @@ def rebuild_producers(
 class _Loading:
     """One run of ``load_log``."""
 
-    def __init__(self, directory: Path, config: LogConfig, state: LogState, now_ms: int) -> None:
+    def __init__(
+        self, directory: Path, config: LogConfig, state: LogState, now_ms: int, producers_idle_since_ms: int
+    ) -> None:
+        self._producers_idle_since_ms = producers_idle_since_ms
         self._directory = directory
         self._config = config
         self._state = state
@@ -189,7 +206,9 @@ class _Loading:
             write_epochs(self._directory / LEADER_EPOCH_CHECKPOINT, epochs.entries, durable=False)
         self._snapshots.remove_above(end_offset)
         self._snapshots.remove_strays([segment.base_offset for segment in segments])
-        producers = rebuild_producers(segments, self._snapshots, start_offset, end_offset)
+        producers = rebuild_producers(
+            segments, self._snapshots, start_offset, end_offset, self._producers_idle_since_ms
+        )
         recovery_point = min(self._state.recovery_point, end_offset)
         return LoadedLog(
             segments,
@@ -250,7 +269,9 @@ class _Loading:
         epochs.truncate_from_end(start_offset)
         self._snapshots.remove_above(start_offset)
         first_offset = min(start_offset, self._state.log_start_offset)
-        producers = rebuild_producers(segments, self._snapshots, first_offset, start_offset)
+        producers = rebuild_producers(
+            segments, self._snapshots, first_offset, start_offset, self._producers_idle_since_ms
+        )
         for segment in doubtful:
             found = segment.size
             end_offset = self._recover_segment(segment, epochs, producers)

@@ -29,6 +29,19 @@ class ProducerIdBlocks:
         self._ids: Iterator[int] = iter(())
         self._taking = asyncio.Lock()
 
+    async def take_first_block(self) -> None:
+        """Take a block before anybody asks, as Kafka does when it starts.
+
+        Raises:
+            ZooKeeperError: There is none.
+        """
+        async with self._taking:
+            await self._take()
+
+    async def _take(self) -> None:
+        block = await self._take_block()
+        self._ids = iter(range(block.start, block.end + 1))
+
     async def next_id(self) -> ProducerId:
         """An id that no producer of the cluster was ever given.
 
@@ -39,9 +52,8 @@ class ProducerIdBlocks:
             producer_id = next(self._ids, None)
             if producer_id is None:
                 try:
-                    block = await self._take_block()
+                    await self._take()
                 except ZooKeeperError as error:
                     raise ProducerIdsUnavailableError(f"no block of producer ids: {error}") from error
-                producer_id = block.start
-                self._ids = iter(range(block.start + 1, block.end + 1))
+                producer_id = next(self._ids)
             return ProducerId(producer_id)

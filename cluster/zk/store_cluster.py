@@ -44,7 +44,7 @@ class ClusterStore:
     async def take_producer_id_block(self, broker: BrokerId) -> ProducerIdBlock:
         """Take the next block of producer ids for a broker; no other broker gets any of them.
 
-        A block whose taking was not heard of, over a lost connection, is left unused.
+        A write whose answer was lost is sent again and refused; the node tells whether it was carried out.
         """
         while True:
             node = await self._session.get(paths.PRODUCER_ID_BLOCK)
@@ -52,6 +52,8 @@ class ClusterStore:
             body = settings.encode_producer_id_block(block)
             try:
                 await self._session.set(paths.PRODUCER_ID_BLOCK, body, node.stat.version)
-            except BadVersion:
+            except BadVersion as refusal:
+                if refusal.resent and (await self._session.get(paths.PRODUCER_ID_BLOCK)).data == body:
+                    return block
                 continue  # another broker was faster, which is progress: there is always one that succeeds
             return block

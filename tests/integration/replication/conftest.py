@@ -47,15 +47,16 @@ FAST = ReplicaSettings(
 )
 
 
-def batch(*values: bytes) -> bytes:
+def batch(*values: bytes, producer: tuple[int, int, int] = (-1, -1, -1)) -> bytes:
     """A client's batch, as a library that is not ours builds it."""
+    producer_id, producer_epoch, base_sequence = producer
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=0,
         is_transactional=False,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
         batch_size=1 << 20,
     )
     for index, value in enumerate(values):
@@ -188,8 +189,15 @@ class Node:
         found = log.read(log.log_start_offset, 1 << 30, log.log_end_offset)
         return bytes(found.records)
 
-    async def append(self, *values: bytes, acks: int = -1, timeout_ms: int = 5000) -> Appended:
-        answer = self.service.appends.append({TP: batch(*values)}, acks=acks, timeout_ms=timeout_ms)
+    async def append(
+        self,
+        *values: bytes,
+        acks: int = -1,
+        timeout_ms: int = 5000,
+        producer: tuple[int, int, int] = (-1, -1, -1),
+    ) -> Appended:
+        records = batch(*values, producer=producer)
+        answer = self.service.appends.append({TP: records}, acks=acks, timeout_ms=timeout_ms)
         return (await answer)[TP]
 
     async def fetch(self, offset: int, max_wait_ms: int = 0) -> Fetched:

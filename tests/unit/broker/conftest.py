@@ -15,7 +15,8 @@ from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPytho
 
 from broker.core.log_config import LogConfig
 from broker.disk.errors import KafkaStorageError
-from broker.disk.log import Log, LogContext
+from broker.disk.log import Log
+from broker.disk.log_context import LogContext
 from broker.disk.log_dirs import LogDirs, LogDirsOptions
 from broker.disk.recovery import LogState, load_log
 from cluster.model.ids import BrokerId, Offset, TopicPartition
@@ -129,6 +130,12 @@ def encoder(request: pytest.FixtureRequest) -> type:
 @pytest.fixture(scope="session")
 def patch_batch() -> Callable[[bytes, int, bytes], bytes]:
     return patched
+
+
+@pytest.fixture(scope="session")
+def logs_in() -> Callable[[Path], Logs]:
+    """For tests that need a directory for each example."""
+    return Logs
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ async def test_each_kind_of_work_has_its_task_unless_its_interval_is_never():
         "delete-logs",
         "log-directories",
         "log-start-offset-checkpoint",
+        "producer-expiration",
         "recovery-point-checkpoint",
     ]
     await supervisor.close(5)

@@ -89,10 +89,12 @@ def test_expiry_spares_open_transactions():
         header(0, producer=2, time=900),
         header(0, producer=3, time=0, attributes=TRANSACTIONAL_BIT, offset=5),
     )
-    assert state.expire(1000, 500) == (1,)
+    assert state.expire(500) == (1,)
     assert {entry.producer_id for entry in state} == {2, 3}
     state.update(header(-1, producer=3, time=0, attributes=TRANSACTIONAL_BIT | CONTROL_BIT))
-    assert state.expire(1000, 500) == (3,)
+    assert state.expire(500) == (3,)
+    assert state.expire(899) == ()
+    assert state.expire(900) == (2,)
 
 
 class SlowState:

@@ -37,7 +37,7 @@ def test_a_corrupt_log_names_file_and_byte():
 
 
 def time_of(offset):
-    return 1_000_000 + 10 * offset
+    return 1_699_999_000_000 + 10 * offset
 
 
 @pytest.fixture

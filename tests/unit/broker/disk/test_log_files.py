@@ -126,7 +126,7 @@ def test_what_cannot_be_read_goes_with_what_is_truncated(files, batch, to):
     with segment.path.open("r+b") as file:
         file.seek(2 * (segment.size // 6) + 16)
         file.write(b"\0")
-    files.truncate_to(to)
+    files.truncate_to(to, 0)
     assert files.log_end_offset == 4
     assert [header.base_offset for _, header in segment.headers()] == [0, 2]
     put(files, batch(2, base_offset=4))

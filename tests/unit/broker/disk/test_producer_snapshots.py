@@ -1,9 +1,22 @@
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
+
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from broker.core.log_config import LogConfig
-from broker.core.producer_state import ProducerEntry, ProducerState, encode_snapshot
+from broker.core.producer_state import (
+    EXPIRATION_MS,
+    ProducerEntry,
+    ProducerState,
+    decode_snapshot,
+    encode_snapshot,
+)
 from broker.disk.producer_snapshots import ProducerSnapshots
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import Offset
@@ -47,6 +60,7 @@ def test_strays_go_save_the_newest_beyond_the_last_segment(snapshots):
     assert snapshots.offsets == [10]
 
 
+BASE_TIME = 1_700_000_000_000
 EPOCH = LeaderEpoch(0)
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100)
 
@@ -91,3 +105,142 @@ def test_the_last_five_batches_are_known_after_a_truncation(logs, batch, count):
         append(log, batch, number)
     log.truncate_to(Offset(2 * (count - 1)))
     assert_known_as_duplicates(retries_of_the_last_five(log, batch, count - 1), count - 1)
+
+
+def test_a_log_that_was_recovered_has_a_snapshot_at_its_end(logs, batch):
+    log = logs.open(LogConfig())
+    for number in range(3):
+        append(log, batch, number)
+    logs.reopen_after_crash()
+    written = logs.path(".snapshot", 6)
+    assert decode_snapshot(written.read_bytes()).get(9).last_sequence == 5
+    assert not logs.path(".snapshot", 0).exists()
+
+
+def test_idle_producers_of_a_snapshot_are_not_known_again_and_those_behind_it_are(logs, batch):
+    log = logs.open(SMALL)
+    log.append_as_leader(batch(1, producer=(7, 0, 0)), EPOCH)
+    while not list(log.directory.glob("*.snapshot")):
+        log.append_as_leader(batch(1), EPOCH)
+    for producer in (8, 9):
+        log.append_as_leader(batch(1, producer=(producer, 0, 0)), EPOCH)
+    logs.now_ms += EXPIRATION_MS
+    log.truncate_to(Offset(log.log_end_offset - 1))
+    assert known(log) == {8}
+    log.expire_producers()
+    assert known(log) == set()
+
+
+def test_producers_expire_by_the_timestamps_of_what_they_wrote(logs, batch):
+    log = logs.open(LogConfig())
+    for producer, time in ((1, BASE_TIME), (2, BASE_TIME + 1), (3, BASE_TIME - EXPIRATION_MS)):
+        log.append_as_leader(batch(1, producer=(producer, 0, 0), timestamps=[time]), EPOCH)
+    log.expire_producers()
+    assert known(log) == {1, 2}
+    logs.now_ms = BASE_TIME + EXPIRATION_MS
+    log.expire_producers()
+    assert known(log) == {2}
+    # One that was forgotten may go on at any sequence.
+    assert log.append_as_leader(batch(1, producer=(1, 0, 4711)), EPOCH).first_offset == 3
+
+
+def known(log):
+    return {entry.producer_id for entry in log._files.producers}
+
+
+def content(state):
+    return {
+        entry.producer_id: (entry.epoch, tuple(entry.batches), entry.last_timestamp, entry.last_sequence)
+        for entry in state
+    }
+
+
+class SnapshotAndTailMachine(RuleBasedStateMachine):
+    """A log whose owner writes, truncates, stops and crashes; its twin reads all of it from the start."""
+
+    def __init__(self, logs_in, batch):
+        super().__init__()
+        self.directory = tempfile.TemporaryDirectory()
+        self.logs, self.batch = logs_in(Path(self.directory.name)), batch
+        self.log = self.logs.open(SMALL)
+        self.time = BASE_TIME
+
+    def teardown(self):
+        for log in self.logs.opened:
+            log.abandon()
+        self.directory.cleanup()
+
+    def replayed(self):
+        state = ProducerState()
+        for segment in self.log._files.segments:
+            for header in segment.headers_from(0):
+                state.update(header)
+        return state
+
+    @rule(
+        producer=st.integers(1, 3),
+        count=st.integers(1, 3),
+        new_epoch=st.booleans(),
+        repeat=st.integers(1, 4),
+    )
+    def write(self, producer, count, new_epoch, repeat):
+        entry = self.log._files.producers.get(producer)
+        epoch = (entry.epoch if entry else 0) + new_epoch
+        sequence = 0 if new_epoch or not entry else entry.last_sequence + 1
+        for _ in range(repeat):
+            self.time += 1
+            data = self.batch(
+                count, producer=(producer, epoch, sequence), timestamps=[self.time + n for n in range(count)]
+            )
+            assert not self.log.append_as_leader(data, EPOCH).duplicate
+            assert self.log.append_as_leader(data, EPOCH).duplicate
+            sequence += count
+
+    @rule(back=st.integers(0, 12))
+    def truncate(self, back):
+        self.log.truncate_to(Offset(max(0, self.log.log_end_offset - back)))
+
+    @rule()
+    def flush(self):
+        self.log.flush()
+
+    @rule()
+    def stop_and_start(self):
+        end = self.log.log_end_offset
+        self.log.close()
+        self.log = self.logs.open(SMALL, clean=True, recovery_point=end)
+
+    @rule()
+    def crash(self):
+        self.log = self.logs.reopen_after_crash(SMALL, self.log.recovery_point)
+
+    @rule(lost=st.integers(1, 100))
+    def crash_and_lose_bytes(self, lost):
+        active = self.log._files.segments.active
+        point = self.log.recovery_point
+        self.log.abandon()
+        if point <= active.base_offset:
+            os.truncate(active.path, max(0, active.size - lost))
+        self.log = self.logs.open(SMALL, recovery_point=point)
+
+    @rule(damage=st.booleans())
+    def crash_without_the_newest_snapshot(self, damage):
+        point = self.log.recovery_point
+        self.log.abandon()
+        for path in sorted((self.logs.directory / "events-0").glob("*.snapshot"))[-1:]:
+            if damage:
+                path.write_bytes(path.read_bytes()[:-1])
+            else:
+                path.unlink()
+        self.log = self.logs.open(SMALL, recovery_point=point)
+
+    @invariant()
+    def what_is_known_is_what_the_whole_log_says(self):
+        assert content(self.log._files.producers) == content(self.replayed())
+
+
+def test_a_snapshot_and_the_tail_behind_it_equal_a_full_replay(logs_in, batch):
+    run_state_machine_as_test(
+        lambda: SnapshotAndTailMachine(logs_in, batch),
+        settings=settings(max_examples=40, stateful_step_count=15, deadline=None),
+    )

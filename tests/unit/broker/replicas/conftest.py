@@ -25,15 +25,16 @@ TP = TopicPartition("t", 0)
 REPLICAS = (BrokerId(1), BrokerId(2), BrokerId(3))
 
 
-def batch(*values: bytes) -> bytes:
+def batch(*values: bytes, producer: tuple[int, int, int] = (-1, -1, -1)) -> bytes:
     """A client's batch of these values, as a library that is not ours builds it."""
+    producer_id, producer_epoch, base_sequence = producer
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=0,
         is_transactional=False,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
         batch_size=1 << 20,
     )
     for index, value in enumerate(values):

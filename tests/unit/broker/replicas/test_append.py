@@ -55,6 +55,41 @@ async def test_acks_all_waits_for_the_high_watermark(room, append):
     assert room.hosted.produces.delayed == 0
 
 
+async def test_a_duplicate_is_answered_with_its_first_offset_once_that_is_committed(room, append):
+    partition = room.lead()
+    first, other = room.batch(b"a", producer=(7, 0, 0)), room.batch(b"b", producer=(7, 0, 1))
+    append(first)
+    append(other)
+    answer = append(first)
+    assert partition.log.log_end_offset == 2
+    assert not answer.done()
+    fetched(partition, 2, 1)
+    fetched(partition, 3, 1)
+    room.hosted.high_watermark_rose(partition)
+    assert (answer.result()[TP].error, answer.result()[TP].base_offset) == (ErrorCode.NONE, 0)
+    assert append(first, acks=1).result()[TP].base_offset == 0
+
+
+@pytest.mark.parametrize(
+    ("producer", "error"),
+    [
+        ((7, 1, 4), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        ((7, 2, 1), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        ((7, 0, 3), ErrorCode.INVALID_PRODUCER_EPOCH),
+        ((7, 1, 2), ErrorCode.NONE),
+        ((7, 2, 0), ErrorCode.NONE),
+        # Release 2.8 answers UNKNOWN_PRODUCER_ID to no produce: who is not known may start anywhere.
+        ((8, 3, 4711), ErrorCode.NONE),
+    ],
+)
+async def test_gaps_and_epochs_of_idempotent_producers_have_their_errors(room, append, producer, error):
+    partition = room.lead()
+    append(room.batch(b"a", b"b", producer=(7, 1, 0)), acks=1)
+    answer = append(room.batch(b"c", producer=producer), acks=1)
+    assert answer.result()[TP].error is error
+    assert partition.log.log_end_offset == (3 if error is ErrorCode.NONE else 2)
+
+
 async def test_what_was_not_committed_in_time_is_told_by_partition(room):
     expired = []
     appender = Appender(room.hosted, expired.append)

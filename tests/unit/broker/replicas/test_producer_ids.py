@@ -31,6 +31,17 @@ async def test_ids_go_on_without_gap_or_repetition():
     assert [await ids.next_id() for _ in range(2500)] == list(range(2500))
 
 
+async def test_the_first_block_is_taken_before_anybody_asks():
+    blocks = Blocks()
+    ids = ProducerIdBlocks(blocks.take)
+    await ids.take_first_block()
+    assert blocks.last.end == 999
+    blocks.away = True
+    assert await ids.next_id() == 0
+    with pytest.raises(SessionExpired):
+        await ProducerIdBlocks(blocks.take).take_first_block()
+
+
 async def test_two_brokers_never_share_an_id():
     blocks = Blocks()
     one, other = ProducerIdBlocks(blocks.take), ProducerIdBlocks(blocks.take)
