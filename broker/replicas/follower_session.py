@@ -112,13 +112,17 @@ class FollowerSession:
             self._forget(TopicPartition(gone.topic, gone.partition))
         for asked in request.partitions:
             topic_partition = TopicPartition(asked.topic, asked.partition)
+            known = self._partitions.get(topic_partition)
             fetched = self._partitions[topic_partition] = FetchedPartition(asked)
             # Named again, it goes to the end of the queue.
             self._ready.pop(topic_partition, None)
             self._refused.pop(topic_partition, None)
-            self._judge(topic_partition, fetched)
+            is_new = known is None or known.current_leader_epoch != fetched.current_leader_epoch
+            self._judge(topic_partition, fetched, is_new=is_new)
 
-    def _judge(self, topic_partition: TopicPartition, fetched: FetchedPartition) -> None:
+    def _judge(
+        self, topic_partition: TopicPartition, fetched: FetchedPartition, *, is_new: bool = False
+    ) -> None:
         """Record the fetch of a partition that may be fetched; prepare the refusal of one that may not."""
         partition = self._hosted.led(topic_partition, fetched.current_leader_epoch)
         if isinstance(partition, ErrorCode):
@@ -151,6 +155,9 @@ class FollowerSession:
         partition.feeds[self.replica_id] = self
         if fetched.offset < log_end_offset:
             self._ready[topic_partition] = None
+        elif is_new and fetched.offset > log.log_start_offset:
+            # No record is sent that would tell the high watermark; the follower's may lag behind.
+            self._news[topic_partition] = None
         outcome = partition.replica.follower_fetched(
             self.replica_id,
             fetched.offset,

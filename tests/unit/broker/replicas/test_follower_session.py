@@ -75,6 +75,22 @@ async def test_a_request_moves_the_high_watermark_and_an_answer_tells_it(room, f
     assert follower.answer() == {}
 
 
+async def test_the_first_answer_about_a_partition_tells_its_high_watermark(room, follower):
+    """A follower that had everything when it came kept its low high watermark until the next record."""
+    partition = room.lead(epoch=3)
+    room.write(partition, b"a", b"b")
+    partition.replica.high_watermark = 2
+    for epoch in (3, 4):
+        follower.ask(named(2, epoch=epoch, last_epoch=3))
+        assert not follower.session.has_enough(1)
+        assert follower.answer()[TP].high_watermark == 2
+        assert follower.answer() == {}
+        follower.ask(named(2, epoch=epoch, last_epoch=3))
+        assert follower.answer() == {}
+        room.lead(epoch=4)
+        follower.answer()
+
+
 async def test_records_under_way_are_not_sent_again(room, follower):
     partition = room.lead()
     room.write(partition, b"a")
