@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from analysis.bytewise import Places, Text
 from analysis.columns import Columns
+from analysis.companions import companion_columns
 from analysis.entries import LEVELS, NO_TIME, Heads, Lines, find_heads, find_lines
 from analysis.messages import Reader, messages_of
 from analysis.tables import EVENTS_CODED
@@ -93,6 +94,7 @@ class BlockReader:
         columns = Columns(len(first))
         ours = np.flatnonzero(heads.found[first] & heads.is_ours[first])
         self._reader.read(text, lines.blanks, messages_of(heads, first[ours], ours), columns)
+        _read_others(text, heads, first, columns)
         unnamed = columns.without("broker")
         if origin.broker is not None:
             columns.put_same(unnamed, {"broker": origin.broker})
@@ -102,6 +104,24 @@ class BlockReader:
             if broker is not None:
                 columns.put_row(row, {"broker": broker})
         return Typed(_table(heads, first, columns, origin, join(text, lines, heads, first, last)), replaced)
+
+
+def _read_others(text: Text, heads: Heads, first: Places, columns: Columns) -> None:
+    """What lines of other loggers tell; those that tell nothing of ours keep a null in ``understood``."""
+    rows = []
+    for line, head in heads.others.items():
+        if head.logger is None or head.logger == LOGGER:
+            continue
+        row = int(np.searchsorted(first, line))
+        rows.append(row)
+        start, end = int(heads.message_start[line]), int(heads.message_end[line])
+        told = companion_columns(text.slice(start, end).decode())
+        if told is not None:
+            columns.put_row(row, told)
+    ours = np.ones(len(first), dtype=np.bool_)
+    ours[rows] = False
+    ours[ours] = np.isin(np.flatnonzero(ours), columns.without("understood"))
+    columns.put_same(np.flatnonzero(ours), {"understood": False})
 
 
 def _front(text: Text, lines: Lines, heads: Heads, line: int) -> str:
@@ -125,7 +145,6 @@ def _table(
         "time": pa.array(time, mask=time == NO_TIME).cast(pa.timestamp("us")),
         "level": _coded(np.where(found, heads.level[first], -1), LEVELS),
         "logger": _loggers(heads, first),
-        "understood": columns.finish("understood").fill_null(False),  # noqa: FBT003
         "trace": trace,
         "raw": raw,
         "source": _coded(np.zeros(len(first), dtype=np.int8), (origin.source,)),

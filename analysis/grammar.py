@@ -19,7 +19,7 @@ _TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}"
 _HEAD = re.compile(rf"\[?(?P<time>{_TIME})Z?\]? +(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +")
 # A thread's name stands before the message in some layouts, behind the logger's name in others (Strimzi).
 _REST = re.compile(
-    r"(?:\[(?!Controller id=|Broker id=)[^\]]*\]:? +)?"
+    r"(?:\[(?!Controller id=|Broker id=|Partition )[^\]]*\]:? +)?"
     r"(?P<message>.*) \((?P<logger>[A-Za-z_][\w.$]*)\)(?: +\[[^\]]*\])?\s*",
     re.DOTALL,
 )

@@ -31,7 +31,7 @@ NAME = "state-change-logs"
 _FIRST_BYTES = 64
 _TAIL_BYTES = 1024 * 1024
 _CHUNK_BYTES = 8 * 1024 * 1024
-_LIVE = "change.log"
+_LIVE = ".log"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,8 @@ def run(
     """Read the logs, write the tables and the report, and print the latter.
 
     Args:
-        paths: Files, folders (searched for ``state-change.log*``) and globs; with a scheme, as Spark takes
-            them.
+        paths: Files, folders (searched for the names in ``sources.LOG_NAMES``) and globs; with a scheme, as
+            Spark takes them.
         out: A local folder, made where it is not there; tables of a former run in it are replaced.
         spark: A session to run in, which is left open; None for one of its own.
         form: What is printed of the report.

@@ -186,7 +186,10 @@ def _run(
     if sources.remote_files:
         frames.append(_remote(spark, sources.remote_files, work, schema))
     if sources.remote_folders:
-        options: dict[str, str | bool] = {"pathGlobFilter": LOG_NAMES, "recursiveFileLookup": True}
+        options: dict[str, str | bool] = {
+            "pathGlobFilter": f"{{{','.join(LOG_NAMES)}}}",
+            "recursiveFileLookup": True,
+        }
         frames.append(_remote(spark, sources.remote_folders, work, schema, **options))
     return functools.reduce(DataFrame.union, frames)
 

@@ -39,6 +39,9 @@ _BRIEF_SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    # Small tables are joined where they are; to broadcast one is a job more.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
 }
 # The gateway's own logger is named because Spark announces every level that differs from it.
 _LOG4J = """\

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-LOG_NAMES = "sta[tg]e-change.log*"
+LOG_NAMES = ("sta[tg]e-change.log*", "controller.log*", "server.log*")
 """The files of a folder that are read, rolled ones too (Kafka 4.0.0 rolls to ``stage-change.log``)."""
 
 # No number with a dot behind it: kafka_2.13-2.8.0 is a release.
@@ -65,7 +65,7 @@ def find(paths: Sequence[str | Path]) -> Sources:
 
 def logs_in(folder: Path) -> list[Path]:
     """The logs of state changes in a folder and all below."""
-    return sorted(log for log in folder.rglob(LOG_NAMES) if log.is_file())
+    return sorted(log for names in LOG_NAMES for log in folder.rglob(names) if log.is_file())
 
 
 def broker_of(text: str) -> int | None:
@@ -97,7 +97,7 @@ def _look_up(path: str) -> list[Path]:
         inside = logs_in(each) if each.is_dir() else [each]
         if not inside:
             raise NothingToReadError(
-                f"nothing to read in the folder {str(each)!r}: expected files named {LOG_NAMES}"
+                f"nothing to read in the folder {str(each)!r}: expected files named {', '.join(LOG_NAMES)}"
             )
         logs.extend(log.absolute() for log in inside)
     return logs

@@ -70,7 +70,12 @@ def demo(
 
 @app.command()
 def analyze(
-    paths: Annotated[list[str], typer.Argument(help="state-change.log files, folders of them, or globs.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            help="state-change.log, server.log and controller.log files, folders of them, or globs."
+        ),
+    ],
     *,
     out: Annotated[Path, typer.Option("--out", help="Where tables and report are written.")] = Path(
         "barnabas-report"
@@ -82,7 +87,7 @@ def analyze(
     time_zone: Annotated[str, typer.Option("--time-zone", help="The brokers' time zone.")] = "UTC",
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what is added to the logs.")] = False,
 ) -> None:
-    """Read state-change.log files with Spark and tell what happened."""
+    """Read brokers' logs with Spark and tell what happened."""
     from analysis import job  # Spark takes seconds to import
 
     arguments = [*paths, "--out", str(out), "--format", form, "--time-zone", time_zone]

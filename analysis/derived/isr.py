@@ -11,8 +11,9 @@ from analysis.derived.lives import LIFE
 def isr(states: DataFrame, lives: DataFrame) -> DataFrame:
     """The ISR of each partition over time: one row for each time it is known to have changed.
 
-    At INFO (the default from 2.6) only controllers' changes of an ISR are logged; what leaders write
-    themselves, replicas that come back above all, shows when somebody logs the state the next time. The steps
+    At INFO (the default from 2.6) state-change.log has only controllers' changes of an ISR. What leaders
+    write themselves, replicas that come back above all, their server.log tells; where that is not at hand, it
+    shows when somebody logs the state the next time. The steps
     of zkVersion in between are counted as ``unseen``: where it is not 0, ``since`` is the latest time at
     which it can have changed, and ``seen_until`` the last at which the row before it is known to have held.
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from analysis.companions import CompanionKind
 from cluster.model.statechange import Kind
 
 PARTITION = ("topic", "partition")
@@ -23,7 +24,7 @@ _CLOCKS = timedelta(seconds=2)
 """As far as clocks may differ around the creation of a topic."""
 
 
-def is_kind(*kinds: Kind) -> Column:
+def is_kind(*kinds: Kind | CompanionKind) -> Column:
     """Whether a line of ``events`` says one of these."""
     return sf.col("kind").isin(*(kind.value for kind in kinds))
 

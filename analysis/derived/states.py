@@ -1,7 +1,7 @@
 """Every state that a partition is known to have had: leader, leader epoch, ISR, zkVersion. The root table.
 
 Many lines tell one state: the controller's that decides it, those of the requests that carry it, those of
-every broker that learns of it. They become one row here.
+every broker that learns of it, and the leader's own in server.log. They become one row here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from analysis.companions import CompanionKind
 from analysis.derived.lives import DELETING, LIFE, is_kind, with_life
 from cluster.model.statechange import Kind
 
@@ -24,6 +25,7 @@ _TELLING = (
     Kind.METADATA_CACHED,
     Kind.LEADER_STARTS,
     Kind.FOLLOWER_STARTS,
+    CompanionKind.ISR_UPDATED,
 )
 _KEY = (*LIFE, "leader_epoch", "version", "leader", "members", "moment")
 
@@ -47,7 +49,7 @@ def states(events: DataFrame) -> DataFrame:
             "moment": sf.when(sf.col("leader_epoch").isNull(), sf.col("time")),
         }
     ).where((sf.col("leader") > DELETING) & _epochless_only_as_decision())
-    whole = _merged(_with_versions(_first_told(told)))
+    whole = _merged(_with_versions(_with_epochs(_first_told(told))))
     # Where a partition's epochs are known, lines without one say nothing more.
     any_epoch = sf.max("leader_epoch").over(Window.partitionBy(*LIFE)).isNotNull()
     return (
@@ -61,7 +63,7 @@ def states(events: DataFrame) -> DataFrame:
 
 
 def _epochless_only_as_decision() -> Column:
-    return sf.col("leader_epoch").isNotNull() | is_kind(Kind.PARTITION_ONLINE)
+    return sf.col("leader_epoch").isNotNull() | is_kind(Kind.PARTITION_ONLINE, CompanionKind.ISR_UPDATED)
 
 
 def _first_told(told: DataFrame) -> DataFrame:
@@ -81,6 +83,26 @@ def _first_told(told: DataFrame) -> DataFrame:
         sf.min_by("from", sf.when(is_kind(Kind.PARTITION_ONLINE), sf.col("time"))).alias("from"),
         sf.min_by("raw", sf.struct(rank, "time")).alias("raw"),
         sf.min(rank).alias("rank"),
+        sf.max(is_kind(CompanionKind.ISR_UPDATED)).alias("is_own"),
+    )
+
+
+def _with_epochs(told: DataFrame) -> DataFrame:
+    """The leader epoch of the ISRs that leaders tell in server.log, which has none.
+
+    A leader changes the ISR in the epoch that the last state before it gave to it; where nobody told that
+    one, nothing is known.
+    """
+    order = Window.partitionBy(*LIFE).orderBy(sf.col("version").asc_nulls_first(), "heard")
+    known = sf.when(sf.col("leader_epoch").isNotNull(), sf.struct("leader_epoch", "leader"))
+    before = sf.last(known, ignorenulls=True).over(order)
+    own = (sf.col("before.leader") == sf.col("leader")) & sf.col("is_own")
+    return (
+        told.withColumn("before", before)
+        .withColumn("leader_epoch", sf.coalesce("leader_epoch", sf.when(own, sf.col("before.leader_epoch"))))
+        .where("leader_epoch is not null or not is_own")
+        .withColumn("moment", sf.when(sf.col("leader_epoch").isNull(), sf.col("moment")))
+        .drop("before", "is_own")
     )
 
 

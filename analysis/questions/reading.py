@@ -12,10 +12,11 @@ from cluster.model.statechange import Kind
 def coverage(events: DataFrame) -> DataFrame:
     """How much was understood: one row for each kind, and one without kind for what no rule knows.
 
-    Columns: ``kind``, ``lines``, ``first`` and ``last`` (time), ``sample`` (one such line).
+    Columns: ``kind``, ``understood`` (null for lines of other loggers that are about other things),
+    ``lines``, ``first`` and ``last`` (time), ``sample`` (one such line).
     """
     return (
-        events.groupBy("kind")
+        events.groupBy("kind", "understood")
         .agg(
             sf.count("*").alias("lines"),
             sf.min("time").alias("first"),

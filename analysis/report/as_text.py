@@ -51,6 +51,9 @@ def summary(document: Document) -> Iterator[str]:
             else f", {_full(document.start)} to {_time(document.end)}."
         )
     )
+    if document.others:
+        others = count(document.others, "line")
+        yield f"Kept {others} more of server and controller logs, about other things."
     yield from _reigns(document.answers["controller_reigns"])
     yield from _outages(document)
     yield from _skew(document.answers["clock_skew"])

@@ -40,7 +40,7 @@ class Document:
     Attributes:
         start: The first time in the logs; None where no line has one.
         end: The last.
-        lines: How many entries were read.
+        lines: How many entries were read, without ``others``.
         understood: How many of them a rule knows.
         answers: Of each question (``analysis.questions.catalog``) its first ``ROWS`` rows.
         counts: Of each question how many rows it has in all.
@@ -49,6 +49,7 @@ class Document:
         reigns: Of the pictured partitions the rows of ``leaders``, by partition and time.
         isr: Of the pictured partitions the rows of ``isr``.
         stalls: Of the pictured partitions the rows of ``write_stalls``.
+        others: Entries of server and controller logs that are about other things.
         strips: Of ``OFFLINE`` and ``UNDER_REPLICATED`` the running numbers of partitions, by topic.
     """
 
@@ -63,6 +64,7 @@ class Document:
     reigns: Sequence[Row] = ()
     isr: Sequence[Row] = ()
     stalls: Sequence[Row] = ()
+    others: int = 0
     strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
 
 
@@ -73,7 +75,8 @@ def gather(tables: Mapping[str, DataFrame]) -> Document:
         named = dict(zip(frames, pool.map(_told, frames.values()), strict=True))
     answers = {name: rows for name, (rows, _) in named.items()}
     kinds = frames["coverage"].collect() if named["coverage"][1] > ROWS else answers["coverage"]
-    times = [row[edge] for row in kinds for edge in ("first", "last") if row[edge] is not None]
+    ours = [row for row in kinds if row["understood"] is not None]
+    times = [row[edge] for row in ours for edge in ("first", "last") if row[edge] is not None]
     start, end = (min(times), max(times)) if times else (None, None)
     pictured = _pictured(frames["write_stalls"], tables["leaders"])
     drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
@@ -85,8 +88,8 @@ def gather(tables: Mapping[str, DataFrame]) -> Document:
     return Document(
         start=start,
         end=end,
-        lines=sum(row["lines"] for row in kinds),
-        understood=sum(row["lines"] for row in kinds if row["kind"] is not None),
+        lines=sum(row["lines"] for row in ours),
+        understood=sum(row["lines"] for row in ours if row["understood"]),
         answers=answers,
         counts={name: count for name, (_, count) in named.items()},
         partitions=many.result(),
@@ -94,6 +97,7 @@ def gather(tables: Mapping[str, DataFrame]) -> Document:
         reigns=reigns,
         isr=isr,
         stalls=stalls,
+        others=sum(row["lines"] for row in kinds if row["understood"] is None),
         strips=strips.result(),
     )
 

@@ -162,11 +162,11 @@ class IsrKeeper:
     def _committed(self, partition: HostedPartition, proposal: IsrProposal, *, rose: bool) -> None:
         (self._metrics.isr_shrinks if proposal.newcomer is None else self._metrics.isr_expands).inc()
         self._changes.add(partition.topic_partition, monotonic_ms())
+        # In Kafka's words: at INFO nothing else tells how an ISR grew, and the log analysis reads this.
         _log.info(
-            "ISR updated",
-            partition=str(partition.topic_partition),
-            isr=list(partition.replica.isr),
-            version=partition.replica.version,
+            f"[Partition {partition.topic_partition} broker={self._hosted.broker_id}] ISR updated to "
+            f"{','.join(map(str, partition.replica.isr))} and version updated to "
+            f"[{partition.replica.version}]"
         )
         if rose:
             self._hosted.high_watermark_rose(partition)

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.blocks import BlockReader, Origin
 from analysis.derived.catalog import DERIVED
-from analysis.scan import events
+from analysis.derived.store import derive
+from analysis.scan import events, plain
 from analysis.session import spark_session
 from analysis.sources import find
 from analysis.tables import EVENTS
@@ -82,7 +84,6 @@ def broker_2() -> str:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     with spark_session("barnabas tests", brief=True) as session:
-        session.conf.set("spark.sql.shuffle.partitions", "2")
         yield session
 
 
@@ -96,13 +97,26 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if name == "broker-2":
             content = b"\0" * 9 + content.replace(b"\n", b"\r\n").replace(b"Danced", b"Danc\xffd")
         (folder / name / "state-change.log").write_bytes(content)
-        (folder / name / "server.log").write_text("not to be read\n")
+        (folder / name / "kafkaServer.out").write_text("not to be read\n")
     return folder
+
+
+def settled(frame: DataFrame) -> DataFrame:
+    """The rows of a frame without the way to them: what is asked of it has a short plan.
+
+    In one piece, as no rows need to be brought together then.
+    """
+    return frame.sparkSession.createDataFrame(frame.toArrow(), frame.schema).coalesce(1)
+
+
+@pytest.fixture(scope="session")
+def settle() -> Callable[[DataFrame], DataFrame]:
+    return settled
 
 
 @pytest.fixture(scope="session")
 def table(spark: SparkSession, logs: Path) -> DataFrame:
-    return events(spark, find([logs])).cache()
+    return settled(events(spark, find([logs])))
 
 
 Read = Callable[..., DataFrame]
@@ -115,11 +129,10 @@ def read(spark: SparkSession) -> Read:
     def events_of(*logs: str) -> DataFrame:
         reader = BlockReader(Clock(UTC), lambda _: None)
         rows = [
-            row
+            plain(reader.read(log.encode(), Origin(f"file:///log-{number}", 0, 1)).rows)
             for number, log in enumerate(logs)
-            for row in reader.read(log.encode(), Origin(f"file:///log-{number}", 0, 1)).rows.to_pylist()
         ]
-        return spark.createDataFrame([tuple(map(row.get, EVENTS.names)) for row in rows], EVENTS)
+        return spark.createDataFrame(pa.Table.from_batches(rows), EVENTS).coalesce(1)
 
     return events_of
 
@@ -248,9 +261,38 @@ def stalled_3() -> str:
 
 
 @pytest.fixture(scope="session")
-def story(read: Read) -> Mapping[str, DataFrame]:
-    """The stall of orders-3: events and all tables derived from them, each computed once."""
-    tables = {"events": read(*stall_of_orders_3()).cache()}
+def stored(spark: SparkSession, read: Read, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tables of the stall of orders-3; one of a former run was in it."""
+    folder = tmp_path_factory.mktemp("stored")
+    events = read(*stall_of_orders_3())
+    events.write.parquet(str(folder / "events"))
+    events.limit(1).write.parquet(str(folder / "lives"))
+    derive(spark, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def story(spark: SparkSession, stored: Path) -> Mapping[str, DataFrame]:
+    """The stall of orders-3: events and all tables derived from them."""
+    names = ("events", *(table.name for table in DERIVED))
+    return {name: settled(spark.read.parquet(str(stored / name))) for name in names}
+
+
+@pytest.fixture(scope="session")
+def beginning(read: Read) -> Mapping[str, DataFrame]:
+    """Events and derived tables of a cluster that never led anything.
+
+    Broker 1 as controller finds nobody to lead the first partition; a second later broker 2 is controller.
+    """
+    tp, one = TopicPartition("new", 0), ControllerLines(ONE, ControllerEpoch(1))
+    two = ControllerLines(TWO, ControllerEpoch(2))
+    nobody = "kafka.common.X: nobody is alive"
+    log = (
+        when("10:00:01,000", one.partition_new(tp, "NonExistentPartition", (TWO,)))
+        + when("10:00:01,000", one.partition_failed(tp, "NewPartition", "OnlinePartition", nobody))
+        + when("10:00:02,000", two.sending_update_metadata_batch((TWO,), 0))
+    )
+    tables = {"events": read(log)}
     for table in DERIVED:
-        tables[table.name] = table.of(tables).cache()
+        tables[table.name] = settled(table.of(tables))
     return tables

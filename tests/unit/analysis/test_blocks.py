@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.blocks import BlockReader, Origin, clean
+from analysis.companions import companion_columns
 from analysis.grammar import Row, find_head, message_columns
 from analysis.tables import COLUMNS
 from analysis.times import Clock
@@ -39,6 +40,9 @@ def said_one_by_one(data: bytes) -> list[Row]:
             row["logger"] = head.logger
         if head.logger == LOGGER:
             row |= message_columns(line[slice(*head.message)])
+        elif head.logger is not None:
+            row["understood"] = None
+            row |= companion_columns(line[slice(*head.message)]) or {}
         rows.append(row)
     for row in rows:
         whole = row["raw"].rstrip("\r\n\t ") if "\n" in row["raw"] else row["raw"]

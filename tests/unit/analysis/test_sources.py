@@ -15,6 +15,7 @@ def test_files_folders_and_globs(tmp_path: Path) -> None:
         "one/deep/stage-change.log.2026-11-21-03",
         "one/state-change.log.1.gz",
         "one/server.log",
+        "one/kafkaServer.out",
         "two/any.txt",
         "two/other.txt",
     ):
@@ -23,12 +24,13 @@ def test_files_folders_and_globs(tmp_path: Path) -> None:
     found = find([tmp_path / "one", tmp_path / "two" / "any.txt", str(tmp_path / "two" / "*.txt")])
     assert [str(Path(file).relative_to(tmp_path)) for file in found.files] == [
         "one/deep/stage-change.log.2026-11-21-03",
+        "one/server.log",
         "one/state-change.log",
         "one/state-change.log.1.gz",
         "two/any.txt",
         "two/other.txt",
     ]
-    assert (found.sizes, found.size) == ((5,) * 5, 25)
+    assert (found.sizes, found.size) == ((5,) * 6, 30)
     assert logs_in(tmp_path / "two") == []
 
 

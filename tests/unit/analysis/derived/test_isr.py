@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from pyspark.sql import DataFrame
+
+from analysis.derived.isr import isr
+from analysis.derived.lives import lives
+from analysis.derived.states import states
+from cluster.model.epochs import ControllerEpoch
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import LeaderAndIsr
+from cluster.model.statechange import ControllerLines
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -21,3 +29,33 @@ def test_each_change_is_a_row_and_unseen_steps_are_counted(story: Mapping[str, D
 def test_a_removal_by_the_controller_is_seen_at_once(story: Mapping[str, DataFrame]) -> None:
     _, shrunk = story["isr"].where("partition = 1").orderBy("version").collect()
     assert (shrunk["left"], shrunk["size"], shrunk["unseen"], shrunk["since"].second) == ([1], 2, 0, 8)
+
+
+def test_the_leader_s_server_log_tells_each_change_at_once(
+    read: Callable[..., DataFrame], settle: Callable[[DataFrame], DataFrame]
+) -> None:
+    tp, replicas = TopicPartition("a-b", 0), (BrokerId(1), BrokerId(2))
+    born = ControllerLines(BrokerId(1), ControllerEpoch(1)).partition_online(
+        tp, "NewPartition", LeaderAndIsr.initial(BrokerId(1), replicas)
+    )
+    said = (
+        "[2026-11-21 10:00:0{0},000] INFO [Partition a-b-0 broker={1}] ISR updated to {2} and version "
+        "updated to [{0}] (kafka.cluster.Partition)\n"
+    )
+    server = said.format(1, 1, "1") + "[2026-11-21 10:00:01,500] INFO [KafkaServer id=1] started (x.Y)\n"
+    # Broker 2 led nothing: what it says of an ISR cannot be placed.
+    events = read(
+        born.entry("2026-11-21 10:00:00,000"), server + said.format(2, 1, "1,2"), said.format(3, 2, "2")
+    )
+    rows = isr(settle(states(events)), settle(lives(events))).orderBy("version").collect()
+    assert [
+        (row["version"], row["leader_epoch"], row["size"], row["left"], row["joined"]) for row in rows
+    ] == [
+        (0, 0, 2, [], []),
+        (1, 0, 1, [2], []),
+        (2, 0, 2, [], [2]),
+    ]
+    assert [(row["since"].second, row["unseen"], row["seen_until"]) for row in rows[1:]] == [
+        (1, 0, None),
+        (2, 0, None),
+    ]

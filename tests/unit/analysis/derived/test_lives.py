@@ -53,7 +53,9 @@ def test_each_creation_begins_a_life(twice: DataFrame) -> None:
     assert (second["life"], second["born"].minute, second["deleted"], second["replicas"]) == (2, 9, None, [2])
 
 
-def test_equal_epochs_of_two_lives_are_two_reigns(twice: DataFrame) -> None:
-    first, second = leaders(states(twice), lives(twice)).orderBy("life").collect()
+def test_equal_epochs_of_two_lives_are_two_reigns(
+    twice: DataFrame, settle: Callable[[DataFrame], DataFrame]
+) -> None:
+    first, second = leaders(settle(states(twice)), settle(lives(twice))).orderBy("life").collect()
     assert (first["leader"], first["until"].minute, first["ended"]) == (1, 5, DELETED)
     assert (second["leader"], second["led_at"].second, second["until"]) == (2, 59, None)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.catalog import DERIVED
 from analysis.derived.unavailability import BOTH_OFFLINE, NEVER_LED, NOBODY_IN_SYNC
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.statechange import ControllerLines
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -35,15 +31,7 @@ def test_the_others_had_a_leader_all_the_time(story: Mapping[str, DataFrame]) ->
     assert story["unavailability"].count() == 2
 
 
-def test_a_new_partition_may_never_be_led(read: Callable[..., DataFrame]) -> None:
-    tp, controller = TopicPartition("new", 0), ControllerLines(BrokerId(1), ControllerEpoch(1))
-    lines = (
-        controller.partition_new(tp, "NonExistentPartition", (BrokerId(2),)),
-        controller.partition_failed(tp, "NewPartition", "OnlinePartition", "kafka.common.X: nobody is alive"),
-    )
-    tables = {"events": read("".join(line.entry("2026-11-21 10:00:00,000") for line in lines))}
-    for table in DERIVED:
-        tables[table.name] = table.of(tables).cache()
-    (row,) = tables["unavailability"].collect()
+def test_a_new_partition_may_never_be_led(beginning: Mapping[str, DataFrame]) -> None:
+    (row,) = beginning["unavailability"].collect()
     assert (row["until"], row["leader_before"], row["cause"]) == (None, None, NEVER_LED)
     assert row["failure"] == "kafka.common.X: nobody is alive"

@@ -28,7 +28,9 @@ def test_a_failed_election_names_its_cause(story: Mapping[str, DataFrame]) -> No
 
 
 def test_a_leader_that_was_not_in_sync_is_unclean(
-    story: Mapping[str, DataFrame], read: Callable[..., DataFrame]
+    story: Mapping[str, DataFrame],
+    read: Callable[..., DataFrame],
+    settle: Callable[[DataFrame], DataFrame],
 ) -> None:
     assert unclean_elections(story["leaders"]).count() == 0
     tp, controller = TopicPartition("dirty", 0), ControllerLines(ONE, ControllerEpoch(1))
@@ -41,7 +43,7 @@ def test_a_leader_that_was_not_in_sync_is_unclean(
             for second, (source, state) in enumerate((("NewPartition", first), ("OfflinePartition", dirty)))
         )
     )
-    (row,) = unclean_elections(leaders(states(events), lives(events))).collect()
+    (row,) = unclean_elections(leaders(settle(states(events)), settle(lives(events)))).collect()
     # zkVersion 1 was not seen: the ISR may have been another by then.
     assert (row["leader"], row["previous_isr"], row["isr"], row["certain"]) == (2, [1], [2], False)
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.catalog import DERIVED
 from analysis.questions.failovers import failovers
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId
-from cluster.model.statechange import ControllerLines
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -32,19 +28,7 @@ def test_trigger_detection_election_request_leader_follower(story: Mapping[str, 
     assert (row["follow_ms"], row["total_ms"], row["reigned"].second) == (-41, 6_050, 8)
 
 
-def test_a_controller_that_led_nothing_is_a_story_too(read: Callable[..., DataFrame]) -> None:
-    tables = {
-        "events": read(
-            "".join(
-                ControllerLines(BrokerId(epoch), ControllerEpoch(epoch))
-                .sending_update_metadata_batch((BrokerId(2),), 0)
-                .entry(f"2026-11-21 10:00:0{epoch},000")
-                for epoch in (1, 2)
-            )
-        )
-    }
-    for table in DERIVED:
-        tables[table.name] = table.of(tables).cache()
-    (row,) = failovers(*(tables[name] for name in NEEDS)).collect()
+def test_a_controller_that_led_nothing_is_a_story_too(beginning: Mapping[str, DataFrame]) -> None:
+    (row,) = failovers(*(beginning[name] for name in NEEDS)).collect()
     assert (row["broker"], row["was_controller"], row["controller"], row["partitions"]) == (1, True, 2, 0)
     assert row["notice_ms"] == 1_000

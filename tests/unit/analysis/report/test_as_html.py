@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -57,7 +58,10 @@ def browser() -> str:
     for name in _BROWSERS:
         if found := shutil.which(name):
             return found
-    pytest.skip(f"no browser is installed: looked for {', '.join(_BROWSERS)}")
+    reason = f"no browser is installed: looked for {', '.join(_BROWSERS)}"
+    if os.environ.get("REQUIRE_BROWSER") == "1":
+        pytest.fail(f"REQUIRE_BROWSER=1, but {reason}")
+    pytest.skip(reason)
 
 
 def rendered(browser: str, page: Path, fragment: str, profile: Path) -> str:

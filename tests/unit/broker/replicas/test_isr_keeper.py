@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.core.isr import Hearing
 from broker.replicas import isr_keeper
@@ -102,8 +103,10 @@ async def test_an_expansion(room, keeper, script, supervisor):
     partition = room.lead(isr=(1, 2))
     script.outcomes = [1]
     fetch(partition, 3)
-    keeper.follower_may_join(partition, 3)
-    await room.until(lambda: not supervisor.names)
+    with capture_logs() as said:
+        keeper.follower_may_join(partition, 3)
+        await room.until(lambda: not supervisor.names)
+    assert said[-1]["event"] == "[Partition t-0 broker=1] ISR updated to 1,2,3 and version updated to [1]"
     assert partition.replica.isr == (1, 2, 3)
     assert keeper._metrics.isr_expands._value.get() == 1
 
