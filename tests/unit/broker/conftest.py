@@ -153,13 +153,17 @@ def open_dirs() -> Iterator[Callable[..., LogDirs]]:
     opened: list[LogDirs] = []
 
     def open_(
-        *paths: Path, config: LogConfig | None = None, broker: int = 1, clock=lambda: BASE_TIME
+        *paths: Path,
+        config: LogConfig | None = None,
+        broker: int = 1,
+        clock=lambda: BASE_TIME,
+        at_once: bool = False,
     ) -> LogDirs:
         options = LogDirsOptions(
             broker_id=BrokerId(broker),
             cluster_id="b4rnab4sb4rnab4sb4rnab",
             config_for=lambda _: config or LogConfig(),
-            executor_for=lambda _: executor,
+            executor_for=lambda _: ImmediateExecutor() if at_once else executor,
             clock=clock,
         )
         opened.append(LogDirs.open(paths, options))

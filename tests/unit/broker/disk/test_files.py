@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import ast
 import os
+from pathlib import Path
 
 import pytest
 
+from broker.core.log_config import LogConfig
+from broker.disk import files
+from broker.disk.errors import KafkaStorageError
 from broker.disk.files import MAX_BUFFERS, read_exactly, replace_file, sync_directory, write_all
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.ids import Offset, TopicPartition
 
 
 @pytest.fixture
@@ -17,6 +24,13 @@ def fd(tmp_path):
 def test_buffers_are_written_one_behind_the_other(fd):
     write_all(fd, [b"ab", memoryview(b"cde")], 5, 3)
     assert read_exactly(fd, 100, 0) == b"\0\0\0abcde"
+
+
+def test_a_write_of_nothing_is_an_error(fd, monkeypatch):
+    monkeypatch.setattr(os, "pwritev", lambda *_: 0)
+    monkeypatch.setattr(os, "pwrite", lambda *_: 0)
+    with pytest.raises(OSError, match="nothing of 3 bytes was written at byte 7"):
+        write_all(fd, [b"abc"], 3, 7)
 
 
 def test_short_writes_are_continued(fd, monkeypatch):
@@ -66,3 +80,114 @@ def test_a_directory_is_synced(tmp_path):
     sync_directory(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync_directory(tmp_path / "none")
+
+
+def test_nothing_else_in_the_package_changes_what_lies_on_disk():
+    asked = {"os", "shutil", "fcntl", "tempfile"}
+    changing = {"unlink", "rename", "replace", "mkdir", "rmdir", "touch", "write_bytes", "write_text"}
+    for path in Path(files.__file__).parent.glob("*.py"):
+        if path.name == "files.py":
+            continue
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        called = {
+            node.func.attr
+            for node in nodes
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        assert not imported & asked, path.name
+        assert not called & changing, path.name
+
+
+TP, OTHER = TopicPartition("events", 0), TopicPartition("others", 0)
+SMALL = LogConfig(segment_bytes=200, index_interval_bytes=50, segment_index_bytes=96, file_delete_delay_ms=0)
+
+
+class Life:
+    """What a log directory goes through, and which batches must be in its log whatever fails.
+
+    Attributes:
+        kept: The batches of which a reader was told, and that nobody asked to drop.
+    """
+
+    def __init__(self, batch):
+        self._batch = batch
+        self.kept = []
+
+    def run(self, dirs):
+        log = dirs.get_or_create(TP)
+        dirs.get_or_create(OTHER)
+        self._append(log, 4, epoch=0)
+        dirs.checkpoint_high_watermarks({TP: 4})
+        dirs.checkpoint_recovery_points()
+        del self.kept[2:]
+        log.truncate_to(Offset(4))
+        log.assign_epoch_start(LeaderEpoch(1))
+        self._append(log, 2, epoch=1)
+        log.flush()
+        dirs.delete(OTHER)
+        dirs.purge_deleted()
+        dirs.checkpoint_log_start_offsets()
+        self._append(log, 1, epoch=2)
+        dirs.close()
+
+    def _append(self, log, count, epoch):
+        for _ in range(count):
+            offset = log.log_end_offset
+            log.append_as_leader(self._batch(2, producer=(9, 0, offset)), LeaderEpoch(epoch))
+            self.kept.append(self._batch(2, producer=(9, 0, offset), base_offset=offset, epoch=epoch))
+
+
+def content_of(log):
+    content, offset = [], log.log_start_offset
+    while offset < log.log_end_offset:
+        found = log.read(offset, 1, log.log_end_offset)
+        content.append(found.records)
+        offset = found.next_offset
+    return content
+
+
+@pytest.fixture
+def live(open_dirs, tmp_path, batch):
+    """Lets a directory go through its life; tells what must be in it, and whether a failure was told."""
+
+    def live_(name):
+        path, life, dirs = tmp_path / name, Life(batch), None
+        try:
+            dirs = open_dirs(path, config=SMALL, at_once=True)
+            life.run(dirs)
+        except KafkaStorageError:
+            return path, life.kept, True
+        return path, life.kept, bool(dirs.offline)
+
+    return live_
+
+
+@pytest.fixture
+def content(open_dirs):
+    def content_(path):
+        dirs = open_dirs(path, config=SMALL, at_once=True)
+        log = dirs.get(TP)
+        found = content_of(log) if log else []
+        dirs.close()
+        return found
+
+    return content_
+
+
+def test_whichever_call_fails_it_is_told_and_nothing_is_lost(faulty_disk, failure, live, content):
+    live("sound")
+    calls = faulty_disk.calls
+    assert calls > 80
+    for at in range(1, calls + 1):
+        faulty_disk.fail(failure, at)
+        path, kept, is_told = live(f"fails-at-{at}")
+        assert is_told == faulty_disk.has_failed, at
+        faulty_disk.heal()
+        assert content(path)[: len(kept)] == kept, at
+
+
+def test_short_writes_are_no_failure(faulty_disk, short_writes, live, content):
+    faulty_disk.fail(short_writes, 1)
+    path, kept, is_told = live("short")
+    assert (is_told, content(path)) == (False, kept)
