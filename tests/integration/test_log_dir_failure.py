@@ -1,4 +1,4 @@
-"""A log directory fails: its replicas go offline and others lead, while the broker stays (KIP-112)."""
+"""A log directory fails or is full: its replicas go offline, others lead, the broker stays (KIP-112)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 
 import confluent_kafka
 import confluent_kafka.admin
+import psutil
 import pytest
 
 from barnabas.cluster import LocalCluster
@@ -38,14 +39,14 @@ def until(condition, what, deadline_s=30):
         time.sleep(0.1)
 
 
-def partitions(admin):
-    return admin.list_topics(TOPIC, timeout=20).topics[TOPIC].partitions
+def partitions(admin, topic=TOPIC):
+    return admin.list_topics(topic, timeout=20).topics[topic].partitions
 
 
-def in_directory(broker, name):
+def in_directory(broker, name, topic=TOPIC):
     """The partitions of the topic that lie in a log directory of a broker."""
     directory = broker.dir / "data" / name
-    return {int(path.name.rpartition("-")[2]) for path in directory.glob(f"{TOPIC}-*")}
+    return {int(path.name.rpartition("-")[2]) for path in directory.glob(f"{topic}-*")}
 
 
 def produce_to_each(cluster):
@@ -99,4 +100,86 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     until(
         lambda: all(broker.id in partition.isrs for partition in partitions(admin).values()),
         lambda: f"not back in every ISR: {partitions(admin)}",
+    )
+
+
+ROOM = 12 << 20
+"""How large a file may become on the full disk: somewhat more than a preallocated index."""
+
+VALUE = bytes(500_000)
+
+
+class Filling:
+    """Writes to partition 0 until its leader's disk is full, and hears what became of each record.
+
+    It never asks twice, so that it hears the broker's own answer.
+    """
+
+    def __init__(self, cluster, topic):
+        self.written = 0
+        self.errors = []
+        self._topic = topic
+        settings = {"bootstrap.servers": cluster.bootstrap, "acks": "all", "retries": 0}
+        self._producer = confluent_kafka.Producer(settings)
+
+    def write(self):
+        self._producer.produce(self._topic, VALUE, partition=0, on_delivery=self._heard)
+        self._producer.flush(60)
+
+    def _heard(self, error, _):
+        if error is None:
+            self.written += 1
+        else:
+            self.errors.append(error.code())
+
+
+def records_in(cluster, topic):
+    """The records that a consumer finds in partition 0."""
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "unused"})
+    place = confluent_kafka.TopicPartition(topic, 0, 0)
+    end = consumer.get_watermark_offsets(place, timeout=20)[1]
+    consumer.assign([place])
+    offsets = []
+    while len(offsets) < end:
+        offsets += [message.offset() for message in consumer.consume(100, timeout=5) if not message.error()]
+    consumer.close()
+    return offsets
+
+
+def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
+    topic = "filling"
+    admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(30)
+    until(lambda: topic in admin.list_topics(timeout=10).topics, lambda: "unknown")
+    broker = cluster.brokers[partitions(admin, topic)[0].leader]
+    name = "one" if 0 in in_directory(broker, "one", topic) else "two"
+    kept = in_directory(broker, "two" if name == "one" else "one")
+    process = psutil.Process(broker.pid)
+    no_limit = process.rlimit(psutil.RLIMIT_FSIZE)
+    process.rlimit(psutil.RLIMIT_FSIZE, (ROOM, no_limit[1]))
+    filling = Filling(cluster, topic)
+    while not filling.errors:
+        assert filling.written * len(VALUE) < 2 * ROOM
+        filling.write()
+    assert filling.errors == [confluent_kafka.KafkaError.KAFKA_STORAGE_ERROR]
+    assert filling.written * len(VALUE) <= ROOM
+
+    def is_moved():
+        now = partitions(admin, topic)[0]
+        return now.leader not in {-1, broker.id} and broker.id not in now.isrs
+
+    until(is_moved, lambda: f"still at broker {broker.id}: {partitions(admin, topic)}")
+    assert process.is_running()
+    assert all(broker.id in partitions(admin)[number].isrs for number in kept)
+    assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
+    before = filling.written
+    until(lambda: filling.write() or filling.written > before, lambda: f"no new leader: {filling.errors}")
+    assert len(records_in(cluster, topic)) >= filling.written
+
+    # With room again, the replica is cut behind its last whole batch and catches up.
+    process.rlimit(psutil.RLIMIT_FSIZE, no_limit)
+    cluster.terminate(broker.id)
+    cluster.restart(broker.id)
+    until(
+        lambda: all(broker.id in partition.isrs for partition in partitions(admin, topic).values()),
+        lambda: f"not back in every ISR: {partitions(admin, topic)}",
     )

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from bench.cases.recovery import files_of, measure, read_all, recover, write_and_kill
+
+
+def test_a_small_run_has_a_figure():
+    run = measure(3)
+    assert run.figure > 0
+    assert run.details["MB/s of the disk"] > 0
+
+
+def test_a_log_that_ends_too_early_is_no_figure(tmp_path):
+    told = write_and_kill(tmp_path, 1)
+    assert read_all(files_of(tmp_path)) > 0
+    recover(tmp_path, told)
+    with pytest.raises(RuntimeError, match="expected 999999 or more"):
+        recover(tmp_path, 999_999)
+
+
+def test_a_writer_that_ends_by_itself_is_no_figure(tmp_path, monkeypatch):
+    real = subprocess.Popen
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda command, **more: real([command[0], "-c", "print(5)"], **more)
+    )
+    with pytest.raises(RuntimeError, match="ended at offset 5, expected 1000"):
+        write_and_kill(tmp_path, 1)
