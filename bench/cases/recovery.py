@@ -13,10 +13,14 @@ from pathlib import Path
 
 from bench.log_writer import RECORD_SIZE, RECORDS_PER_BATCH, TP, open_directory
 from bench.registry import Bench, Run, at_least
+from broker.disk.files import expect_sequential_reads
 
 MEGABYTES = 1_000
 CHUNK = 1 << 20
 """Bytes that the peer reads at once, as many as recovery."""
+
+TURNS = 3
+"""How often each is done in a run: a disk that others use, too, is not as fast at all times."""
 
 
 def write_and_kill(directory: Path, megabytes: int) -> int:
@@ -62,6 +66,7 @@ def read_all(paths: list[Path]) -> float:
     begin = time.perf_counter()
     for path in paths:
         with path.open("rb", buffering=0) as file:
+            expect_sequential_reads(file.fileno())
             while file.read(CHUNK):
                 pass
     return time.perf_counter() - begin
@@ -86,21 +91,23 @@ def recover(directory: Path, expected: int) -> tuple[float, float]:
 
 
 def measure(megabytes: int) -> Run:
-    """Write, kill, read the files, recover them, read them again."""
+    """Write and kill; then read the files and recover them in turns, and compare the best of each."""
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as folder:
         directory = Path(folder)
         told = write_and_kill(directory, megabytes)
         paths = files_of(directory)
         size = sum(path.stat().st_size for path in paths)
         read_all(paths)  # so that no layer below us knows more the second time than the first
-        before = read_all(paths)
-        seconds, cpu = recover(directory, told)
-        disk = min(before, read_all(paths))
+        disk, recovered = [], []
+        for _ in range(TURNS):
+            disk.append(read_all(paths))
+            recovered.append(recover(directory, told))
+        (seconds, cpu), fastest = min(recovered), min(disk)
         return Run(
-            disk / seconds,
+            fastest / seconds,
             {
                 "MB/s recovered": size / 1e6 / seconds,
-                "MB/s of the disk": size / 1e6 / disk,
+                "MB/s of the disk": size / 1e6 / fastest,
                 "seconds": seconds,
                 "cpu_s_per_gb recovery": cpu / (size / 1e9),
             },

@@ -77,6 +77,12 @@ def read_exactly(fd: int, size: int, position: int) -> bytes:
     return data + read_exactly(fd, size - len(data), position + len(data))
 
 
+def expect_sequential_reads(fd: int) -> None:
+    """Tell the system that the file is about to be read from end to end, where it can be told."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+
+
 def write_file(path: Path, content: Buffer, *, durable: bool = True) -> None:
     """Have the file hold ``content`` and nothing else; a crash may leave less.
 

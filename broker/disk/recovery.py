@@ -19,6 +19,7 @@ from broker.core.producer_state import EXPIRATION_MS, ProducerState, encode_snap
 from broker.core.record_batch import HEADER_SIZE, BatchHeader
 from broker.disk.checkpoints import read_epochs, write_epochs
 from broker.disk.errors import CorruptCheckpointError, CorruptLogError
+from broker.disk.files import expect_sequential_reads
 from broker.disk.leftovers import settle_leftovers
 from broker.disk.names import (
     LEADER_EPOCH_CHECKPOINT,
@@ -290,6 +291,7 @@ class _Loading:
     ) -> Offset:
         """Keep the batches up to the first that is not right; returns the offset after the last."""
         segment.reset_indexes()
+        expect_sequential_reads(segment.fd)
         end, next_offset = 0, segment.base_offset
         for position, batch in scan_valid_batches(segment.fd, segment.size, segment.base_offset):
             self._note(segment, position, batch.header)

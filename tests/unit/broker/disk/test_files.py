@@ -9,7 +9,14 @@ import pytest
 from broker.core.log_config import LogConfig
 from broker.disk import files
 from broker.disk.errors import KafkaStorageError
-from broker.disk.files import MAX_BUFFERS, read_exactly, replace_file, sync_directory, write_all
+from broker.disk.files import (
+    MAX_BUFFERS,
+    expect_sequential_reads,
+    read_exactly,
+    replace_file,
+    sync_directory,
+    write_all,
+)
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import Offset, TopicPartition
 
@@ -24,6 +31,12 @@ def fd(tmp_path):
 def test_buffers_are_written_one_behind_the_other(fd):
     write_all(fd, [b"ab", memoryview(b"cde")], 5, 3)
     assert read_exactly(fd, 100, 0) == b"\0\0\0abcde"
+
+
+def test_reads_are_the_same_where_the_system_expects_them_in_order(fd):
+    write_all(fd, [b"abc"], 3, 0)
+    expect_sequential_reads(fd)
+    assert read_exactly(fd, 3, 0) == b"abc"
 
 
 def test_a_write_of_nothing_is_an_error(fd, monkeypatch):
