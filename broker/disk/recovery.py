@@ -182,11 +182,13 @@ class _Loading:
         self._now_ms = now_ms
         self._snapshots = ProducerSnapshots(directory)
         self._scanned = self._dropped = 0
+        self._claimed_epochs: dict[LeaderEpoch, Offset] = {}
 
     def load(self) -> LoadedLog:
         settle_leftovers(self._directory)
         epochs = self._load_epochs()
         stored_epochs = epochs.entries
+        self._claimed_epochs = dict(stored_epochs)
         segments = LogSegments(self._open(path) for path in files_with(self._directory, LOG_SUFFIX))
         end_offset = self._load_clean(segments) if self._state.clean else None
         if end_offset is None:
@@ -295,7 +297,8 @@ class _Loading:
         end, next_offset = 0, segment.base_offset
         for position, batch in scan_valid_batches(segment.fd, segment.size, segment.base_offset):
             self._note(segment, position, batch.header)
-            follow(batch.header, epochs)
+            if follow(batch.header, epochs):
+                self._restore_start(epochs, next_offset)
             producers.update(batch.header)
             end, next_offset = position + batch.header.size, Offset(batch.header.next_offset)
         self._scanned += end
@@ -304,6 +307,13 @@ class _Loading:
                 self._dropped += segment.size - end
             segment.truncate(end, next_offset)
         return next_offset
+
+    def _restore_start(self, epochs: LeaderEpochCache, gap_start: Offset) -> None:
+        """Have the newest epoch begin where the checkpoint said, if compaction took its first batches."""
+        epoch, start = epochs.entries[-1]
+        claimed = self._claimed_epochs.get(epoch)
+        if claimed is not None and gap_start <= claimed < start:
+            epochs.assign(epoch, claimed)
 
     def _rebuild(self, segment: LogSegment) -> None:
         """Make the indexes of a segment anew whose batches are to be trusted."""

@@ -317,6 +317,21 @@ def test_epochs_that_the_batches_do_not_bear_out_are_read_from_them(logs, batch,
     assert checkpoint.read_text() == "0\n4\n0 0\n1 6\n2 12\n3 18\n"
 
 
+def test_an_epoch_whose_first_batches_are_compacted_away_begins_where_it_began(logs, batch):
+    logs.open().abandon()
+    built = [
+        batch(2, base_offset=4, epoch=0),
+        batch(2, base_offset=6, epoch=1),
+        batch(1, base_offset=20, epoch=3),
+    ]
+    logs.path(".log").write_bytes(b"".join(built))
+    checkpoint = logs.directory / "events-0" / "leader-epoch-checkpoint"
+    checkpoint.write_text("0\n3\n0 0\n1 5\n3 15\n")
+    assert logs.reopen_after_crash().log_end_offset == 21
+    # The second's claim is contradicted by the batch before it.
+    assert checkpoint.read_text() == "0\n3\n0 0\n1 6\n3 15\n"
+
+
 def test_epochs_are_borne_out_by_the_last_batch_before_an_empty_segment(logs, batch):
     log = write(logs.open(SMALL), batch, 12)
     log.close()
