@@ -26,6 +26,7 @@ from cluster.model.partition import Assignment, LeaderAndIsr
 from cluster.model.statechange import StateChange
 from cluster.model.statechange.kinds import Kind
 from cluster.model.statechange.levels import Level
+from cluster.runtime import logs
 from cluster.runtime.metrics import Metrics
 from cluster.runtime.statechange_log import StateChangeLog
 from cluster.runtime.supervisor import Supervisor
@@ -238,6 +239,7 @@ async def candidate(zookeeper: str, directory: Path) -> AsyncIterator[Candidate]
         if standing is not None and isinstance(event, WatchEvent):
             standing.hear(event)
 
+    logs.set_up(directory, "INFO")
     supervisor = Supervisor(lambda name, error: sys.exit(f"{name} died of {error!r}"))
     answers = Answers(directory / "state-change.log")
     async with session(zookeeper, heard) as store, asyncio.timeout(DEADLINE_S):

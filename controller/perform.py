@@ -111,7 +111,10 @@ class Performer:
             self._outlets.channels.send(broker_id, replace(send.request, broker_epoch=epoch))
 
     def _explain(self, reason: Reason) -> None:
-        _log.info(str(reason))
-        if isinstance(reason, LeaderElected):
+        if not isinstance(reason, LeaderElected):
+            _log.info(str(reason))
+        else:
+            # There may be thousands, and state-change.log says the same of each.
+            _log.debug("%s", reason)
             self._outlets.metrics.leader_elections.inc()
             self._outlets.metrics.unclean_leader_elections.inc(reason.unclean)

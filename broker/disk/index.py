@@ -1,9 +1,9 @@
 """The two sparse indexes of a segment, in Kafka's file format.
 
 Source: ``core/log/AbstractIndex.scala``, ``OffsetIndex.scala``, ``TimeIndex.scala`` of Kafka 2.8. An index
-    of the active segment is kept in memory, its file preallocated and unused: after a crash it is rebuilt
-    anyway. It is written, at its true size, when the segment is rolled or closed, and read again when a
-    lookup needs it.
+    of the active segment is kept in memory, its file preallocated with the first batch and unused: after a
+    crash it is rebuilt anyway. It is written, at its true size, when the segment is rolled or closed, and
+    read again when a lookup needs it.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ from broker.disk.names import (
     partition_directory,
 )
 from broker.disk.old_formats import refuse_old_formats
-from broker.disk.recovery import LogState, load_log
+from broker.disk.recovery import LoadedLog, LogState, load_log, new_log
 from cluster.model.ids import BrokerId, Offset, TopicPartition
 
 LOCK = ".lock"
@@ -164,7 +164,10 @@ class LogDir:
         """Make a new, empty log."""
         directory = self.path / partition_directory(topic_partition)
         make_directory(directory)
-        return self._open(topic_partition, directory, LogState(clean=True))
+        config = self._options.config_for(topic_partition.topic)
+        return self._enter(
+            topic_partition, directory, config, new_log(directory, config, self._options.clock())
+        )
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Close a log and rename its directory; it is unlinked ``file.delete.delay.ms`` later."""
@@ -275,6 +278,11 @@ class LogDir:
         loaded = load_log(
             directory, config, state, self._options.clock(), self._options.producer_expiration_ms
         )
+        return self._enter(topic_partition, directory, config, loaded)
+
+    def _enter(
+        self, topic_partition: TopicPartition, directory: Path, config: LogConfig, loaded: LoadedLog
+    ) -> Log:
         log = Log(topic_partition, directory, config, loaded, self._context)
         self.logs[topic_partition] = log
         return log

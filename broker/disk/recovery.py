@@ -86,6 +86,18 @@ def load_log(
     return _Loading(directory, config, state, now_ms, now_ms - producer_expiration_ms).load()
 
 
+def new_log(directory: Path, config: LogConfig, now_ms: int) -> LoadedLog:
+    """A log that begins in ``directory``, which was made for it: there is nothing to look for.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    segment = LogSegment(directory, FIRST_OFFSET, config, now_ms)
+    segment.activate()
+    start = FIRST_OFFSET
+    return LoadedLog(LogSegments([segment]), LeaderEpochCache(), ProducerState(), start, start, start)
+
+
 def follow(header: BatchHeader, epochs: LeaderEpochCache) -> bool:
     """Note where a new epoch begins, if it does with this batch of the log; True where it does."""
     epoch = header.partition_leader_epoch

@@ -76,12 +76,10 @@ class LogSegment:
         self._created_ms = now_ms
         self._jitter_ms = random.randint(0, min(config.segment_jitter_ms, config.segment_ms))
         max_bytes = config.segment_index_bytes
-        self.offset_index = OffsetIndex(
-            segment_file(directory, base_offset, INDEX_SUFFIX), base_offset, max_bytes
-        )
-        self.time_index = TimeIndex(
-            segment_file(directory, base_offset, TIME_INDEX_SUFFIX), base_offset, max_bytes
-        )
+        offsets = segment_file(directory, base_offset, INDEX_SUFFIX)
+        times = segment_file(directory, base_offset, TIME_INDEX_SUFFIX)
+        self.offset_index = OffsetIndex(offsets, base_offset, max_bytes)
+        self.time_index = TimeIndex(times, base_offset, max_bytes)
         self.fd = open_file(self.path)
         self.size = size_of(self.fd)
         self._preallocated_size = config.segment_bytes if config.preallocate else 0
@@ -128,6 +126,8 @@ class LogSegment:
     def write(self, buffers: Sequence[Buffer], size: int) -> int:
         """Append ``size`` bytes of whole batches, to ``note`` each; returns the position of the first."""
         position = self.size
+        if position == 0:
+            self._preallocate_indexes()
         write_all(self.fd, buffers, size, position)
         self.size = position + size
         return position
@@ -207,9 +207,13 @@ class LogSegment:
         return (header for _, header in found if header.last_offset >= offset)
 
     def activate(self) -> None:
-        """Become the active segment: indexes in memory, files preallocated."""
+        """Become the active segment: files preallocated, those of its indexes by its first batch."""
         if self.size < self._preallocated_size:
             set_size(self.fd, self._preallocated_size)
+        if self.size:
+            self._preallocate_indexes()
+
+    def _preallocate_indexes(self) -> None:
         self.offset_index.preallocate()
         self.time_index.preallocate()
 

@@ -83,7 +83,7 @@ class LeaderAndIsr:
 
     def new_leader(self, leader: BrokerId, isr: tuple[BrokerId, ...]) -> LeaderAndIsr:
         """The leadership that an election writes: the next leader epoch, under the version known here."""
-        return replace(self, leader=leader, isr=isr, leader_epoch=LeaderEpoch(self.leader_epoch + 1))
+        return LeaderAndIsr(leader, LeaderEpoch(self.leader_epoch + 1), isr, self.version)
 
     def new_epoch(self) -> LeaderAndIsr:
         """The same leader and ISR in the next leader epoch (a reassignment's fence)."""
@@ -95,7 +95,7 @@ class LeaderAndIsr:
 
     def written_as(self, version: PartitionVersion) -> LeaderAndIsr:
         """The same leadership, known to stand in ZooKeeper under ``version``."""
-        return replace(self, version=version)
+        return LeaderAndIsr(self.leader, self.leader_epoch, self.isr, version)
 
 
 @dataclass(frozen=True, slots=True)

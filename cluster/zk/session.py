@@ -316,5 +316,6 @@ class ZooKeeperSession:
         return answer.removeprefix(self._chroot) if isinstance(answer, str) else answer
 
     def _transaction(self, operations: Sequence[Operation]) -> Request:
-        whole = [replace(operation, path=self._whole(operation.path)) for operation in operations]
-        return self._connection.transaction(whole)
+        if self._chroot:
+            operations = [replace(operation, path=self._whole(operation.path)) for operation in operations]
+        return self._connection.transaction(operations)

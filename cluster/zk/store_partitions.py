@@ -25,6 +25,9 @@ WriteResult = LeaderAndIsr | RequestFailed
 _READ_AT_ONCE = 10_000
 """So many states are asked for together, in a few requests."""
 
+_WRITTEN_IN_A_TURN = 1000
+"""So many states are written together, in a few transactions, before the event loop may do its other work."""
+
 _DECODED_IN_A_TURN = 500
 """After so many states, some milliseconds, the event loop may do its other work."""
 
@@ -71,6 +74,15 @@ class PartitionStore:
         """
         parents = {tp.topic: [Create(paths.topic_partitions(tp.topic))] for tp in states}
         await write_many(self._session, fence, parents.values())  # one that exists is no error
+        results: dict[TopicPartition, WriteResult] = {}
+        rest = iter(states.items())
+        while some := dict(islice(rest, _WRITTEN_IN_A_TURN)):
+            results |= await self._create_some(some, fence)
+        return results
+
+    async def _create_some(
+        self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
+    ) -> dict[TopicPartition, WriteResult]:
         creations = {
             tp: (Create(paths.partition(tp)), self._creation(tp, state, fence))
             for tp, state in states.items()
@@ -92,6 +104,15 @@ class PartitionStore:
         Raises:
             ControllerMoved: The fence refused; some may have been written.
         """
+        results: dict[TopicPartition, WriteResult] = {}
+        rest = iter(states.items())
+        while some := dict(islice(rest, _WRITTEN_IN_A_TURN)):
+            results |= await self._update_some(some, fence)
+        return results
+
+    async def _update_some(
+        self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
+    ) -> dict[TopicPartition, WriteResult]:
         writes = {tp: (self._set(tp, state, fence.controller_epoch),) for tp, state in states.items()}
         done, again = await self._write_together(writes, fence)
         results = {tp: _result(states[tp], answers) for tp, answers in done.items()}

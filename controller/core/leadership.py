@@ -16,12 +16,14 @@ from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
 from controller.core import causes, elections
 from controller.core.effects import (
+    BREATHE,
     Decision,
     Explain,
     ReadPartitionStates,
     ReadTopicConfigs,
     WritePartitionStates,
     ask,
+    breaths,
 )
 from controller.core.elections import Elected, NoLeader, OfflineElection, OtherElection, Strategy
 from controller.core.machines import PartitionMachineState
@@ -95,14 +97,16 @@ def remove_from_isr(
     while remaining:
         changes: dict[TopicPartition, LeaderAndIsr] = {}
         doubtful: list[TopicPartition] = []
-        for tp in remaining:
-            known = context.leaderships.get(tp)
-            if known is not None and replica in known.leader_and_isr.isr:
-                changes[tp] = without(known.leader_and_isr, replica)
-            elif known is not None and tp in confirmed:
-                states[tp] = known
-            else:
-                doubtful.append(tp)
+        for some in breaths(remaining):
+            for tp in some:
+                known = context.leaderships.get(tp)
+                if known is not None and replica in known.leader_and_isr.isr:
+                    changes[tp] = without(known.leader_and_isr, replica)
+                elif known is not None and tp in confirmed:
+                    states[tp] = known
+                else:
+                    doubtful.append(tp)
+            yield BREATHE
         written = yield from write(context, changes)
         states |= {tp: context.leaderships[tp] for tp in written.done}
         failed |= written.failed
@@ -141,16 +145,22 @@ def write(context: ControllerContext, changes: Mapping[TopicPartition, LeaderAnd
     result = Written()
     if not changes:
         return result
-    states = {tp: PartitionState(change, context.epoch) for tp, change in changes.items()}
+    states: dict[TopicPartition, PartitionState] = {}
+    for some in breaths(changes.items()):
+        states.update((tp, PartitionState(change, context.epoch)) for tp, change in some)
+        yield BREATHE
     answer = yield from ask(WritePartitionStates(states, context.reign))
-    for tp, change in changes.items():
-        if tp in answer.versions:
-            context.leaderships[tp] = PartitionState(change.written_as(answer.versions[tp]), context.epoch)
-            result.done.append(tp)
-        elif tp in answer.conflicts:
-            result.conflicts.append(tp)
-        else:
-            result.failed[tp] = answer.failures[tp]
+    for some in breaths(changes.items()):
+        for tp, change in some:
+            if tp in answer.versions:
+                written = change.written_as(answer.versions[tp])
+                context.leaderships[tp] = PartitionState(written, context.epoch)
+                result.done.append(tp)
+            elif tp in answer.conflicts:
+                result.conflicts.append(tp)
+            else:
+                result.failed[tp] = answer.failures[tp]
+        yield BREATHE
     if result.conflicts:
         yield Explain(StateConflict(tuple(result.conflicts)))
     return result
@@ -184,9 +194,12 @@ def _choose(
     context: ControllerContext, tps: Iterable[TopicPartition], strategy: Strategy
 ) -> Decision[dict[TopicPartition, Elected | NoLeader]]:
     """Choose by ``strategy``, from what is known."""
+    chosen: dict[TopicPartition, Elected | NoLeader] = {}
+    for some in breaths(tps):
+        chosen.update((tp, _choose_one(context, tp, strategy)) for tp in some)
+        yield BREATHE
     if not isinstance(strategy, OfflineElection):
-        return {tp: _choose_one(context, tp, strategy) for tp in tps}
-    chosen = {tp: _choose_offline(context, tp, unclean=strategy.allow_unclean) for tp in tps}
+        return chosen
     # The settings of a topic matter only where nobody in the ISR is live, and are read only then.
     stuck = [tp for tp, choice in chosen.items() if choice is NoLeader.NO_LIVE_ISR_MEMBER]
     if stuck:
@@ -209,11 +222,11 @@ def _choose_offline(context: ControllerContext, tp: TopicPartition, *, unclean: 
     )
 
 
-def _choose_one(
-    context: ControllerContext, tp: TopicPartition, strategy: OtherElection
-) -> Elected | NoLeader:
+def _choose_one(context: ControllerContext, tp: TopicPartition, strategy: Strategy) -> Elected | NoLeader:
     known, assignment = context.leaderships[tp].leader_and_isr, context.assignment(tp)
     match strategy:
+        case OfflineElection(allow_unclean):
+            return _choose_offline(context, tp, unclean=allow_unclean)
         case OtherElection.REASSIGN:
             return elections.reassign(known, assignment, context.online_replicas(tp))
         case OtherElection.PREFERRED:

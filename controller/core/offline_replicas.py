@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from cluster.model.ids import TopicPartition
 from controller.core import deletions
 from controller.core.batch import update_metadata
-from controller.core.effects import Decision
+from controller.core.effects import BREATHE, Decision, breaths
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.partitions import bring_online, change_partitions
 from controller.core.replicas import change_replicas
@@ -22,11 +23,12 @@ def lose_replicas(context: ControllerContext, replicas: Collection[PartitionRepl
 
     ``context`` holds them as offline already. The deletion of those whose topic is queued for it has failed.
     """
-    leaderless = [
-        tp
-        for tp in context.leaderships
-        if context.is_leader_offline(tp) and not context.is_being_deleted(tp.topic)
-    ]
+    leaderless: list[TopicPartition] = []
+    for some in breaths(list(context.leaderships)):
+        leaderless += [
+            tp for tp in some if context.is_leader_offline(tp) and not context.is_being_deleted(tp.topic)
+        ]
+        yield BREATHE
     yield from change_partitions(context, leaderless, PartitionMachineState.OFFLINE)
     came_online = yield from bring_online(context)
     stopped = [one for one in replicas if not context.is_being_deleted(one.partition.topic)]

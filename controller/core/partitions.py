@@ -68,22 +68,24 @@ def try_partitions(
     batch = RequestBatch(context)
     by_action: dict[PartitionAction, list[TopicPartition]] = {}
     outcomes: dict[TopicPartition, str | None] = {}
-    for tp in tps:
-        source = context.partition_states.get(tp, _NON_EXISTENT)
-        action = PARTITION_TRANSITIONS.get((source, target))
-        if action is None:
-            outcomes[tp] = yield from _refuse(context, tp, source, target)
-        else:
-            by_action.setdefault(action, []).append(tp)
-    for action, some in by_action.items():
+    for some in breaths(tps):
+        for tp in some:
+            source = context.partition_states.get(tp, _NON_EXISTENT)
+            action = PARTITION_TRANSITIONS.get((source, target))
+            if action is None:
+                outcomes[tp] = yield from _refuse(context, tp, source, target)
+            else:
+                by_action.setdefault(action, []).append(tp)
+        yield BREATHE
+    for action, chosen in by_action.items():
         match action:
             case PartitionAction.NOTE:
-                yield from _note(context, some, target)
-                outcomes.update(dict.fromkeys(some))
+                yield from _note(context, chosen, target)
+                outcomes.update(dict.fromkeys(chosen))
             case PartitionAction.INITIALIZE:
-                outcomes.update((yield from _initialize(context, some, batch)))
+                outcomes.update((yield from _initialize(context, chosen, batch)))
             case PartitionAction.ELECT:
-                outcomes.update((yield from _elect(context, some, strategy or OfflineElection(), batch)))
+                outcomes.update((yield from _elect(context, chosen, strategy or OfflineElection(), batch)))
     yield from batch.flush()
     return outcomes
 
@@ -142,12 +144,14 @@ def _initialize(
     """Write the first leaderships: the first online replica leads, all online replicas are in sync."""
     states: dict[TopicPartition, PartitionState] = {}
     outcomes: dict[TopicPartition, str | None] = {}
-    for tp in tps:
-        online = context.online_replicas(tp)
-        if online:
-            states[tp] = PartitionState(LeaderAndIsr.initial(online[0], online), context.epoch)
-        else:
-            outcomes[tp] = yield from _fail(context, tp, _ONLINE, _no_replica_alive(context, tp))
+    for some in breaths(tps):
+        for tp in some:
+            online = context.online_replicas(tp)
+            if online:
+                states[tp] = PartitionState(LeaderAndIsr.initial(online[0], online), context.epoch)
+            else:
+                outcomes[tp] = yield from _fail(context, tp, _ONLINE, _no_replica_alive(context, tp))
+        yield BREATHE
     if not states:
         return outcomes
     answer = yield from ask(CreatePartitionStates(states, context.reign))

@@ -152,9 +152,12 @@ def _stop(
     """Stop the replicas of ``tps`` on ``broker``, take them out of their ISRs and tell the others."""
     led = [tp for tp in tps if tp in context.leaderships]
     states, failed = yield from remove_from_isr(context, broker, led)
-    for tp in tps:
-        # In the leader epoch that its leaving began: a broker obeys no StopReplica in the one it follows in.
-        batch.add_stop_replica(broker, tp, delete=False)
+    for some in breaths(tps):
+        for tp in some:
+            # In the leader epoch that its leaving began: a broker obeys no StopReplica in the one it follows
+            # in.
+            batch.add_stop_replica(broker, tp, delete=False)
+        yield BREATHE
     for tp, cause in failed.items():
         if context.is_being_deleted(tp.topic):
             # Nothing is left to take it out of, and a deletion must not wait for that for ever.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.levels import OUR_RELEASE, Level
+from cluster.model.statechange.levels import Level
 from cluster.model.statechange.table import OURS
 from cluster.model.statechange.template import Speaker, Template
 
@@ -41,17 +41,20 @@ class StateChange:
     speaker_id: int
     speaker_epoch: int | None = None
     cause: str | None = None
+    _template: Template = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if (self.kind, frozenset(self.values)) not in OURS:
+        template = OURS.get((self.kind, frozenset(self.values)))
+        if template is None:
             raise ValueError(
                 f"our release has no line {self.kind.value!r} with the fields {sorted(self.values)}"
             )
+        object.__setattr__(self, "_template", template)
 
     @property
     def level(self) -> Level:
         """The level at which release 2.8 logs this line."""
-        return self._template.level_in(OUR_RELEASE)
+        return self._template.our_level
 
     @property
     def message(self) -> str:
@@ -66,10 +69,6 @@ class StateChange:
         """
         below = "" if self.cause is None else f"{self.cause}\n"
         return f"[{time}] {self.level.name} {self.message} ({LOGGER})\n{below}"
-
-    @property
-    def _template(self) -> Template:
-        return OURS[self.kind, frozenset(self.values)]
 
     def _prefix(self) -> str:
         match self._template.speaker:

@@ -61,6 +61,9 @@ class Template:
             constant.
         formats: The format of each field that is no constant.
         constants: The fields whose value is always the same.
+        our_level: The line's level in our release.
+        form: The text as a ``%`` format, for the values of ``blanks`` in order.
+        blanks: The names of the fields that are no constants, as they occur in the text.
     """
 
     kind: Kind
@@ -72,12 +75,20 @@ class Template:
     pattern: str = field(init=False, compare=False, repr=False)
     formats: dict[str, ValueFormat] = field(init=False, compare=False, repr=False)
     constants: dict[str, str] = field(init=False, compare=False, repr=False)
+    our_level: Level = field(init=False, compare=False, repr=False)
+    form: str = field(init=False, compare=False, repr=False)
+    blanks: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         pattern, formats, constants = _parse(self.text)
+        fields = [found for found in _FIELD.finditer(self.text) if not found["constant"]]
+        form = _FIELD.sub(lambda found: found["constant"] or "%s", self.text.replace("%", "%%"))
         object.__setattr__(self, "pattern", pattern)
         object.__setattr__(self, "formats", formats)
         object.__setattr__(self, "constants", constants)
+        object.__setattr__(self, "our_level", self.level_in(OUR_RELEASE))
+        object.__setattr__(self, "form", form)
+        object.__setattr__(self, "blanks", tuple(found["name"] for found in fields))
 
     @property
     def is_ours(self) -> bool:
@@ -102,7 +113,7 @@ class Template:
             raise ValueError(
                 f"the line {self.kind.value!r} has the fields {sorted(self.formats)}, not {sorted(values)}"
             )
-        return _FIELD.sub(lambda found: found["constant"] or self._spell(found["name"], values), self.text)
+        return self.form % tuple([self.formats[name].write(values[name]) for name in self.blanks])
 
     def read(self, text: str) -> dict[str, Any] | None:
         """The values of the fields, constants included, or None where ``text`` is not of this form."""
@@ -118,9 +129,6 @@ class Template:
         """The values of the fields, constants included, from where ``locate`` found them."""
         values = {name: self.formats[name].read(text[start:end]) for name, (start, end) in spans.items()}
         return self.constants | values
-
-    def _spell(self, name: str, values: Mapping[str, Any]) -> str:
-        return self.formats[name].write(values[name])
 
 
 def row(kind: Kind, speaker: Speaker, level: str, releases: str, text: str) -> Template:

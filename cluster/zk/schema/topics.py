@@ -65,14 +65,11 @@ def decode_topic(name: str, content: bytes, version: int = 0) -> TopicAssignment
 
 def encode_state(leader_and_isr: LeaderAndIsr, controller_epoch: ControllerEpoch) -> bytes:
     """A partition's state, version 1; the data version is not part of it."""
-    return encode_json(
-        {
-            "controller_epoch": controller_epoch,
-            "leader": leader_and_isr.leader,
-            "version": 1,
-            "leader_epoch": leader_and_isr.leader_epoch,
-            "isr": list(leader_and_isr.isr),
-        }
+    return b'{"controller_epoch":%d,"leader":%d,"version":1,"leader_epoch":%d,"isr":[%b]}' % (
+        controller_epoch,
+        leader_and_isr.leader,
+        leader_and_isr.leader_epoch,
+        ",".join(map(str, leader_and_isr.isr)).encode(),
     )
 
 

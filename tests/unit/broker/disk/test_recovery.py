@@ -9,10 +9,11 @@ import pytest
 
 from broker.core.leader_epochs import LeaderEpochCache
 from broker.core.log_config import LogConfig
+from broker.core.producer_state import encode_snapshot
 from broker.core.record_batch import FRAME_SIZE, parse_header, whole_batches
 from broker.core.refusals import Reason
 from broker.disk.names import files_with, offset_of
-from broker.disk.recovery import LogState, follow, load_log
+from broker.disk.recovery import LogState, follow, load_log, new_log
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import Offset
 
@@ -69,6 +70,22 @@ def is_sound(log, batch, original):
         gap = log.append_as_leader(batch(1, producer=(9, 0, end + 1)), LeaderEpoch(99))
         assert gap.reason is Reason.SEQUENCE_GAP
     assert log.append_as_leader(batch(2, producer=(9, 0, end)), LeaderEpoch(99)).first_offset == end
+
+
+def test_a_new_log_is_what_an_empty_directory_is_loaded_as(tmp_path):
+    made, found = tmp_path / "made", tmp_path / "found"
+    made.mkdir()
+    found.mkdir()
+    new, loaded = new_log(made, SMALL, 5), load_log(found, SMALL, LogState(clean=True), 5)
+    assert new.epochs.entries == loaded.epochs.entries
+    assert encode_snapshot(new.producers) == encode_snapshot(loaded.producers)
+    for field in ("log_start_offset", "log_end_offset", "recovery_point", "scanned_bytes", "dropped_bytes"):
+        assert getattr(new, field) == getattr(loaded, field)
+    assert [path.name for path in made.iterdir()] == [path.name for path in found.iterdir()]
+    for log in (new, loaded):
+        (segment,) = log.segments
+        assert (segment.base_offset, segment.size) == (0, 0)
+        segment.close()
 
 
 def test_a_clean_stop_is_reopened_without_reading_batches(logs, batch, monkeypatch):

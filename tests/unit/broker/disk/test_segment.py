@@ -155,8 +155,17 @@ def test_the_largest_timestamp_is_the_files_where_records_have_none(new_segment,
     assert segment.largest_timestamp == 9000
 
 
-def test_a_retired_segments_files_have_other_names(new_segment, tmp_path):
+def test_the_index_files_wait_for_the_first_batch(new_segment, batch, tmp_path):
+    segment = new_segment()
+    assert [path.suffix for path in tmp_path.iterdir()] == [".log"]
+    put(segment, batch(1, timestamps=[9000]), 0, 9000)
+    assert segment.offset_index.path.stat().st_size == 240
+    assert segment.time_index.path.stat().st_size == 240
+
+
+def test_a_retired_segments_files_have_other_names(new_segment, batch, tmp_path):
     segment = new_segment(base=7)
+    put(segment, batch(1, timestamps=[9000], base_offset=7), 7, 9000)
     segment.path.with_suffix(".snapshot").touch()
     segment.retire()
     assert segment.is_closed

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
 from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.schema.body import ZnodeDecodeError, encode_json
 from cluster.zk.schema.topics import TopicAssignment, decode_state, decode_topic, encode_state, encode_topic
 
 ONE, TWO, THREE, FOUR = (BrokerId(n) for n in range(1, 5))
@@ -122,4 +122,14 @@ def test_a_state_survives_the_round_trip(
 ) -> None:
     state = LeaderAndIsr(BrokerId(leader), LeaderEpoch(epoch), isr, PartitionVersion(version))
     reign = ControllerEpoch(controller_epoch)
-    assert decode_state(TP, encode_state(state, reign), version) == PartitionState(state, reign)
+    body = encode_state(state, reign)
+    assert body == encode_json(
+        {
+            "controller_epoch": reign,
+            "leader": leader,
+            "version": 1,
+            "leader_epoch": epoch,
+            "isr": list(isr),
+        }
+    )
+    assert decode_state(TP, body, version) == PartitionState(state, reign)
