@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import structlog
+
 from broker.core.log_config import LogConfig
 from broker.core.producer_state import EXPIRATION_MS
 from broker.disk.checkpoints import (
@@ -49,6 +51,8 @@ from broker.disk.names import (
 from broker.disk.old_formats import refuse_old_formats
 from broker.disk.recovery import LoadedLog, LogState, load_log, new_log
 from cluster.model.ids import BrokerId, Offset, TopicPartition
+
+_log = structlog.get_logger("kafka.log.LogManager")
 
 LOCK = ".lock"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
@@ -278,6 +282,13 @@ class LogDir:
         loaded = load_log(
             directory, config, state, self._options.clock(), self._options.producer_expiration_ms
         )
+        if loaded.dropped_bytes:
+            _log.warning(
+                f"Found invalid messages in the log of {topic_partition}, discarded its last bytes",
+                directory=str(directory),
+                discarded_bytes=loaded.dropped_bytes,
+                log_end_offset=loaded.log_end_offset,
+            )
         return self._enter(topic_partition, directory, config, loaded)
 
     def _enter(

@@ -99,20 +99,22 @@ def scan_valid_batches(fd: int, end: int, base_offset: int) -> Iterator[_Found]:
 
 def _whole_batches(fd: int, end: int) -> Iterator[_Found]:
     """The batches that are whole, of this format and have their checksum, up to the first that is not."""
-    position, chunk, chunk_start = 0, b"", 0
+    position, chunk, chunk_start = 0, memoryview(b""), 0
     while end - position >= HEADER_SIZE:
         local = position - chunk_start
-        if local + FRAME_SIZE > len(chunk) or local + peek_frame(chunk, local)[1] > len(chunk):
-            needed = _whole_size(fd, position)
+        header = parse_header(chunk, local) if local + HEADER_SIZE <= len(chunk) else None
+        if header is None or local + header.size > len(chunk):
+            needed = header.size if header else _whole_size(fd, position)
             if not HEADER_SIZE <= needed <= end - position:
                 return
-            chunk = read_exactly(fd, min(max(BATCH_CHUNK, needed), end - position), position)
+            chunk = memoryview(read_exactly(fd, min(max(BATCH_CHUNK, needed), end - position), position))
             chunk_start, local = position, 0
-        size = peek_frame(chunk, local)[1]
-        if not HEADER_SIZE <= size <= len(chunk) - local:
+            header = parse_header(chunk)
+        size = header.size
+        if header.magic != MAGIC or not HEADER_SIZE <= size <= len(chunk) - local:
             return
-        batch = RecordBatch(parse_header(chunk, local), memoryview(chunk)[local : local + size])
-        if batch.header.magic != MAGIC or not batch.has_valid_crc:
+        batch = RecordBatch(header, chunk[local : local + size])
+        if not batch.has_valid_crc:
             return
         yield position, batch
         position += size

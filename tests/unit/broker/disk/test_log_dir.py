@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.core.log_config import LogConfig
 from broker.disk.errors import InconsistentDirectoryError
@@ -64,7 +65,11 @@ def test_a_stop_that_was_not_clean_is_recovered(open_dirs, tmp_path, batch):
     dirs.fail(tmp_path, "killed")
     with (tmp_path / "a-0" / f"{0:020d}.log").open("ab") as file:
         file.write(b"partial")
-    again = open_dirs(tmp_path)
+    with capture_logs() as said:
+        again = open_dirs(tmp_path)
+    (line,) = said
+    assert line["event"] == "Found invalid messages in the log of a-0, discarded its last bytes"
+    assert (line["discarded_bytes"], line["log_end_offset"]) == (7, 3)
     assert again.get(A).log_end_offset == 3
     assert again.high_watermark(A) == 0
 

@@ -4,6 +4,8 @@ import os
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from broker.core.log_config import LogConfig
 from broker.disk.errors import CorruptLogError
@@ -222,3 +224,57 @@ def test_an_index_is_kept_where_the_batches_cannot_be_read(new_segment, batch):
     assert segment.locate(3).header.base_offset == 2
     assert [segment.locate(offset).header.base_offset for offset in (9, 23)] == [8, 22]
     assert list(segment.batches_since(11_001, 0))
+
+
+class SlowSegment:
+    """The batches in a list, looked through from the first one each time."""
+
+    def __init__(self):
+        self.batches = []
+
+    def locate(self, offset):
+        return next((first for first, last, _ in self.batches if last >= offset), None)
+
+    def batches_since(self, timestamp, first_offset):
+        return [first for first, last, time in self.batches if time >= timestamp and last >= first_offset]
+
+    @property
+    def max_timestamp(self):
+        return max((time for _, _, time in self.batches), default=-1)
+
+
+BATCHES = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(0, 40)), max_size=12)
+"""Of each batch the gap before it, its records and their timestamp."""
+
+
+@settings(max_examples=60)
+@given(BATCHES, st.integers(0, 60), st.tuples(st.sampled_from([50, 100, 300]), st.booleans()))
+def test_lookups_find_what_a_slow_search_finds(tmp_path_factory, batch, steps, cut, how):
+    interval, reopened = how
+    directory = tmp_path_factory.mktemp("segment")
+    config = replace(CONFIG, index_interval_bytes=interval)
+    segment, model, end = LogSegment(directory, 0, config, NOW), SlowSegment(), 0
+    segment.activate()
+    for gap, count, time in steps:
+        first, end = end + gap, end + gap + count
+        data = batch(count, timestamps=[time] * count, base_offset=first)
+        segment.note(segment.write([data], len(data)), len(data), end - 1, time, interval)
+        model.batches.append((first, end - 1, time))
+    found = segment.locate(cut)
+    if found is not None:
+        segment.truncate(found.position, cut)
+        model.batches = [kept for kept in model.batches if kept[1] < cut]
+    if reopened:
+        segment.end()
+        segment.store_indexes()
+        segment.close()
+        segment = LogSegment(directory, 0, config, NOW)
+        assert segment.load_indexes()
+    for offset in range(end + 2):
+        located = segment.locate(offset)
+        assert (located.header.base_offset if located else None) == model.locate(offset)
+        for timestamp in (0, 13, 40, 41):
+            since = [b.header.base_offset for b in segment.batches_since(timestamp, offset)]
+            assert since == model.batches_since(timestamp, offset)
+    assert segment.max_timestamp == model.max_timestamp
+    segment.close()
