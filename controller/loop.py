@@ -5,15 +5,25 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import structlog
 
+from cluster.runtime.collector import long_lived
 from cluster.runtime.mailbox import Mailbox
 from cluster.runtime.metrics import Metrics
 from controller.core.decide import decide, recover, refuse
 from controller.core.effects import Ask, Breathe, Decision
-from controller.core.inputs import EVENTS, ControllerState, Expire, Input, ShutdownEventThread
+from controller.core.inputs import (
+    EVENTS,
+    ControllerChange,
+    ControllerState,
+    Expire,
+    Input,
+    ShutdownEventThread,
+    Startup,
+)
 from controller.core.measures import Census, rate_and_time
 from controller.core.state import ControllerContext
 from controller.perform import Performer
@@ -99,7 +109,9 @@ class ControllerLoop:
                 self._coalescer.taken(happened)
             began = self._clock()
             self._metrics.controller_state.set(EVENTS[type(happened)].state)
-            await self._handle(happened)
+            # Whoever wins the race reads the whole cluster into memory.
+            with long_lived() if isinstance(happened, Startup | ControllerChange) else nullcontext():
+                await self._handle(happened)
             self._metrics.controller_state.set(ControllerState.IDLE)
             timed = self._metrics.event_times_ms[rate_and_time(EVENTS[type(happened)].state)]
             timed.labels(event=type(happened).__name__).observe((self._clock() - began) * 1000)
