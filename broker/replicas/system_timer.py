@@ -12,7 +12,7 @@ from broker.core.timing_wheel import TimerTask, TimingWheel
 
 
 class SystemTimer:
-    """Runs tasks when their time is up, never before; to be used on one running event loop.
+    """Runs tasks when their time is up, never before; on the event loop that first adds one.
 
     The loop is asked to call back for the earliest task alone. It is not asked again when that one is
     cancelled, as almost all are: the call then finds nothing to do but to ask for the next one.
@@ -20,6 +20,7 @@ class SystemTimer:
 
     def __init__(self) -> None:
         self._wheel = TimingWheel(0)
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._wakes_ms = math.inf
         self._wake: asyncio.TimerHandle | None = None
 
@@ -30,7 +31,10 @@ class SystemTimer:
 
     def add(self, task: TimerTask, delay_ms: int) -> None:
         """Run ``task`` once, ``delay_ms`` milliseconds from now, unless it is cancelled before."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop
+        if loop is None:
+            # Asked once: it costs a system call each time.
+            loop = self._loop = asyncio.get_running_loop()
         # Rounded times are half a tick off at most, here and in _advance: with one tick more none is early.
         expires_ms = round(loop.time() * 1000) + delay_ms + 1
         if not self._wheel.add(task, expires_ms):
