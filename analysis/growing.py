@@ -62,8 +62,8 @@ def find_logs(roots: Sequence[str], rest_s: float) -> dict[str, Log]:
             state = path.stat()
             with path.open("rb") as file:
                 begin = file.read(_FIRST_BYTES)
-        except FileNotFoundError:
-            # Rolled while we look: it is found under its new name, now or next time.
+        except OSError:
+            # Rolled while we look: it is found under its new name, now or next time. Or not for us to read.
             continue
         if len(begin) < _FIRST_BYTES:
             continue

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -27,6 +30,7 @@ from analysis.parts import write_files
 from analysis.progress import progress
 from analysis.report.document import gather
 from analysis.report.files import Format, tell
+from analysis.report.words import count
 from analysis.scan import AS_WRITTEN, Reading, write_events
 from analysis.session import SparkStartError, spark_session
 from analysis.sources import NothingToReadError, Sources, find
@@ -79,6 +83,8 @@ def run(
     try:
         with session as active:
             if is_followed:
+                for trouble in sources.closed:
+                    _fail(0, f"could not read all of {trouble}")
                 _follow(active, paths, folder, form, reading)
                 return 0
             understood = _analyze(active, sources, folder, form, reading)
@@ -86,6 +92,9 @@ def run(
         return _fail(3, str(error))
     except PySparkException as error:
         return _fail(3, f"Spark failed: {error.getMessage() or error}")
+    except Py4JJavaError as error:
+        # What Spark does not word itself: a file system that is away, or that nobody brought a client for.
+        return _fail(3, f"Spark failed: {str(error.java_exception).splitlines()[0]}")
     return 0 if understood else _fail(1, "no line was understood: are these files logs of state changes?")
 
 
@@ -130,15 +139,25 @@ def _analyze(spark: SparkSession, sources: Sources, folder: Path, form: Format, 
     with progress(spark.sparkContext, "reading logs"):
         tallies = write_events(spark, sources, folder / EVENTS_TABLE, reading)
     write_files(folder / FILES_TABLE, tallies)
-    for tally in tallies:
-        if tally["error"] is not None:
-            _fail(0, f"{tally['source']}: {tally['error']}; what could be read of it is told")
+    troubles = [*sources.closed, *_troubles(tallies)]
+    for trouble in troubles:
+        _fail(0, f"could not read all of {trouble}")
     if not any(tally["understood"] for tally in tallies):
         return False
     with progress(spark.sparkContext, "finding out what happened"):
-        document = gather(derive(spark, folder))
+        document = gather(derive(spark, folder), troubles)
     tell(document, folder, form)
     return True
+
+
+def _troubles(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What could not be read: of the table ``files``, in words."""
+    damaged = [f"{tally['source']}: {tally['error']}" for tally in tallies if tally["error"] is not None]
+    replaced: Counter[str] = Counter()
+    for tally in tallies:
+        replaced[tally["source"]] += tally["replaced"]
+    odd = [f"{source}: {count(number, 'byte')} not UTF-8" for source, number in replaced.items() if number]
+    return damaged + odd
 
 
 def _follow(

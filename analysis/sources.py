@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,13 +27,15 @@ class Sources:
     Attributes:
         files: The files on this machine, each once; those of folders, and of all folders below, are named
             as ``LOG_NAMES``.
-        sizes: Their bytes, as they lie on the disk.
+        sizes: Their bytes, as they lie on the disk; 0 where nobody may know.
+        closed: Folders that cannot be looked into, each with the reason.
         remote_files: Files and globs with a scheme (``hdfs://…``, ``s3a://…``).
         remote_folders: Folders with a scheme.
     """
 
     files: tuple[str, ...]
     sizes: tuple[int, ...]
+    closed: tuple[str, ...] = ()
     remote_files: tuple[str, ...] = ()
     remote_folders: tuple[str, ...] = ()
 
@@ -54,18 +57,44 @@ def find(paths: Sequence[str | Path]) -> Sources:
     if not paths:
         raise NothingToReadError("no path was given: expected files, folders or globs of state-change.log")
     remote = [str(path) for path in paths if "://" in str(path)]
-    local = dict.fromkeys(log for path in paths if "://" not in str(path) for log in _look_up(str(path)))
+    closed: list[str] = []
+    local = dict.fromkeys(
+        log for path in paths if "://" not in str(path) for log in _look_up(str(path), closed)
+    )
     return Sources(
         tuple(map(str, local)),
-        tuple(log.stat().st_size for log in local),
+        tuple(map(_size, local)),
+        tuple(closed),
         tuple(path for path in remote if _is_file(path)),
         tuple(path for path in remote if not _is_file(path)),
     )
 
 
-def logs_in(folder: Path) -> list[Path]:
-    """The logs of state changes in a folder and all below."""
-    return sorted(log for names in LOG_NAMES for log in folder.rglob(names) if log.is_file())
+def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
+    """The logs in a folder and all below, also those that cannot be opened.
+
+    Args:
+        folder: Where to look.
+        closed: Gets the folders that cannot be looked into, with the reason; None where nobody asks.
+    """
+
+    def refused(error: OSError) -> None:
+        if closed is not None:
+            closed.append(f"{error.filename}: {error.strerror}")
+
+    return sorted(
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=refused)
+        for name in names
+        if any(fnmatch(name, pattern) for pattern in LOG_NAMES)
+    )
+
+
+def _size(log: Path) -> int:
+    try:
+        return log.stat().st_size
+    except OSError:
+        return 0
 
 
 def broker_of(text: str) -> int | None:
@@ -81,7 +110,7 @@ def _is_file(path: str) -> bool:
     return fnmatch(path.rstrip("/").rpartition("/")[2], "*[.*]*")
 
 
-def _look_up(path: str) -> list[Path]:
+def _look_up(path: str, closed: list[str]) -> list[Path]:
     pattern = Path(path)
     found = (
         [pattern]
@@ -94,8 +123,9 @@ def _look_up(path: str) -> list[Path]:
         )
     logs: list[Path] = []
     for each in found:
-        inside = logs_in(each) if each.is_dir() else [each]
-        if not inside:
+        refused = len(closed)
+        inside = logs_in(each, closed) if each.is_dir() else [each]
+        if not inside and len(closed) == refused:
             raise NothingToReadError(
                 f"nothing to read in the folder {str(each)!r}: expected files named {', '.join(LOG_NAMES)}"
             )

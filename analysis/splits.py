@@ -165,9 +165,12 @@ def is_head(line: bytes) -> bool:
 
 
 def is_compressed(path: str) -> bool:
-    """Whether a file is compressed, by its first bytes."""
-    with Path(path).open("rb") as file:
-        return file.read(len(_GZIP)) == _GZIP
+    """Whether a file is compressed, by its first bytes; one that cannot be opened is not."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(_GZIP)) == _GZIP
+    except OSError:
+        return False
 
 
 def _inflated(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:

@@ -25,6 +25,7 @@ _NAMED = 6
 """So many partitions of one happening are named; more are counted."""
 
 _TABLE_ROWS = 10
+_TROUBLES = 5
 
 
 def text(document: Document) -> Iterator[str]:
@@ -54,6 +55,10 @@ def summary(document: Document) -> Iterator[str]:
     if document.others:
         others = count(document.others, "line")
         yield f"Kept {others} more of server and controller logs, about other things."
+    for trouble in document.troubles[:_TROUBLES]:
+        yield f"Could not read all of {trouble}."
+    if len(document.troubles) > _TROUBLES:
+        yield f"Nor of {len(document.troubles) - _TROUBLES:,} others: see the table files."
     yield from _reigns(document.answers["controller_reigns"])
     yield from _outages(document)
     yield from _skew(document.answers["clock_skew"])

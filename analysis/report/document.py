@@ -50,6 +50,7 @@ class Document:
         isr: Of the pictured partitions the rows of ``isr``.
         stalls: Of the pictured partitions the rows of ``write_stalls``.
         others: Entries of server and controller logs that are about other things.
+        troubles: What could not be read, and why.
         strips: Of ``OFFLINE`` and ``UNDER_REPLICATED`` the running numbers of partitions, by topic.
     """
 
@@ -65,11 +66,17 @@ class Document:
     isr: Sequence[Row] = ()
     stalls: Sequence[Row] = ()
     others: int = 0
+    troubles: Sequence[str] = ()
     strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
 
 
-def gather(tables: Mapping[str, DataFrame]) -> Document:
-    """Ask every question of the tables (``events`` and those of ``analysis.derived.catalog``)."""
+def gather(tables: Mapping[str, DataFrame], troubles: Sequence[str] = ()) -> Document:
+    """Ask every question of the tables (``events`` and those of ``analysis.derived.catalog``).
+
+    Args:
+        tables: By name.
+        troubles: As in ``Document``.
+    """
     frames = {question.name: question.of(tables) for question in QUESTIONS}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         named = dict(zip(frames, pool.map(_told, frames.values()), strict=True))
@@ -98,6 +105,7 @@ def gather(tables: Mapping[str, DataFrame]) -> Document:
         isr=isr,
         stalls=stalls,
         others=sum(row["lines"] for row in kinds if row["understood"] is None),
+        troubles=troubles,
         strips=strips.result(),
     )
 

@@ -32,11 +32,14 @@ class Ran:
 @pytest.fixture(scope="module")
 def ran(spark: SparkSession, logs: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("ran")
-    torn, out = folder / "torn.log.gz", folder / "made" / "here"
+    torn, out = folder / "state-change.log.1.gz", folder / "made" / "here"
+    # A link to nowhere: as root, no mode of a file keeps a test from reading it.
+    (folder / "broker-3").mkdir()
+    (folder / "broker-3" / "state-change.log").symlink_to(folder / "gone")
     torn.write_bytes(gzip.compress((logs / "broker-1" / "state-change.log").read_bytes())[:-9])
     with redirect_stdout(StringIO()) as told, redirect_stderr(StringIO()) as complained:
-        code = job.run([logs, torn], out, spark)
-    return Ran([logs, torn], out, code, told.getvalue(), complained.getvalue())
+        code = job.run([logs, folder], out, spark)
+    return Ran([logs, folder], out, code, told.getvalue(), complained.getvalue())
 
 
 @pytest.mark.spark
@@ -54,8 +57,11 @@ def test_a_run_writes_tables_and_tells_the_story(spark: SparkSession, ran: Ran) 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_what_could_not_be_read_is_told_and_the_rest_goes_on(spark: SparkSession, ran: Ran) -> None:
-    assert "torn.log.gz: the compressed text ends early" in ran.complained
-    assert spark.read.parquet(str(ran.out / "files")).where("error is not null").count() == 1
+    assert "state-change.log.1.gz: the compressed text ends early" in ran.complained
+    assert spark.read.parquet(str(ran.out / "files")).where("error is not null").count() == 2
+    assert "broker-3/state-change.log: [Errno 2] No such file or directory" in ran.complained
+    assert "broker-2/state-change.log: 1 byte not UTF-8" in ran.complained
+    assert "Could not read all of file://" in ran.told
 
 
 @pytest.mark.spark
@@ -65,6 +71,25 @@ def test_a_file_of_something_else_is_told_apart(
 ) -> None:
     assert job.run([logs / "broker-1" / "kafkaServer.out"], tmp_path, spark) == 1
     assert "no line was understood" in capsys.readouterr().err
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("file:///gone/state-change.log", "Path does not exist: file:/gone/state-change.log"),
+        ("s3a://bucket/logs", "S3AFileSystem not found"),
+    ],
+)
+def test_a_path_with_a_scheme_is_spark_s_and_so_is_its_error(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str, reason: str
+) -> None:
+    assert job.run([path], tmp_path, spark) == 3
+    told = capsys.readouterr().err
+    assert told.startswith("barnabas analyze: Spark failed: ")
+    assert reason in told
+    assert told.count("\n") == 1
 
 
 def test_a_missing_path_is_named_before_spark_starts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,20 @@ def test_what_names_nothing_is_told(tmp_path: Path) -> None:
 )
 def test_a_path_may_name_its_broker(text: str, broker: int | None) -> None:
     assert broker_of(text) == broker
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def walk(folder: Path, onerror: Callable[[OSError], None]) -> list[object]:
+        onerror(PermissionError(13, "Permission denied", str(folder / "kept")))
+        return []
+
+    monkeypatch.setattr("analysis.sources.os.walk", walk)
+    found = find([tmp_path])
+    assert (found.files, found.closed) == ((), (f"{tmp_path / 'kept'}: Permission denied",))
+
+
+def test_a_log_that_cannot_be_opened_is_read_as_far_as_that_goes(tmp_path: Path) -> None:
+    link = tmp_path / "state-change.log"
+    link.symlink_to(tmp_path / "gone")
+    found = find([tmp_path])
+    assert (found.files, found.sizes) == ((str(link),), (0,))
