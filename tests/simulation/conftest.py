@@ -39,3 +39,9 @@ def room_module() -> ModuleType:
 def one_partition() -> ModuleType:
     """The module beside this one that has the state machines of one partition."""
     return load("one_partition", Path(__file__).parent / "one_partition.py")
+
+
+@pytest.fixture(scope="session")
+def three_logs() -> ModuleType:
+    """The module beside this one that has the state machine of one partition on real logs."""
+    return load("three_logs", Path(__file__).parent / "three_logs.py")
