@@ -1,4 +1,4 @@
-"""What processes cost: CPU-seconds per gigabyte moved, resident memory."""
+"""What processes cost: CPU-seconds, also per gigabyte moved, and resident memory."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ class CpuMeter:
             name: sum(process.cpu_times()[:2])  # user and system
             for name, process in self._processes.items()
         }
+
+    def spent(self) -> dict[str, float]:
+        """CPU-seconds of each process since the meter was made."""
+        return {f"s of CPU of {name}": now - self._start[name] for name, now in self._seconds().items()}
 
     def per_gb(self, moved_bytes: int) -> dict[str, float]:
         """CPU-seconds of each process for every 10^9 bytes moved since the meter was made."""

@@ -8,6 +8,8 @@ def test_cpu_time_spent_shows_per_gigabyte():
     before = os.times()
     while os.times().user + os.times().system - before.user - before.system < 0.05:
         sum(range(10_000))
+    (spent,) = meter.spent().values()
+    assert spent >= 0.03
     ((name, seconds),) = meter.per_gb(500_000_000).items()
     assert name == "cpu_s_per_gb me"
     assert seconds >= 2 * 0.03
