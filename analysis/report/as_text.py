@@ -32,7 +32,7 @@ def text(document: Document) -> Iterator[str]:
     """The lines of the whole report."""
     yield from summary(document)
     yield from _section("Timeline", _timeline(document))
-    yield from _section("Failovers", _failovers(document.answers["failovers"]))
+    yield from _section("Failovers", _failovers(document))
     yield from _section("Partitions without a leader", _without_leader(document))
     yield from _section("Slowest LeaderAndIsr requests", _slowest(document.answers["slowest_leader_and_isr"]))
     yield from _section("Restless brokers", _flapping(document.answers["flapping_brokers"]))
@@ -49,7 +49,8 @@ def summary(document: Document) -> Iterator[str]:
         + (
             "."
             if document.start is None or document.end is None
-            else f", {_full(document.start)} to {_time(document.end)}."
+            else f", {_full(document.start)} to "
+            f"{_full(document.end) if _is_of_days(document) else _time(document.end)}."
         )
     )
     if document.others:
@@ -131,7 +132,11 @@ def _timeline(document: Document) -> Iterator[str]:
     at_once: dict[tuple[datetime, int, str], list[_Happening]] = {}
     for each in happenings:
         at_once.setdefault(_place(each), []).append(each)
+    day = None
     for (_, kind, _), group in sorted(at_once.items(), key=lambda item: (min(item[1]).time, item[0][1])):
+        if _is_of_days(document) and min(group).time.date() != day:
+            day = min(group).time.date()
+            yield f"  {day}"
         yield f"  {_time(min(group).time)}  {_KINDS[kind]:<10}  {_named(group)}{group[0].what}"
     rest = document.partitions - len(document.pictured)
     if rest > 0:
@@ -195,10 +200,11 @@ def _of_isr(document: Document) -> Iterator[_Happening]:
         yield _Happening(row["since"], "ISR", what, f"{row['topic']}-{row['partition']}")
 
 
-def _failovers(rows: Sequence[Row]) -> Iterator[str]:
-    for row in rows[:_TABLE_ROWS]:
+def _failovers(document: Document) -> Iterator[str]:
+    for row in document.answers["failovers"][:_TABLE_ROWS]:
         total = "" if row["total_ms"] is None else f": {duration(row['total_ms'])} to the last new leader"
-        yield f"  {failover_headline(row)}{total}"
+        on = f"{row['noticed'].date()}  " if _is_of_days(document) and row["noticed"] else ""
+        yield f"  {on}{failover_headline(row)}{total}"
         yield from _steps(failover_steps(row))
 
 
@@ -270,6 +276,12 @@ def _table(rows: list[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _is_of_days(document: Document) -> bool:
+    """Whether the logs are of more than one day."""
+    start, end = document.start, document.end
+    return start is not None and end is not None and start.date() != end.date()
 
 
 def _time(value: datetime) -> str:

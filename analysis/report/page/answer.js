@@ -10,16 +10,22 @@ function stepsOf(steps) {
   return list;
 }
 
-// The time asked for, as a stretch: 03:12 is a minute, 03:12:08 a second.
-function stretch(text) {
-  const found = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(text ?? "");
+// The time asked for, as a stretch: 03:12 is a minute, 03:12:08 a second, 11-21 03:12 a minute of that day.
+// Without a day it is the first one on which something kept writes to the partition waiting then.
+function stretch(text, partition) {
+  const found = /^(?:(?:\d{4}-)?(\d{2}-\d{2})[ T])?(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(text ?? "");
   if (!found || data.start === null) return null;
-  const inDay = ((Number(found[1]) * 60 + Number(found[2])) * 60 + Number(found[3] ?? 0)) * 1000;
-  const long = found[3] === undefined ? 60000 : 1000;
+  const inDay = ((Number(found[2]) * 60 + Number(found[3])) * 60 + Number(found[4] ?? 0)) * 1000;
+  const long = found[4] === undefined ? 60000 : 1000, choices = [];
   for (let midnight = Math.floor(data.start / 864e5) * 864e5; midnight <= data.end; midnight += 864e5) {
-    if (midnight + inDay + long > data.start && midnight + inDay <= data.end) return [midnight + inDay, midnight + inDay + long];
+    const from = midnight + inDay;
+    if (from + long > data.start && from <= data.end && (!found[1] || day(from).endsWith(found[1]))) choices.push([from, from + long]);
   }
-  return null;
+  return choices.find((each) => stallsIn(partition, each).length > 0) ?? choices[0] ?? null;
+}
+
+function stallsIn(partition, [from, to]) {
+  return (data.stalls[partition] ?? []).filter((each) => each.since < to && (each.until ?? Infinity) >= from);
 }
 
 function leaderAt(partition, ms) {
@@ -34,7 +40,7 @@ function tellOthers(card, stalls) {
 
 // Draws the answer, and gives the stretch of time that it is about.
 function tellAnswer(partition, text) {
-  const card = byId("answer"), when = stretch(text), stalls = data.stalls[partition] ?? [];
+  const card = byId("answer"), when = stretch(text, partition), stalls = data.stalls[partition] ?? [];
   card.className = "card";
   if (!data.partitions.includes(partition)) {
     card.replaceChildren(make("p", {}, partition
@@ -42,7 +48,7 @@ function tellAnswer(partition, text) {
       : "No partition is known from these logs."));
     return null;
   }
-  const touched = when === null ? stalls : stalls.filter((each) => each.since < when[1] && (each.until ?? Infinity) >= when[0]);
+  const touched = when === null ? stalls : stallsIn(partition, when);
   // Without a leader first, the longest first; unasked for a time, that one says enough.
   const long = (each) => (each.until ?? Infinity) - each.since;
   const told = [...touched].sort((a, b) => (a.what === b.what ? long(b) - long(a) : a.what === "without a leader" ? -1 : 1))

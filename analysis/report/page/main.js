@@ -10,7 +10,7 @@ const view = { shown: [data.start ?? 0, data.end ?? 1], partition: null, moment:
 
 function redraw() {
   const [from, to] = view.shown;
-  byId("range").textContent = data.start === null ? "no times" : `${day(from)} ${clock(from)} to ${day(to) === day(from) ? "" : `${day(to)} `}${clock(to)}`;
+  byId("range").textContent = data.start === null ? "no times" : `${day(from)} ${clock(from, true, false)} to ${day(to) === day(from) ? "" : `${day(to)} `}${clock(to, true, false)}`;
   drawCluster();
   drawPartitions();
 }
@@ -25,7 +25,7 @@ function look(from, to) {
 // Answer a question, and remember it in the address so that it can be sent to somebody.
 function ask(partition, moment) {
   view.partition = partition;
-  const about = tellAnswer(partition, moment), when = stretch(moment);
+  const about = tellAnswer(partition, moment), when = stretch(moment, partition);
   view.moment = when ? when[0] : about ? about[0] : null;
   byId("partition").value = partition ?? "";
   byId("moment").value = moment ?? "";
@@ -56,6 +56,7 @@ const KEY = [
 for (const [name, fill] of KEY) byId("key").append(make("i", { style: `background: ${fill}` }), name);
 for (const id of brokerOrder.keys()) byId("key").append(make("i", { style: `background: ${colour(id)}` }), `broker ${id}`);
 byId("key").append(make("i", { class: "dot" }), "takes over partitions");
+document.documentElement.classList.toggle("days", severalDays());
 tellSummary();
 tellStories();
 tellAudit();

@@ -1,10 +1,13 @@
 // Times are milliseconds of the brokers' own clocks; the logs name no zone, so none is applied.
 const two = (number) => String(number).padStart(2, "0");
 
-function clock(ms, fine = true) {
+// Logs of more than one day need the day with each time.
+const severalDays = () => data.start !== null && day(data.start) !== day(data.end);
+
+function clock(ms, fine = true, dated = severalDays()) {
   if (ms === null || ms === undefined) return "";
   const at = new Date(ms);
-  const base = `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
+  const base = `${dated ? `${day(ms).slice(5)} ` : ""}${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
   return fine ? `${base}.${String(at.getUTCMilliseconds()).padStart(3, "0")}` : base;
 }
 
@@ -31,9 +34,12 @@ const STEPS = [
 function ticks(from, to, wanted) {
   const step = STEPS.find((each) => (to - from) / each <= wanted) ?? STEPS[STEPS.length - 1];
   const times = [];
+  let shown = null;
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
-    const text = step >= 864e5 ? day(at) : step >= 6e4 ? clock(at, false).slice(0, 5) : clock(at, step < 1000);
-    times.push({ at, text });
+    const time = step >= 6e4 ? clock(at, false, false).slice(0, 5) : clock(at, step < 1000, false);
+    const begins = severalDays() && day(at) !== shown;
+    times.push({ at, text: step >= 864e5 ? day(at) : begins ? `${day(at).slice(5)} ${time}` : time });
+    shown = day(at);
   }
   return times;
 }

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -98,5 +99,13 @@ def test_a_browser_answers_why_writes_to_orders_3_stalled_at_03_12(
         word in lanes[0] for word in ("Controller", "Broker 3", "without a leader", "under-replicated")
     )
     assert "orders-3" in shown[shown.index('<div id="rows">') :]
+    assert document.start is not None
+    page.write_text(html(replace(document, start=document.start - timedelta(days=2))), encoding="utf-8")
+    # The day on which it stalled is found, and each time tells its day.
+    for fragment in ("orders-3@03:12", "orders-3@11-21 03:12"):
+        shown = rendered(browser, page, fragment, tmp_path / "profile")
+        assert "<time>11-21 03:12:02.000</time>" in shown
+        assert "orders-3 had no leader for up to 2 min 39 s" in shown
+    page.write_text(html(document), encoding="utf-8")
     quiet = rendered(browser, page, "orders-3@03:05", tmp_path / "profile")
     assert "Nothing in these logs kept writes to orders-3 waiting at 03:05." in quiet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from analysis.report.as_text import summary, text
@@ -52,6 +53,27 @@ def test_failovers_show_how_long_each_step_took(document: Document) -> None:
     assert "    03:12:08.000        +6.0 s  broker 2 became controller, epoch 8" in lines
     assert "    03:12:08.009        -41 ms  their followers followed" in lines
     assert lines[-1].startswith("  LeaderAndIsr: ")
+
+
+def test_logs_of_more_than_one_day_are_told_with_the_days(document: Document) -> None:
+    assert document.start is not None
+    lines = list(text(replace(document, start=document.start - timedelta(days=1))))
+    assert lines[0].endswith("2026-11-20 03:00:00.000 to 2026-11-21 03:15:00.000.")
+    begin = lines.index("Timeline") + 1
+    assert lines[begin : begin + 2] == [
+        "  2026-11-21",
+        "  03:00:00.000  controller  broker 1 is controller, epoch 7",
+    ]
+    assert lines[lines.index("Failovers") + 1].startswith("  2026-11-21  Broker 1, the controller")
+
+
+def test_what_could_not_be_read_is_told_and_what_is_about_other_things(document: Document) -> None:
+    told = list(summary(replace(document, others=7, troubles=[f"a{number}: torn" for number in range(9)])))
+    assert told[1:3] == [
+        "Kept 7 lines more of server and controller logs, about other things.",
+        "Could not read all of a0: torn.",
+    ]
+    assert told[7] == "Nor of 4 others: see the table files."
 
 
 def test_nothing_is_said_of_what_is_not_there() -> None:
