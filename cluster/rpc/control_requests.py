@@ -7,7 +7,7 @@ is encoded already. The bytes are those of the schema: any protobuf library read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar
@@ -32,6 +32,9 @@ SERVICE = "barnabas.control.BrokerControl"
 
 REMEMBERED = 8192
 """How many encoded partitions are kept, a few MB: brokers are sent to side by side, each at its own pace."""
+
+REMEMBERED_LISTS = 16
+"""How many whole lists of them are: where every broker holds every partition, all are told the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +84,51 @@ P = TypeVar("P", LeaderAndIsrPartition, UpdateMetadataPartition)
 
 
 class _Encoded(Generic[P]):
-    """Partitions as the field ``partitions`` of their topic, each encoded once while it is remembered.
+    """Partitions as the field ``topics`` of a request, encoded once while they are remembered.
 
-    The same object is the same bytes; that equal ones are encoded twice is cheaper than to compare them.
+    The same object is the same bytes; that equal ones are encoded twice is cheaper than to compare them. What
+    is remembered is held here, so that its id is nobody else's.
     """
 
-    def __init__(self, field_number: int, to_message: Callable[[P], Message]) -> None:
-        self._tag = tag(field_number)
+    def __init__(
+        self, topics_tag: int, topic: type[Message], partitions_tag: int, to_message: Callable[[P], Message]
+    ) -> None:
+        self._topics_tag = topics_tag
+        self._topic = topic
+        self._partitions_tag = partitions_tag
         self._to_message: Callable[[P], Message] = to_message
-        self._known: dict[int, tuple[P, bytes]] = {}
+        self._partitions: dict[int, tuple[P, bytes]] = {}
+        self._lists: dict[tuple[int, ...], tuple[tuple[P, ...], bytes]] = {}
 
-    def __getitem__(self, partition: P) -> bytes:
-        known = self._known.get(id(partition))
-        if known is not None:  # and, because it is held here, its id is nobody else's
+    def topics(self, partitions: tuple[P, ...]) -> bytes:
+        """These partitions by topic, topics in the order of their first partition."""
+        ids = tuple(map(id, partitions))
+        known = self._lists.get(ids)
+        if known is None:
+            if len(self._lists) >= REMEMBERED_LISTS:
+                self._lists.clear()
+            known = self._lists[ids] = partitions, self._by_topic(partitions)
+        return known[1]
+
+    def _by_topic(self, partitions: tuple[P, ...]) -> bytes:
+        by_topic: dict[str, list[bytes]] = {}
+        for partition in partitions:
+            by_topic.setdefault(partition.topic_partition.topic, []).append(self._encode(partition))
+        return b"".join(self._one_topic(topic, encoded) for topic, encoded in by_topic.items())
+
+    def _one_topic(self, topic: str, partitions: list[bytes]) -> bytes:
+        content = self._topic(topic=topic).SerializeToString() + b"".join(partitions)
+        return head(self._topics_tag, len(content)) + content
+
+    def _encode(self, partition: P) -> bytes:
+        known = self._partitions.get(id(partition))
+        if known is not None:
             return known[1]
         content = self._to_message(partition).SerializeToString()
-        encoded = head(self._tag, len(content)) + content
-        if len(self._known) >= REMEMBERED:
-            self._known.clear()
-        self._known[id(partition)] = partition, encoded
+        encoded = head(self._partitions_tag, len(content)) + content
+        if len(self._partitions) >= REMEMBERED:
+            self._partitions.clear()
+        self._partitions[id(partition)] = partition, encoded
         return encoded
 
 
@@ -108,42 +137,26 @@ class Encoder:
 
     def __init__(self) -> None:
         self._leader_and_isr: _Encoded[LeaderAndIsrPartition] = _Encoded(
-            pb.LeaderAndIsrTopic.PARTITIONS_FIELD_NUMBER, translate.leader_and_isr_partition_to_message
+            tag(pb.LeaderAndIsrRequest.TOPICS_FIELD_NUMBER),
+            pb.LeaderAndIsrTopic,
+            tag(pb.LeaderAndIsrTopic.PARTITIONS_FIELD_NUMBER),
+            translate.leader_and_isr_partition_to_message,
         )
         self._update_metadata: _Encoded[UpdateMetadataPartition] = _Encoded(
-            pb.UpdateMetadataTopic.PARTITIONS_FIELD_NUMBER, translate.update_metadata_partition_to_message
+            tag(pb.UpdateMetadataRequest.TOPICS_FIELD_NUMBER),
+            pb.UpdateMetadataTopic,
+            tag(pb.UpdateMetadataTopic.PARTITIONS_FIELD_NUMBER),
+            translate.update_metadata_partition_to_message,
         )
 
     def encode(self, request: ControlRequest) -> bytes:
         """The request; its partitions are grouped by topic, but for StopReplica."""
         match request:
             case LeaderAndIsrRequest():
-                return _joined(
-                    translate.leader_and_isr_request_to_message(request),
-                    tag(pb.LeaderAndIsrRequest.TOPICS_FIELD_NUMBER),
-                    pb.LeaderAndIsrTopic,
-                    ((p.topic_partition.topic, self._leader_and_isr[p]) for p in request.partitions),
-                )
+                rest = translate.leader_and_isr_request_to_message(request).SerializeToString()
+                return rest + self._leader_and_isr.topics(request.partitions)
             case UpdateMetadataRequest():
-                return _joined(
-                    translate.update_metadata_request_to_message(request),
-                    tag(pb.UpdateMetadataRequest.TOPICS_FIELD_NUMBER),
-                    pb.UpdateMetadataTopic,
-                    ((p.topic_partition.topic, self._update_metadata[p]) for p in request.partitions),
-                )
+                rest = translate.update_metadata_request_to_message(request).SerializeToString()
+                return rest + self._update_metadata.topics(request.partitions)
             case StopReplicaRequest():
                 return translate.stop_replica_request_to_message(request).SerializeToString()
-
-
-def _joined(
-    rest: Message, topics_tag: int, topic_message: type[Message], partitions: Iterable[tuple[str, bytes]]
-) -> bytes:
-    """A request from its other fields and its partitions, topics in the order of their first partition."""
-    by_topic: dict[str, list[bytes]] = {}
-    for topic, encoded in partitions:
-        by_topic.setdefault(topic, []).append(encoded)
-    pieces = [rest.SerializeToString()]
-    for topic, some in by_topic.items():
-        content = b"".join((topic_message(topic=topic).SerializeToString(), *some))
-        pieces += (head(topics_tag, len(content)), content)
-    return b"".join(pieces)

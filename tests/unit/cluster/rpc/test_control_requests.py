@@ -121,14 +121,16 @@ def test_requests_that_share_partitions_are_those_they_are_alone(requests, data)
 
 def test_what_is_forgotten_is_encoded_again(monkeypatch):
     monkeypatch.setattr(control_requests, "REMEMBERED", 2)
+    monkeypatch.setattr(control_requests, "REMEMBERED_LISTS", 1)
     encoder = Encoder()
     state = PartitionState(LeaderAndIsr(BrokerId(1), LeaderEpoch(0), (BrokerId(1),)), ControllerEpoch(1))
     partitions = tuple(
         UpdateMetadataPartition(TopicPartition("t", number), state, (BrokerId(1),)) for number in range(5)
     )
     request = UpdateMetadataRequest(BrokerId(1), ControllerEpoch(1), BrokerEpoch(1), partitions, ())
-    for _ in range(2):
-        assert READ[UpdateMetadataRequest](encoder.encode(request)) == request
+    other = replace(request, partitions=partitions[1:])
+    for one in (request, request, other, request):
+        assert READ[UpdateMetadataRequest](encoder.encode(one)) == one
 
 
 @pytest.mark.parametrize(
