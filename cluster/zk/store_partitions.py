@@ -188,13 +188,15 @@ class PartitionStore:
         controller_epoch: ControllerEpoch,
         refusal: type[RequestFailed],
     ) -> dict[TopicPartition, WriteResult]:
-        """Turn a refusal into success where what was to be written stands: our write, its answer lost."""
+        """Turn a refusal into success where what was to be written stands: our write, its answer lost.
+
+        Bytes are compared, not states: whatever else stands there is not ours, readable or not.
+        """
         doubtful = [tp for tp, result in results.items() if isinstance(result, refusal)]
-        for tp, standing in (await self.read(doubtful)).items() if doubtful else ():
-            version = standing.leader_and_isr.version
-            wanted = PartitionState(states[tp].written_as(version), controller_epoch)
-            if standing == wanted:
-                results[tp] = wanted.leader_and_isr
+        nodes = await self._session.get_many([paths.partition_state(tp) for tp in doubtful])
+        for tp, node in zip(doubtful, nodes, strict=True):
+            if node is not None and node.data == topics.encode_state(states[tp], controller_epoch):
+                results[tp] = states[tp].written_as(PartitionVersion(node.stat.version))
         return results
 
     def _creation(self, tp: TopicPartition, state: LeaderAndIsr, fence: Fence) -> Create:

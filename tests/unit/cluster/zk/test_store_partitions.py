@@ -73,6 +73,15 @@ async def test_a_state_that_is_there_is_left_alone(store: PartitionStore) -> Non
     assert (await store.read([there]))[there].leader_and_isr == other
 
 
+async def test_a_state_that_a_person_spoiled_fails_alone(store: PartitionStore, zk: Any) -> None:
+    there = TopicPartition("t", 1)
+    await store.create({there: STATE}, FENCE)
+    await zk.set("/brokers/topics/t/partitions/1/state", b"garbage")
+    results = await store.create(states(3), FENCE)
+    assert isinstance(results.pop(there), NodeExists)
+    assert results == {TopicPartition("t", 0): STATE, TopicPartition("t", 2): STATE}
+
+
 async def test_a_partition_without_its_topic_fails_alone(store: PartitionStore) -> None:
     lost = TopicPartition("gone", 0)
     results = await store.create({lost: STATE, TP: STATE}, FENCE)
