@@ -28,7 +28,10 @@ class Command(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Refused(CommandResult):
-    """Not taken: ``NOT_CONTROLLER`` where this broker is not, or no longer, the controller."""
+    """Not taken: ``NOT_CONTROLLER`` where this broker is not, or no longer, the controller.
+
+    ``UNKNOWN_SERVER_ERROR`` where it failed on the way, for a reason that nobody foresaw.
+    """
 
     error: ErrorCode
     message: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cluster.model import topic_names
 from cluster.model.brokers import Broker
 from cluster.model.commands import TopicResult
 from cluster.model.commands_topics import CreatePartitionsResult, NewPartitions
@@ -21,7 +22,7 @@ from controller.core.inputs import CreatePartitionsRequested
 from controller.core.reasons import TopicRefused
 from controller.core.reasons_topics import PartitionsWritten
 from controller.core.state import ControllerContext
-from controller.core.topics import Assignments, Refusal, duplicates, place, refuse_size
+from controller.core.topics import Assignments, Refusal, duplicates, place, refuse_factor, refuse_size
 
 
 def create_partitions(context: ControllerContext, request: CreatePartitionsRequested) -> Decision[None]:
@@ -30,12 +31,12 @@ def create_partitions(context: ControllerContext, request: CreatePartitionsReque
     twice = duplicates(topic.topic for topic in command.topics)
     results: list[TopicResult] = []
     for topic in command.topics:
-        outcome: int | Refusal
+        outcome: int | Refusal | None
         if topic.topic in twice:
             outcome = Refusal(ErrorCode.INVALID_REQUEST, f"Duplicate topic name: {topic.topic}")
-        elif context.is_being_deleted(topic.topic):
-            outcome = Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is queued for deletion.")
         else:
+            outcome = _refuse_topic(context, topic.topic)
+        if outcome is None:
             outcome = yield from _extend(context, topic, validate_only=command.validate_only)
         if isinstance(outcome, Refusal):
             yield Explain(TopicRefused(topic.topic, outcome.error, outcome.message))
@@ -62,6 +63,8 @@ def plan_partitions(
     if refusal is not None:
         return refusal
     first, factor = standing[0], len(standing[0].replicas)
+    if factor == 0:
+        return refuse_factor(factor)
     count = wanted.count - len(standing)
     if wanted.assignments is not None:
         refusal = _refuse_by_hand(wanted.assignments, count, factor, brokers)
@@ -90,6 +93,21 @@ def _extend(
         # Somebody wrote the node meanwhile: what was planned on may hold no longer.
 
 
+def _refuse_topic(context: ControllerContext, name: str) -> Refusal | None:
+    """Why nothing is asked of ZooKeeper about ``name``: whatever is read there is watched from then on."""
+    invalid = ErrorCode.INVALID_TOPIC_EXCEPTION
+    fault = topic_names.fault(name)
+    if fault is not None:
+        return Refusal(invalid, fault)
+    if context.is_being_deleted(name):
+        return Refusal(invalid, "The topic is queued for deletion.")
+    return None if name in context.assignments else _unknown(name)
+
+
+def _unknown(name: str) -> Refusal:
+    return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+
+
 def _refuse_count(wanted: NewPartitions, standing: Assignments) -> Refusal | None:
     name, count = wanted.topic, len(standing)
     if any(assignment.is_being_reassigned for assignment in standing.values()):
@@ -98,7 +116,7 @@ def _refuse_count(wanted: NewPartitions, standing: Assignments) -> Refusal | Non
             f"A partition reassignment is in progress for the topic '{name}'.",
         )
     if not standing:
-        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        return _unknown(name)
     invalid = ErrorCode.INVALID_PARTITIONS
     if wanted.count < count:
         return Refusal(

@@ -102,8 +102,10 @@ def recover(context: ControllerContext, failed: Input, because: str) -> Decision
     """What to do after a decision ended with an error that nobody foresaw.
 
     As in Kafka the controller goes on with the next input, unless it failed while taking over: half a
-    takeover is none, so it steps down and leaves the race to all.
+    takeover is none, so it steps down and leaves the race to all. Whoever waits for a reply gets one.
     """
+    if isinstance(failed, CommandReceived):
+        yield Reply(failed.token, Refused(ErrorCode.UNKNOWN_SERVER_ERROR, because))
     if EVENTS[type(failed)].state is ControllerState.CONTROLLER_CHANGE:
         yield from reign.step_down(context, because)
     elif isinstance(failed, AutoPreferredReplicaLeaderElection):

@@ -85,6 +85,17 @@ def resume(context: ControllerContext, topics: Iterable[str]) -> Decision[None]:
         yield from resume_all(context)
 
 
+def lose(context: ControllerContext, gone: Collection[str]) -> Decision[None]:
+    """Forget topics that somebody else has removed from ZooKeeper.
+
+    One that was queued leaves no mark: it would delete the topic that is made anew under that name.
+    """
+    queued = context.topics_to_delete.intersection(gone)
+    for topic in gone:
+        context.forget_topic(topic)
+    yield from _remove_marks(context, queued, "there is no such topic any more")
+
+
 def resume_all(context: ControllerContext) -> Decision[None]:
     """Do for every queued topic what can be done now.
 

@@ -31,6 +31,7 @@ from controller.core.leadership import remove_from_isr
 from controller.core.log_dir_events import drop_log_dir_events
 from controller.core.reasons import BouncedUnseen, ControllerReady
 from controller.core.state import ControllerContext
+from controller.core.topic_changes import leave_out_illegal
 
 
 def fail_over(context: ControllerContext) -> Decision[None]:
@@ -62,8 +63,8 @@ def fail_over(context: ControllerContext) -> Decision[None]:
 def _read_cluster(context: ControllerContext) -> Decision[Mapping[TopicPartition, WrittenState]]:
     """Read everything; the answer tells when each leadership was written."""
     context.brokers.update((yield from ask(ReadBrokers())))
-    topics = yield from ask(ReadTopics())
-    assignments = yield from ask(ReadAssignments(tuple(sorted(topics))))
+    topics = yield from leave_out_illegal((yield from ask(ReadTopics())))
+    assignments = yield from ask(ReadAssignments(topics))
     for topic in sorted(assignments):
         context.assignments[topic] = dict(sorted(assignments[topic].items()))
         yield BREATHE

@@ -75,6 +75,16 @@ class TopicDeleted(Reason):
 
 
 @dataclass(frozen=True, slots=True)
+class TopicNamesIllegal(Reason):
+    """Nodes stand under ``/brokers/topics`` that are no topics."""
+
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"left out of the topics, because no topic may have these names: {_list(self.names)}"
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionsWritten(Reason):
     """A topic was given more partitions on request."""
 

@@ -6,16 +6,18 @@ kafka-controller.md, 2.3 and 5.1 (``TopicChange``, ``PartitionModifications``, `
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from cluster.model import topic_names
 from cluster.model.ids import TopicPartition
+from controller.core import deletions
 from controller.core.effects import Decision, Explain, ReadAssignments, ReadTopics, ask
 from controller.core.effects_topics import ReadPartitionNodes, WriteAssignment
 from controller.core.elections import OfflineElection
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.partitions import change_partitions
 from controller.core.reasons import PartitionsAdded, TopicsChanged
-from controller.core.reasons_topics import PartitionsRefused
+from controller.core.reasons_topics import PartitionsRefused, TopicNamesIllegal
 from controller.core.replicas import change_replicas
 from controller.core.state import ControllerContext
 
@@ -23,14 +25,25 @@ from controller.core.state import ControllerContext
 def compare_topics(context: ControllerContext) -> Decision[None]:
     """Read the list of topics: create what is new, forget what is gone."""
     topics = yield from ask(ReadTopics())
-    new = tuple(sorted(topics - context.assignments.keys()))
-    gone = tuple(sorted(context.assignments.keys() - topics))
+    new = yield from leave_out_illegal(topics - context.assignments.keys())
+    gone = tuple(sorted((context.assignments.keys() | context.topics_to_delete) - topics))
     if not new and not gone:
         return
     yield Explain(TopicsChanged(new, gone))
-    for topic in gone:
-        context.forget_topic(topic)
+    yield from deletions.lose(context, gone)
     yield from _add_partitions(context, new)
+
+
+def leave_out_illegal(topics: Collection[str]) -> Decision[tuple[str, ...]]:
+    """Those of ``topics`` whose names topics may have, sorted.
+
+    A person may write any name into ZooKeeper. A broker that was told of one would have no directory for it,
+    and take its log directory for failed.
+    """
+    illegal = tuple(sorted(topic for topic in topics if topic_names.fault(topic) is not None))
+    if illegal:
+        yield Explain(TopicNamesIllegal(illegal))
+    return tuple(sorted(set(topics).difference(illegal)))
 
 
 def compare_partitions(context: ControllerContext, topic: str) -> Decision[None]:

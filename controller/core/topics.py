@@ -85,6 +85,13 @@ def refuse_size(partitions: int) -> Refusal | None:
     )
 
 
+def refuse_factor(factor: int) -> Refusal:
+    """Why nothing can be placed with ``factor`` replicas, which is less than one."""
+    return Refusal(
+        ErrorCode.INVALID_REPLICATION_FACTOR, f"Replication factor must be larger than 0, not {factor}."
+    )
+
+
 def duplicates(names: Iterable[str]) -> set[str]:
     """The names that come more than once."""
     seen: set[str] = set()
@@ -153,9 +160,7 @@ def _by_dice(
     if too_many is not None:
         return too_many
     if factor <= 0:
-        return Refusal(
-            ErrorCode.INVALID_REPLICATION_FACTOR, f"Replication factor must be larger than 0, not {factor}."
-        )
+        return refuse_factor(factor)
     start, shift = int(draw.start * len(brokers)), int(draw.shift * len(brokers))
     return place(brokers, partitions, factor, start=start, shift=shift)
 

@@ -196,3 +196,27 @@ def test_new_partitions_are_placed_by_rack():
     assert not isinstance(plan, Refusal)
     for assignment in plan.values():
         assert {where[replica].rack for replica in assignment.replicas} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("never-made", E.UNKNOWN_TOPIC_OR_PARTITION),
+        ("..", E.INVALID_TOPIC_EXCEPTION),
+        ("a/b", E.INVALID_TOPIC_EXCEPTION),
+        ("x" * 300, E.INVALID_TOPIC_EXCEPTION),
+    ],
+    ids=["unknown", "dots", "slash", "long"],
+)
+def test_zookeeper_is_asked_nothing_of_what_is_no_topic(world, name, error):
+    """Each name asked for would be watched for ever, and some are no path at all."""
+    world.questions.clear()
+    assert ask(world, NewPartitions(name, 3)) == {name: (error, -1)}
+    assert world.questions == []
+
+
+def test_a_topic_without_replicas_gets_no_partitions():
+    """A person wrote ``{"0":[]}``: there is nothing to place new partitions by."""
+    refusal = plan_partitions(NewPartitions("t", 2), standing(()), brokers(1, 2))
+    assert isinstance(refusal, Refusal)
+    assert refusal.error is E.INVALID_REPLICATION_FACTOR

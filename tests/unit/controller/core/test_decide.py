@@ -9,7 +9,7 @@ from cluster.model.commands_configs import AlterConfigs
 from cluster.model.commands_elections import ElectionType, ElectLeaders
 from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
 from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.commands_topics import CreatePartitions, DeleteTopics
+from cluster.model.commands_topics import CreatePartitions, DeleteTopics, NewPartitions
 from cluster.model.controllership import Claim, Owner
 from cluster.model.epochs import BrokerEpoch, LeaderEpoch
 from cluster.model.errors import ErrorCode
@@ -145,6 +145,35 @@ def test_a_takeover_that_fails_is_given_back(make_world):
 def test_any_other_failure_is_left_to_the_next_event(make_world):
     world = make_world()
     world.drive(recover(world.context, TopicChange(), "a bug"))
+    assert world.context.is_active
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        AlterPartitionReassignmentsRequested(
+            5, AlterPartitionReassignments({TopicPartition("..", 0): (BrokerId(1),)})
+        ),
+        ElectLeadersRequested(5, ElectLeaders(ElectionType.PREFERRED, (TopicPartition("..", 0),))),
+        DeleteTopicsRequested(5, DeleteTopics(("..",))),
+        CreatePartitionsRequested(5, CreatePartitions((NewPartitions("..", 2),))),
+    ],
+    ids=lambda request: type(request).__name__,
+)
+def test_no_command_asks_zookeeper_of_what_is_no_topic(make_world, request_):
+    world = make_world()
+    world.run(request_)
+    assert not [question for question in world.questions if "'..'" in repr(question)]
+    assert len(world.sent(Reply)) == 1
+
+
+def test_a_command_that_fails_is_answered_so(make_world):
+    """Its caller would wait for the whole of its time, and learn nothing."""
+    world = make_world()
+    world.drive(recover(world.context, REQUEST, "CreateTopicsRequested failed: KeyError('a bug')"))
+    (reply,) = world.sent(Reply)
+    assert reply.token == REQUEST.token
+    assert reply.result.error is ErrorCode.UNKNOWN_SERVER_ERROR
     assert world.context.is_active
 
 

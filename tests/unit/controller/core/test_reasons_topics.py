@@ -11,6 +11,9 @@ SENTENCES = {
     reasons.DeletionStarted(("t",)): "deletion (re)started: t",
     reasons.DeletionRetried(("r1", "r2")): "deletion to be tried again of the replicas r1, r2",
     reasons.TopicDeleted("t"): "topic t is deleted",
+    reasons.TopicNamesIllegal(("a b",)): (
+        "left out of the topics, because no topic may have these names: a b"
+    ),
     reasons.PartitionsWritten("t", 4): "topic t written: 4 partitions from now on",
     reasons.PartitionsRefused("t", (4, 5)): "topic t is being deleted and gets no partitions: 4, 5",
 }

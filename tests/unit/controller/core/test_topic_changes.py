@@ -1,8 +1,16 @@
 from __future__ import annotations
 
+import pytest
+
 from cluster.model.ids import TopicPartition
 from controller.core import effects
-from controller.core.inputs import BrokerChange, PartitionModifications, TopicChange
+from controller.core.inputs import (
+    BrokerChange,
+    PartitionModifications,
+    Startup,
+    TopicChange,
+    TopicDeletion,
+)
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -83,3 +91,43 @@ def test_a_topic_that_vanishes_between_list_and_node_is_no_error(make_world):
     world.topics["ghost"] = {}
     world.run(TopicChange())
     assert world.context.assignments == {}
+
+
+def test_a_queued_topic_that_was_removed_by_hand_leaves_no_mark_for_its_successor(make_world):
+    """Its mark would delete the topic that is made anew under its name, and all that was written to it."""
+    world = make_world()
+    world.write_topic("t", (1, 3))
+    world.run(TopicChange())
+    world.remove(3)
+    world.marked.add("t")
+    world.run(BrokerChange(), TopicDeletion())
+    assert world.context.is_being_deleted("t")
+    del world.topics["t"], world.states[T0], world.zxids[T0]
+    world.run(TopicChange())
+    assert world.marked == set()
+    world.write_topic("t", (1, 2))
+    world.run(TopicChange(), TopicDeletion())
+    assert world.leadership(T0).leader == 1
+    assert not world.context.is_being_deleted("t")
+
+
+def test_a_queued_topic_that_was_never_readable_leaves_no_mark_either(make_world):
+    world = make_world()
+    world.context.topics_to_delete.add("spoiled")
+    world.marked.add("spoiled")
+    world.run(TopicChange())
+    assert world.marked == set()
+    assert world.context.topics_to_delete == set()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a b", "schön"])
+@pytest.mark.parametrize("active", [False, True], ids=["found by a new controller", "seen when written"])
+def test_a_name_that_no_topic_may_have_reaches_no_broker(make_world, name, active):
+    """No log directory can hold it; the brokers would take theirs for failed."""
+    world = make_world(active=active)
+    world.write_topic(name, (1, 2))
+    world.write_topic("t", (1, 2))
+    world.run(TopicChange() if active else Startup())
+    assert world.context.assignments.keys() == {"t"}
+    assert list(world.states) == [T0]
+    assert any("no topic may have" in reason for reason in world.reasons())
