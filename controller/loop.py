@@ -21,6 +21,7 @@ from controller.core.inputs import (
     ControllerState,
     Expire,
     Input,
+    Reelect,
     ShutdownEventThread,
     Startup,
 )
@@ -110,7 +111,9 @@ class ControllerLoop:
             began = self._clock()
             self._metrics.controller_state.set(EVENTS[type(happened)].state)
             # Whoever wins the race reads the whole cluster into memory.
-            with long_lived() if isinstance(happened, Startup | ControllerChange) else nullcontext():
+            with (
+                long_lived() if isinstance(happened, Startup | ControllerChange | Reelect) else nullcontext()
+            ):
                 await self._handle(happened)
             self._metrics.controller_state.set(ControllerState.IDLE)
             timed = self._metrics.event_times_ms[rate_and_time(EVENTS[type(happened)].state)]
@@ -153,11 +156,15 @@ class ControllerLoop:
         self._turn_began = self._clock()
         while True:
             try:
-                effect = decision.send(answer)
+                if isinstance(answer, BaseException):
+                    effect = decision.throw(answer)
+                else:
+                    effect = decision.send(answer)
             except StopIteration:
                 return
             if isinstance(effect, Ask):
-                answer = await self._performer.answer(effect)
+                # A decision hears of an error where it asked: some steps of it go on without the answer.
+                (answer,) = await asyncio.gather(self._performer.answer(effect), return_exceptions=True)
                 self._turn_began = self._clock()
                 continue
             answer = None

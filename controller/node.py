@@ -43,6 +43,7 @@ from controller.core.inputs import (
     CommandReceived,
     Expire,
     LeaderAndIsrResponseReceived,
+    Reelect,
     ShutdownEventThread,
     Startup,
     TopicDeletionStopReplicaResponseReceived,
@@ -133,8 +134,18 @@ class ControllerNode:
             settings.inter_broker_listener_name,
         )
         channels = BrokerChannels(supervisor, channel_settings, self._on_response)
+        self._reelection = Alarm(lambda: self._loop.put_once(Reelect()))
+        rebalance = Alarm(lambda: self._loop.put_once(AutoPreferredReplicaLeaderElection()))
         self._performer = Performer(
-            Outlets(channels, state_change_log, metrics, self._service, on_controller, Alarm(self._remind))
+            Outlets(
+                channels,
+                state_change_log,
+                metrics,
+                self._service,
+                on_controller,
+                rebalance,
+                self._reelection,
+            )
         )
         self._loop = ControllerLoop(self._context, self._performer, metrics)
         self._task: asyncio.Task[None] | None = None
@@ -185,9 +196,7 @@ class ControllerNode:
             await self._loop.preempt(ShutdownEventThread())
             await self._task
             self._task = None
-
-    def _remind(self) -> None:
-        self._loop.put_once(AutoPreferredReplicaLeaderElection())
+            self._reelection.cancel()
 
     def _put(self, command: CommandReceived) -> None:
         self._loop.put(command)

@@ -38,6 +38,7 @@ class Outlets:
         on_controller: Told who is the controller, whenever that is learned, ``NO_CONTROLLER`` for nobody; and
             the epoch of the latest reign known then.
         rebalance: Reminds the controller to see whether the preferred replicas lead.
+        reelection: Reminds the broker of a race without a controller.
     """
 
     channels: BrokerChannels
@@ -46,6 +47,7 @@ class Outlets:
     service: Service
     on_controller: Callable[[BrokerId, ControllerEpoch], None]
     rebalance: Alarm
+    reelection: Alarm
 
 
 class Performer:
@@ -75,6 +77,7 @@ class Performer:
             effects.AnnounceController: lambda news: out.on_controller(news.controller_id, news.epoch),
             effects.StopWatching: lambda _: self._stop_watching(),
             ScheduleLeaderRebalance: lambda plan: out.rebalance.set(plan.delay_s),
+            effects.ScheduleReelection: lambda plan: out.reelection.set(plan.delay_s),
             CancelLeaderRebalance: lambda _: out.rebalance.cancel(),
         }
 

@@ -53,6 +53,7 @@ from controller.core.inputs import (
     LogDirEventNotification,
     PartitionModifications,
     PartitionReassignmentIsrChange,
+    Reelect,
     ReplicaLeaderElection,
     ShutdownEventThread,
     Startup,
@@ -102,12 +103,13 @@ def recover(context: ControllerContext, failed: Input, because: str) -> Decision
     """What to do after a decision ended with an error that nobody foresaw.
 
     As in Kafka the controller goes on with the next input, unless it failed while taking over: half a
-    takeover is none, so it steps down and leaves the race to all. Whoever waits for a reply gets one.
+    takeover is none, so it steps down and leaves the race to the others for a while. Whoever waits for a
+    reply gets one.
     """
     if isinstance(failed, CommandReceived):
         yield Reply(failed.token, Refused(ErrorCode.UNKNOWN_SERVER_ERROR, because))
     if EVENTS[type(failed)].state is ControllerState.CONTROLLER_CHANGE:
-        yield from reign.step_down(context, because)
+        yield from reign.rest(context, because)
     elif isinstance(failed, AutoPreferredReplicaLeaderElection):
         yield from replica_elections.schedule_next_rebalance(context)
 
@@ -125,9 +127,9 @@ def _recover(context: ControllerContext, interruption: Interruption) -> Decision
         case Interruption.SESSION_EXPIRED:
             return None
         case Interruption.ZOOKEEPER_SILENT:
-            # Half a decision is none. Its node stays until ZooKeeper is back: then the watch on it reports,
-            # and a node whose owner does not act is given up.
-            return reign.resign(context, interruption.value)
+            # Half a decision is none. Its node stays until ZooKeeper is back: then it is given up, because
+            # its owner does not act.
+            return reign.await_zookeeper(context, interruption.value)
         case Interruption.CONTROLLER_MOVED:
             return _stand_down(context, interruption.value)
 
@@ -138,7 +140,8 @@ def _stand_down(context: ControllerContext, because: str) -> Decision[None]:
 
 
 _HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None]]] = {
-    Startup: lambda context, _: reign.follow_controller(context),
+    Startup: lambda context, _: reign.run(context),
+    Reelect: lambda context, _: reign.run(context),
     ControllerChange: lambda context, _: reign.follow_controller(context),
     Expire: lambda context, _: reign.resign(context, Interruption.SESSION_EXPIRED.value),
     ShutdownEventThread: lambda context, _: reign.step_down(context, "this broker shuts down"),

@@ -164,6 +164,13 @@ class AnnounceController(Effect):
     epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduleReelection(Effect):
+    """Have `Reelect` come in ``delay_s`` seconds, instead of when it was due."""
+
+    delay_s: float
+
+
 # Reading the cluster. Every read of a node or of children also arms its watch.
 
 

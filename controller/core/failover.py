@@ -17,6 +17,7 @@ from controller.core.effects import (
     Decision,
     DeleteIsrChanges,
     Explain,
+    InterruptedDecisionError,
     LogStateChange,
     OpenChannel,
     ReadAssignments,
@@ -29,18 +30,15 @@ from controller.core.effects import (
 )
 from controller.core.leadership import remove_from_isr
 from controller.core.log_dir_events import drop_log_dir_events
-from controller.core.reasons import BouncedUnseen, ControllerReady
+from controller.core.reasons import BouncedUnseen, ControllerReady, StepFailed
 from controller.core.state import ControllerContext
 from controller.core.topic_changes import leave_out_illegal
 
 
 def fail_over(context: ControllerContext) -> Decision[None]:
     """Take the cluster over."""
-    yield from drop_log_dir_events(context)
-    changes = yield from ask(ReadIsrChanges())
-    if changes.notes:
-        # All states are read below: what the notes point to is known then.
-        yield from ask(DeleteIsrChanges(changes.notes, context.reign))
+    yield from _attempt("the notes of failed log directories", drop_log_dir_events(context))
+    yield from _attempt("the notes of changed ISRs", _drop_isr_changes(context))
     written = yield from _read_cluster(context)
     for broker in context.brokers.values():
         yield OpenChannel(broker)
@@ -54,10 +52,27 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     yield from partitions.start_up(context)
     count = sum(len(numbers) for numbers in context.assignments.values())
     yield Explain(ControllerReady(context.epoch, len(context.brokers), len(context.assignments), count))
-    yield from reassignment_requests.take_over(context)
-    yield from deletions.resume_all(context)
-    yield from replica_elections.elect_by_znode(context)
+    yield from _attempt("the reassignments", reassignment_requests.take_over(context))
+    yield from _attempt("the deletions", deletions.resume_all(context))
+    yield from _attempt("the elections of preferred replicas", replica_elections.elect_by_znode(context))
     yield from replica_elections.schedule_first_rebalance(context)
+
+
+def _attempt(what: str, step: Decision[None]) -> Decision[None]:
+    """Take a step without which the cluster is led all the same: whatever it fails at is said and left."""
+    try:
+        yield from step
+    except InterruptedDecisionError:
+        raise
+    except Exception as error:  # noqa: BLE001  (no one znode may keep the cluster without a controller)
+        yield Explain(StepFailed(what, f"{type(error).__name__}: {error}"))
+
+
+def _drop_isr_changes(context: ControllerContext) -> Decision[None]:
+    changes = yield from ask(ReadIsrChanges())
+    if changes.notes:
+        # All states are read later: what the notes point to is known then.
+        yield from ask(DeleteIsrChanges(changes.notes, context.reign))
 
 
 def _read_cluster(context: ControllerContext) -> Decision[Mapping[TopicPartition, WrittenState]]:

@@ -57,7 +57,12 @@ class Startup(Input):
 
 @dataclass(frozen=True, slots=True)
 class ControllerChange(Input):
-    """``/controller`` was created, changed or deleted (Kafka: ControllerChange, Reelect)."""
+    """``/controller`` was created, changed or deleted (Kafka: ControllerChange, or Reelect)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reelect(Input):
+    """The race that was left without a controller is to be looked at again: a pause is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +278,7 @@ class Event:
 EVENTS: Mapping[type[Input], Event] = {
     Startup: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
     ControllerChange: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
+    Reelect: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
     Expire: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
     ShutdownEventThread: Event(ControllerState.CONTROLLER_SHUTDOWN, everybody=True),
     BrokerChange: Event(ControllerState.BROKER_CHANGE),

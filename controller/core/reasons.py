@@ -186,6 +186,17 @@ class StateConflict(Reason):
 
 
 @dataclass(frozen=True, slots=True)
+class StepFailed(Reason):
+    """A part of a takeover failed; it stands without."""
+
+    what: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"took over without {self.what}: {self.error}"
+
+
+@dataclass(frozen=True, slots=True)
 class TopicsChanged(Reason):
     """The topics in ZooKeeper differ from those known."""
 

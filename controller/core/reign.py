@@ -19,6 +19,7 @@ from controller.core.effects import (
     GiveUpController,
     ReadController,
     Reign,
+    ScheduleReelection,
     StopWatching,
     ask,
 )
@@ -30,6 +31,10 @@ from controller.core.state import ControllerContext
 CONTESTS = 3
 """How often the same node is contested before it is left to the next change of it: the winner's node comes
 into sight after the first; more are needed only where ``/controller_epoch`` is written by hand meanwhile."""
+
+
+REELECTION_PAUSE_S = 2.0
+"""How long a race without a controller is left alone: no watch reports what would change its outcome."""
 
 
 class Verdict(Enum):
@@ -72,6 +77,32 @@ def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
             return Verdict.CONTEST
 
 
+def run(context: ControllerContext) -> Decision[None]:
+    """Take part in the race, also after a failure: in a new session, or because the pause is over."""
+    context.is_resting = False
+    yield from follow_controller(context)
+
+
+def rest(context: ControllerContext, because: str) -> Decision[None]:
+    """Step down after a takeover that failed, and leave the race to the others for a pause.
+
+    What it failed at may well be there yet: who contests at once reads the whole cluster again and again.
+    """
+    context.is_resting = True
+    yield ScheduleReelection(REELECTION_PAUSE_S)
+    yield from step_down(context, because)
+
+
+def await_zookeeper(context: ControllerContext, because: str) -> Decision[None]:
+    """Resign without a word to ZooKeeper, which gave no answer, and look at the race once it may give one.
+
+    The session may go on as if nothing had happened: then this broker's own node stands, nobody else
+    contests it, and no watch reports anything.
+    """
+    yield from resign(context, because)
+    yield ScheduleReelection(REELECTION_PAUSE_S)
+
+
 def follow_controller(context: ControllerContext) -> Decision[None]:
     """Learn who is the controller: stand down if it is another broker, contest if it is nobody."""
     contests = 0
@@ -85,7 +116,7 @@ def follow_controller(context: ControllerContext) -> Decision[None]:
             yield from resign(context, _what_it_says(found.claim))
         if verdict is Verdict.GIVE_UP:
             yield from ask(GiveUpController())
-        elif verdict is Verdict.CONTEST and contests < CONTESTS:
+        elif verdict is Verdict.CONTEST and contests < CONTESTS and not context.is_resting:
             contests += 1
             won = yield from _contest(context, found.claim)
             if won:
@@ -135,10 +166,16 @@ def _contest(context: ControllerContext, seen: Claim | None) -> Decision[bool]:
 
 
 def _accept(context: ControllerContext, elected: BrokerId) -> Decision[None]:
-    """Remember the broker that was elected as the controller, `NO_CONTROLLER` where there is none for now."""
+    """Remember the broker that was elected as the controller.
+
+    Where there is none for now (`NO_CONTROLLER`) the race is looked at again, until there is one: what it
+    waits for, say that somebody writes ``/controller_epoch`` anew, may be nothing that is watched.
+    """
     context.active_controller_id = elected
     yield Explain(ControllerIs(elected))
     yield AnnounceController(elected, context.latest_epoch)
+    if elected == NO_CONTROLLER and not context.is_resting:
+        yield ScheduleReelection(REELECTION_PAUSE_S)
 
 
 def _what_it_says(claim: Claim | None) -> str:

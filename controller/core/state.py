@@ -109,6 +109,7 @@ class ControllerContext:
         active_controller_id: Who is the controller, as far as this broker knows.
         reign: What its writes show, `NO_REIGN` while it is not the controller.
         latest_epoch: The latest reign that this broker knows of, of whatever controller.
+        is_resting: Whether it failed to take the cluster over, and leaves the race to others for a pause.
         brokers: The registered brokers, those that are shutting down included.
         shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
         offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
@@ -125,6 +126,7 @@ class ControllerContext:
     active_controller_id: BrokerId = NO_CONTROLLER
     reign: Reign = NO_REIGN
     latest_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+    is_resting: bool = False
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)
     shutting_down: set[BrokerId] = field(default_factory=set)
     offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)

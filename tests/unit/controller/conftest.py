@@ -47,6 +47,7 @@ class World:
         zxids: The transaction that last wrote each of ``states``.
         effects: Every effect so far that is no question.
         questions: Every question so far.
+        failures: Errors that are raised instead of answers, each time a question of that kind is asked.
         interruptions: Answers that come instead of the next answer to a question of that kind.
         requested: What stands in ``/admin/reassign_partitions``, under which version.
         preferred_election: What stands in ``/admin/preferred_replica_election``; None where nothing does.
@@ -75,6 +76,7 @@ class World:
     stray: Claim | None = None
     effects: list[Effect] = field(default_factory=list)
     questions: list[Ask[Any]] = field(default_factory=list)
+    failures: dict[type[Ask[Any]], Exception] = field(default_factory=dict)
     interruptions: dict[type[Ask[Any]], Interruption] = field(default_factory=dict)
     meanwhile: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     scribe: Callable[[Effect, object], None] = lambda effect, answer: None
@@ -126,7 +128,8 @@ class World:
         answer: object = None
         while True:
             try:
-                effect = decision.send(answer)
+                failed = isinstance(answer, Exception)
+                effect = decision.throw(answer) if failed else decision.send(answer)
             except StopIteration as end:
                 return end.value
             if isinstance(effect, Breathe):
@@ -136,7 +139,10 @@ class World:
             if isinstance(effect, Ask):
                 self.questions.append(effect)
                 interruption = self.interruptions.pop(type(effect), None)
-                answer = interruption if interruption is not None else self.answer(effect)
+                if interruption is not None:
+                    answer = interruption
+                else:
+                    answer = self.failures.get(type(effect)) or self.answer(effect)
             else:
                 answer = None
                 self.effects.append(effect)

@@ -14,9 +14,10 @@ from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
 from cluster.runtime.metrics import Metrics
 from cluster.runtime.supervisor import Supervisor
-from cluster.zk.errors import SessionExpired
+from cluster.zk.errors import SessionExpired, ZooKeeperTimeout
 from cluster.zk.fence import Fence
 from cluster.zk.operations import Change, WatchEvent
+from controller.core import reign
 from controller.node import ControllerNode, ControllerSettings
 
 DEADLINE_S = 10
@@ -163,3 +164,24 @@ async def test_changed_settings_of_elections_are_heard(stage):
     said = [entry["event"] for entry in logs]
     assert "unclean leader election is enabled now for t" in said
     assert "unclean leader election is enabled now for all topics" in said
+
+
+async def test_who_gets_no_answer_from_zookeeper_contests_again_in_the_same_session(stage, monkeypatch):
+    monkeypatch.setattr(reign, "REELECTION_PAUSE_S", 0.0)
+    store = empty_store(stage.race)
+    await stage.node.start(store)
+    await stage.until_learned(1)
+    silent = True
+
+    async def ids(*_arguments, **_options):
+        nonlocal silent
+        if silent:
+            silent = False
+            raise ZooKeeperTimeout("no answer")
+        return {}
+
+    store.brokers.ids = ids
+    stage.node.on_zookeeper_event(WatchEvent("/brokers/ids", Change.CHILDREN))
+    await stage.until_learned(-1)
+    await stage.until_learned(1)
+    assert stage.race.epoch == 2

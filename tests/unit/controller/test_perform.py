@@ -44,7 +44,9 @@ def metrics():
 
 @pytest.fixture
 def performer(recorder, metrics):
-    return Performer(Outlets(recorder, recorder, metrics, recorder, recorder.on_controller, recorder))
+    return Performer(
+        Outlets(recorder, recorder, metrics, recorder, recorder.on_controller, recorder, recorder)
+    )
 
 
 def test_each_effect_goes_to_its_outlet(performer, recorder):
@@ -61,6 +63,7 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
         effects.StopWatching(),
         ScheduleLeaderRebalance(60.0),
         CancelLeaderRebalance(),
+        effects.ScheduleReelection(2.0),
         reply,
     ):
         performer.tell(effect)
@@ -73,6 +76,7 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
         ("on_controller", (BrokerId(3), ControllerEpoch(2))),
         ("set", (60.0,)),
         ("cancel", ()),
+        ("set", (2.0,)),
         ("reply", (reply,)),
     ]
 

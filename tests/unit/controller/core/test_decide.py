@@ -140,6 +140,7 @@ def test_a_takeover_that_fails_is_given_back(make_world):
     world.drive(recover(world.context, ControllerChange(), "a bug"))
     assert not world.context.is_active
     assert not world.owns_controller
+    assert world.sent(effects.ScheduleReelection)
 
 
 def test_any_other_failure_is_left_to_the_next_event(make_world):

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.statechange.levels import Level
 from controller.core import effects, effects_configs, effects_elections, effects_reassignment, effects_topics
+from controller.core.effects import Interruption
 from controller.core.inputs import Expire, Startup
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.reasons import ControllerReady, LeaderElected
@@ -307,3 +310,37 @@ def test_where_traces_are_not_wanted_none_is_made(make_world):
     assert Level.TRACE in all_lines
     assert lines == [level for level in all_lines if level is not Level.TRACE]
     assert rest == everything
+
+
+OPTIONAL = [
+    effects_configs.ReadLogDirEvents,
+    effects_configs.DeleteLogDirEvents,
+    effects.ReadIsrChanges,
+    effects.DeleteIsrChanges,
+    effects_reassignment.ReadReassignments,
+    effects_topics.WriteAssignment,
+    effects_topics.DeleteTopic,
+    effects_elections.ReadPreferredReplicaElection,
+    effects_elections.DeletePreferredReplicaElection,
+]
+
+
+@pytest.mark.parametrize("question", OPTIONAL, ids=lambda question: question.__name__)
+def test_what_a_person_spoiled_beside_the_topics_does_not_undo_a_takeover(make_world, question):
+    """A note with a child cannot be deleted, say: every broker in turn won the race and gave it back."""
+    world = everything_to_do(make_world)
+    if question is effects_topics.DeleteTopic:
+        world.topics["gone"].clear()
+    world.failures[question] = RuntimeError("spoiled")
+    world.run(Startup())
+    assert world.context.is_active
+    assert [reason for reason in world.reasons() if reason.startswith("took over without")]
+    assert world.leadership(TopicPartition("made", 0)).leader == 1
+    assert world.sent(effects_elections.ScheduleLeaderRebalance)
+
+
+def test_a_takeover_that_loses_its_reign_on_the_way_is_none(make_world):
+    world = everything_to_do(make_world)
+    world.interruptions[effects_reassignment.ReadReassignments] = Interruption.SESSION_EXPIRED
+    world.run(Startup())
+    assert world.reasons()[-1] == "gave up Startup, because the ZooKeeper session has expired"

@@ -7,10 +7,18 @@ import pytest
 from cluster.model.controllership import Claim, Owner
 from cluster.model.ids import BrokerId
 from controller.core import effects
-from controller.core.effects import NO_CONTROLLER, Interruption
+from controller.core.decide import recover
+from controller.core.effects import NO_CONTROLLER, Interruption, ScheduleReelection
 from controller.core.effects_elections import CancelLeaderRebalance
-from controller.core.inputs import BrokerChange, ControllerChange, Expire, ShutdownEventThread, Startup
-from controller.core.reign import CONTESTS, Verdict, judge
+from controller.core.inputs import (
+    BrokerChange,
+    ControllerChange,
+    Expire,
+    Reelect,
+    ShutdownEventThread,
+    Startup,
+)
+from controller.core.reign import CONTESTS, REELECTION_PAUSE_S, Verdict, judge
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 THIS, NAMED, OTHER, NOBODY = Owner.THIS_SESSION, Owner.NAMED_BROKER, Owner.OTHER_BROKER, Owner.NOBODY
@@ -225,6 +233,57 @@ def test_a_controller_that_zookeeper_leaves_without_an_answer_resigns_and_contes
     world.run(BrokerChange())
     assert not world.context.is_active
     assert world.owns_controller, "it cannot delete its node now"
-    world.run(ControllerChange())
+    assert world.sent(ScheduleReelection), "the session may live on, and no watch report anything"
+    world.run(Reelect())
     assert world.context.is_active
     assert world.context.epoch == 2
+
+
+def test_a_race_is_looked_at_again_until_zookeeper_answers(make_world):
+    world = make_world(active=False)
+    for _ in range(3):
+        world.effects.clear()
+        world.interruptions[effects.ReadController] = Interruption.ZOOKEEPER_SILENT
+        world.run(Reelect())
+        assert world.effects[-1] == ScheduleReelection(REELECTION_PAUSE_S)
+    world.effects.clear()
+    world.run(Reelect())
+    assert world.context.is_active
+    assert not world.sent(ScheduleReelection)
+
+
+def test_an_epoch_that_is_put_right_heals_the_cluster(make_world):
+    """Nobody watches ``/controller_epoch``; while it cannot be read nobody can be elected."""
+    world = make_world(active=False)
+    elect, world._contest = world._contest, lambda _seen, _above: effects.Lost()
+    world.run(Startup(), Reelect())
+    assert len(world.sent(ScheduleReelection)) == 2
+    world._contest = elect
+    world.run(Reelect())
+    assert world.context.is_active
+
+
+def test_who_failed_to_take_over_leaves_the_race_to_others_for_a_pause(make_world):
+    """The deletion of its own node, of which it hears at once, would have it fail again and again."""
+    world = make_world()
+    world.drive(recover(world.context, ControllerChange(), "a bug"))
+    world.questions.clear()
+    world.run(ControllerChange(), ControllerChange())
+    assert not world.sent(effects.ContestController, world.questions)
+    assert len(world.sent(ScheduleReelection)) == 1, "another would put it off"
+    world.controller = TWO
+    world.run(ControllerChange())
+    assert world.context.active_controller_id == TWO
+    world.controller = NO_CONTROLLER
+    world.run(Reelect())
+    assert world.context.is_active
+    world.controller, world.owns_controller = NO_CONTROLLER, False
+    world.run(ControllerChange())
+    assert world.context.is_active, "it failed once, long ago"
+
+
+def test_a_new_session_contests_at_once(make_world):
+    world = make_world()
+    world.drive(recover(world.context, ControllerChange(), "a bug"))
+    world.run(Expire(), Startup())
+    assert world.context.is_active
