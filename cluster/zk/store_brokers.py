@@ -6,13 +6,18 @@ import asyncio
 import math
 from collections.abc import Iterable
 
+import structlog
+
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.epochs import BrokerEpoch
 from cluster.model.ids import BrokerId
 from cluster.zk.errors import BadVersion, NodeExists, NoNode
 from cluster.zk.operations import Create, Delete, Node, Set, Stat
 from cluster.zk.schema import brokers, paths
+from cluster.zk.schema.body import int32_of
 from cluster.zk.session import ZooKeeperSession
+
+_log = structlog.stdlib.get_logger("kafka.zk.KafkaZkClient")
 
 _POLL_MS = 50
 
@@ -36,9 +41,19 @@ class BrokerStore:
         self._session = session
 
     async def ids(self, *, watch: bool = False) -> list[BrokerId]:
-        """The live brokers, ascending; the watch, on ``/brokers/ids``, tells of brokers that come and go."""
-        names = await self._session.get_children(paths.BROKER_IDS, watch=watch)
-        return sorted(BrokerId(int(name)) for name in names)
+        """The live brokers, ascending; the watch, on ``/brokers/ids``, tells of brokers that come and go.
+
+        A node whose name is no broker's id is none, and is logged.
+        """
+        ids: list[BrokerId] = []
+        for name in await self._session.get_children(paths.BROKER_IDS, watch=watch):
+            number = int32_of(name)
+            # Of "7" and "007", which both say 7, one is the path of broker 7.
+            if number is not None and str(number) == name:
+                ids.append(BrokerId(number))
+            else:
+                _log.error("skipped a node that is no broker's", path=f"{paths.BROKER_IDS}/{name}")
+        return sorted(ids)
 
     async def live(self, *, watch: bool = False) -> dict[BrokerId, Broker]:
         """All live brokers by id, with the watch of ``ids``.

@@ -14,7 +14,7 @@ from cluster.zk.errors import NoNode
 from cluster.zk.fence import Fence, write
 from cluster.zk.operations import Create, Set
 from cluster.zk.schema import paths, settings
-from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.schema.body import ZnodeDecodeError, int32_of
 from cluster.zk.session import ZooKeeperSession
 
 _ENTITY_TYPES = {ConfigResourceType.TOPIC: "topics", ConfigResourceType.BROKER: "brokers"}
@@ -100,7 +100,11 @@ class ConfigStore:
         """All notes, the oldest first; the watch, on ``/config/changes``, tells of new ones."""
         prefix = paths.CONFIG_CHANGE_PREFIX.rpartition("/")[2]
         children = await self._session.get_children(paths.CONFIG_CHANGES, watch=watch)
-        numbers = {name: int(name[len(prefix) :]) for name in children if _is_numbered(name, prefix)}
+        numbers = {
+            name: number
+            for name in children
+            if name.startswith(prefix) and (number := int32_of(name.removeprefix(prefix))) is not None
+        }
         names = sorted(numbers, key=numbers.__getitem__)
         whole = [f"{paths.CONFIG_CHANGES}/{name}" for name in names]
         nodes = await self._session.get_many(whole, expected_bytes=128)
@@ -121,10 +125,6 @@ class ConfigStore:
 def _path(resource: ConfigResource) -> str:
     name = paths.DEFAULT_ENTITY if resource.is_default else resource.name
     return paths.config(_ENTITY_TYPES[resource.type], name)
-
-
-def _is_numbered(name: str, prefix: str) -> bool:
-    return name.startswith(prefix) and name[len(prefix) :].isdecimal()
 
 
 def _resource(path: str, content: bytes) -> ConfigResource | None:

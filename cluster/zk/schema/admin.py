@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.zk.schema import paths
-from cluster.zk.schema.body import Body, are_integers, encode_json, is_integer, is_text
+from cluster.zk.schema.body import Body, are_broker_ids, encode_json, is_id, is_text
 
 LOG_DIR_FAILURE = 1
 """The one kind of log directory event there is."""
@@ -55,8 +55,8 @@ def decode_reassignment(content: bytes) -> dict[TopicPartition, tuple[BrokerId, 
     reassignment: dict[TopicPartition, tuple[BrokerId, ...]] = {}
     for item in body.objects("partitions"):
         replicas = item.get("replicas")
-        if not are_integers(replicas):
-            raise body.error("a list of integers in field 'replicas' of each partition")
+        if not are_broker_ids(replicas):
+            raise body.error("a list of broker ids in field 'replicas' of each partition")
         reassignment[_topic_partition(body, item)] = tuple(BrokerId(number) for number in item["replicas"])
     return reassignment
 
@@ -69,7 +69,7 @@ def encode_log_dir_event(event: LogDirEvent) -> bytes:
 def decode_log_dir_event(path: str, content: bytes) -> LogDirEvent:
     """A ``log_dir_event_<seq>``; ``path`` is the whole path, for errors."""
     body = Body(path, content)
-    return LogDirEvent(BrokerId(body.integer("broker")), body.integer("event"))
+    return LogDirEvent(BrokerId(body.int32("broker")), body.int32("event"))
 
 
 def _decode_partitions(body: Body) -> tuple[TopicPartition, ...]:
@@ -78,6 +78,6 @@ def _decode_partitions(body: Body) -> tuple[TopicPartition, ...]:
 
 def _topic_partition(body: Body, item: Mapping[str, object]) -> TopicPartition:
     topic, partition = item.get("topic"), item.get("partition")
-    if not (is_text(topic) and is_integer(partition)):
+    if not (isinstance(topic, str) and is_text(topic) and isinstance(partition, int) and is_id(partition)):
         raise body.error("a 'topic' (string) and a 'partition' (integer) in each of 'partitions'")
-    return TopicPartition(str(topic), int(str(partition)))
+    return TopicPartition(topic, partition)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+_INT32_DIGITS = 10
 
 
 class ZnodeDecodeError(ValueError):
@@ -32,7 +37,8 @@ def encode_json(fields: Mapping[str, Any]) -> bytes:
 class Body:
     """A JSON object in a znode, whose fields are read by name and type.
 
-    Every method raises ``ZnodeDecodeError`` where the field is missing or of another type.
+    Anybody may write a znode: whatever it holds, every method raises ``ZnodeDecodeError`` and nothing else
+    where the field is missing, of another type, or more than Kafka's type of it holds.
 
     Attributes:
         path: The znode it came from, for errors.
@@ -44,8 +50,8 @@ class Body:
         self.path = path
         self.content = content
         try:
-            fields = json.loads(content.decode())
-        except ValueError:
+            fields = _DECODER.decode(content.decode())
+        except (ValueError, RecursionError):
             fields = None
         if not isinstance(fields, dict):
             raise self.error("a JSON object")
@@ -66,24 +72,20 @@ class Body:
         return self._fields.get(key) is not None
 
     def integer(self, key: str) -> int:
-        """A number, or a string of digits (Kafka writes timestamps and producer ids so)."""
-        value = self._fields.get(key)
-        if type(value) is int:  # far the most, and there are tens of thousands in a failover
-            return value
-        if isinstance(value, str):
-            try:
-                return int(value)
-            except ValueError:
-                value = None
-        return int(self._checked(key, value, is_integer, "an integer"))
+        """A number of 64 bits, or a string of its digits (Kafka writes timestamps and producer ids so)."""
+        return self._number(key, -INT64_MAX - 1, INT64_MAX, "an integer")
+
+    def int32(self, key: str, least: int = 0, most: int = INT32_MAX) -> int:
+        """An id, epoch or port: a number from ``least`` to ``most``, or a string of its digits."""
+        return self._number(key, least, most, f"an integer from {least} to {most}")
 
     def text(self, key: str) -> str:
         """A string."""
         return str(self._checked(key, self._fields.get(key), is_text, "a string"))
 
-    def integers(self, key: str) -> tuple[int, ...]:
-        """A list of numbers."""
-        return tuple(self._checked(key, self._fields.get(key), are_integers, "a list of integers"))
+    def broker_ids(self, key: str) -> tuple[int, ...]:
+        """A list of broker ids."""
+        return tuple(self._checked(key, self._fields.get(key), are_broker_ids, "a list of broker ids"))
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of strings."""
@@ -104,25 +106,45 @@ class Body:
         )
         return {int(partition): tuple(replicas) for partition, replicas in value.items()}
 
+    def _number(self, key: str, least: int, most: int, expected: str) -> int:
+        value = self._fields.get(key)
+        if isinstance(value, str):
+            try:
+                value = int(value)
+            except ValueError:
+                value = None
+        # ``True`` is an int to Python and none to Kafka.
+        if type(value) is int and least <= value <= most:
+            return value
+        raise self.error(f"{expected} in field {key!r}")
+
     def _checked(self, key: str, value: Any, valid: Callable[[Any], bool], expected: str) -> Any:
         if not valid(value):
             raise self.error(f"{expected} in field {key!r}")
         return value
 
 
-def is_integer(value: Any) -> bool:
-    """Whether this JSON value is a whole number (``true`` is none)."""
-    return type(value) is int
+def int32_of(digits: str) -> int | None:
+    """The number that a znode's name is, of 32 bits and not negative; None for any other name."""
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _INT32_DIGITS):
+        return None
+    number = int(digits)
+    return number if number <= INT32_MAX else None
+
+
+def is_id(value: Any) -> bool:
+    """Whether this JSON value is the number of a partition or broker: 32 bits, not negative."""
+    return type(value) is int and 0 <= value <= INT32_MAX
 
 
 def is_text(value: Any) -> bool:
-    """Whether this JSON value is a string."""
-    return isinstance(value, str)
+    """Whether this JSON value is a string that can be sent: half a surrogate pair cannot."""
+    return isinstance(value, str) and (value.isascii() or _is_unicode(value))
 
 
-def are_integers(value: Any) -> bool:
-    """Whether this JSON value is a list of whole numbers."""
-    return isinstance(value, list) and all(type(item) is int for item in value)
+def are_broker_ids(value: Any) -> bool:
+    """Whether this JSON value is a list of broker ids."""
+    return isinstance(value, list) and all(map(is_id, value))
 
 
 def are_texts(value: Any) -> bool:
@@ -137,15 +159,45 @@ def are_objects(value: Any) -> bool:
 
 def is_text_map(value: Any) -> bool:
     """Whether this JSON value is an object whose values are strings."""
-    return isinstance(value, dict) and all(map(is_text, value.values()))
+    return isinstance(value, dict) and all(map(is_text, value)) and all(map(is_text, value.values()))
 
 
 def is_replica_map(value: Any) -> bool:
-    """Whether this JSON value is an object from partition numbers to lists of whole numbers."""
-    return (
+    """Whether this JSON value is an object from partition numbers to lists of broker ids."""
+    if not (
         isinstance(value, dict)
         and all(map(str.isascii, value))
         and all(map(str.isdigit, value))
+        and max(map(len, value), default=0) <= _INT32_DIGITS
+        and max(map(int, value), default=0) <= INT32_MAX
         and set(map(type, value.values())) <= {list}
-        and set(map(type, chain.from_iterable(value.values()))) <= {int}
+    ):
+        return False
+    # Types before values: a set of them takes no lists, and takes ``True`` for 1.
+    return set(map(type, chain.from_iterable(value.values()))) <= {int} and all(
+        # A broker is named by many partitions, and looked at once.
+        map(is_id, set(chain.from_iterable(value.values())))
     )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _finite(literal: str) -> float:
+    number = float(literal)
+    if math.isfinite(number):
+        return number
+    raise ValueError(f"{literal} is more than a number can be")
+
+
+def _no_constant(literal: str) -> NoReturn:
+    raise ValueError(f"{literal} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
+"""JSON to the letter: Python's own would read ``Infinity``, ``NaN`` and ``1e999`` as numbers."""

@@ -9,12 +9,16 @@ from cluster.model.brokers import Broker, Endpoint
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.zk.schema import paths
-from cluster.zk.schema.body import Body, ZnodeDecodeError, encode_json
+from cluster.zk.schema.body import INT32_MAX, Body, ZnodeDecodeError, encode_json
 
 BROKER_VERSION = 4
 """What IBP 0.10.0-IV1 to 2.6 writes; 5 would add ``features``."""
 
-_ENDPOINT = re.compile(r"(?P<listener>[^:/]+)://(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>-?\d+)")
+MAXIMUM_PORT = 65535
+
+_ENDPOINT = re.compile(
+    r"(?P<listener>[^:/]+)://(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>[0-9]{1,5})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ def encode_controller(registration: ControllerRegistration) -> bytes:
 def decode_controller(content: bytes) -> ControllerRegistration:
     """``/controller`` of version 1, or 2 (which adds ``kraftControllerEpoch``)."""
     body = Body(paths.CONTROLLER, content)
-    return ControllerRegistration(BrokerId(body.integer("brokerid")), body.integer("timestamp"))
+    return ControllerRegistration(BrokerId(body.int32("brokerid", least=-1)), body.integer("timestamp"))
 
 
 def encode_controller_epoch(epoch: ControllerEpoch) -> bytes:
@@ -49,9 +53,10 @@ def encode_controller_epoch(epoch: ControllerEpoch) -> bytes:
 
 def decode_controller_epoch(content: bytes) -> ControllerEpoch:
     """``/controller_epoch``."""
-    if not re.fullmatch(rb"\d+", content):
-        raise ZnodeDecodeError(paths.CONTROLLER_EPOCH, content, "a decimal number")
-    return ControllerEpoch(int(content))
+    epoch = int(content) if re.fullmatch(rb"\d{1,10}", content) else None
+    if epoch is None or epoch > INT32_MAX:
+        raise ZnodeDecodeError(paths.CONTROLLER_EPOCH, content, f"a decimal number up to {INT32_MAX}")
+    return ControllerEpoch(epoch)
 
 
 def encode_broker(
@@ -83,7 +88,8 @@ def decode_broker(broker_id: BrokerId, content: bytes, epoch: BrokerEpoch) -> Br
     """
     body = Body(paths.broker(broker_id), content)
     if body.version == 1:
-        endpoints: tuple[Endpoint, ...] = (Endpoint("PLAINTEXT", body.text("host"), body.integer("port")),)
+        port = body.int32("port", most=MAXIMUM_PORT)
+        endpoints: tuple[Endpoint, ...] = (Endpoint("PLAINTEXT", body.text("host"), port),)
     else:
         known = "listener_security_protocol_map"
         protocols = body.text_map(known) if body.has(known) else {}
@@ -100,7 +106,7 @@ def encode_endpoint(endpoint: Endpoint) -> str:
 def _decode_endpoint(body: Body, text: str, protocols: dict[str, str]) -> Endpoint:
     """One of ``endpoints``; before version 4 a listener's name was its security protocol."""
     match = _ENDPOINT.fullmatch(text)
-    if match is None:
+    if match is None or int(match["port"]) > MAXIMUM_PORT:
         raise body.error("LISTENER://host:port in field 'endpoints'")
     listener = match["listener"]
     return Endpoint(

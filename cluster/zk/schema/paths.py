@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cluster.model.ids import BrokerId, TopicPartition
+from cluster.zk.schema.body import int32_of
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
@@ -69,8 +70,8 @@ def partition_state(tp: TopicPartition) -> str:
 def partition_of_state(path: str) -> TopicPartition | None:
     """Whose leadership ``path`` is, as ``partition_state`` made it; None for every other path."""
     match path.removeprefix(f"{TOPICS}/").split("/"):
-        case [topic, "partitions", number, "state"] if number.isdecimal():
-            return TopicPartition(topic, int(number))
+        case [topic, "partitions", number, "state"] if (partition := int32_of(number)) is not None:
+            return TopicPartition(topic, partition)
     return None
 
 

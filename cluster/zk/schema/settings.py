@@ -78,7 +78,7 @@ def decode_producer_id_block(content: bytes) -> ProducerIdBlock | None:
         return None
     body = Body(paths.PRODUCER_ID_BLOCK, content)
     return ProducerIdBlock(
-        BrokerId(body.integer("broker")),
+        BrokerId(body.int32("broker")),
         ProducerId(body.integer("block_start")),
         ProducerId(body.integer("block_end")),
     )

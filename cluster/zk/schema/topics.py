@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from cluster.zk.schema import paths
 from cluster.zk.schema.body import Body, encode_json
@@ -74,10 +74,10 @@ def encode_state(leader_and_isr: LeaderAndIsr, controller_epoch: ControllerEpoch
 
 
 _WRITTEN_STATE = re.compile(
-    rb'\{"controller_epoch":(%b),"leader":(-?%b),"version":1,"leader_epoch":(%b),"isr":\[(%b(?:,%b)*)\]\}'
-    % ((rb"(?:0|[1-9]\d*)",) * 5)
+    rb'\{"controller_epoch":(%b),"leader":(-[12]|%b),"version":1,"leader_epoch":(%b),"isr":\[(%b(?:,%b)*)\]\}'
+    % ((rb"(?:0|[1-9]\d{0,8})",) * 5)
 )
-"""A state to the letter as `encode_state` and Kafka write it."""
+"""A state to the letter as `encode_state` and Kafka write it, of numbers that 32 bits surely hold."""
 
 
 def decode_state(tp: TopicPartition, content: bytes, version: int) -> PartitionState:
@@ -101,12 +101,12 @@ def _state_of(written: re.Match[bytes], version: int) -> PartitionState:
 def _decode_other_state(tp: TopicPartition, content: bytes, version: int) -> PartitionState:
     body = Body(paths.partition_state(tp), content)
     leader_and_isr = LeaderAndIsr(
-        BrokerId(body.integer("leader")),
-        LeaderEpoch(body.integer("leader_epoch")),
-        _broker_ids(body.integers("isr")),
+        BrokerId(body.int32("leader", least=LEADER_DURING_DELETE)),
+        LeaderEpoch(body.int32("leader_epoch")),
+        _broker_ids(body.broker_ids("isr")),
         PartitionVersion(version),
     )
-    return PartitionState(leader_and_isr, ControllerEpoch(body.integer("controller_epoch")))
+    return PartitionState(leader_and_isr, ControllerEpoch(body.int32("controller_epoch")))
 
 
 def _broker_ids(numbers: tuple[int, ...]) -> tuple[BrokerId, ...]:

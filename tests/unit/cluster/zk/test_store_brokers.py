@@ -106,3 +106,9 @@ async def test_another_broker_at_that_address_is_refused(zk: Any, rival: Any) ->
     ):
         await register(zk)
     assert PATH not in zk.tree.nodes
+
+
+async def test_a_node_that_is_no_brokers_is_skipped(zk: Any) -> None:
+    for name in ("10", "2", "x", "007", "-1", "2147483648", "\u0661"):
+        await zk.create(f"/brokers/ids/{name}")
+    assert await BrokerStore(zk).ids() == [2, 10]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cluster.zk.schema.body import Body, ZnodeDecodeError, encode_json
+from cluster.zk.schema.body import Body, ZnodeDecodeError, encode_json, int32_of
 
 
 def body(content: bytes) -> Body:
@@ -40,6 +40,12 @@ def test_the_error_says_where_what_and_what_was_expected() -> None:
         (b'{"version":"x"}', "a numeric field 'version'"),
         (b'{"version":null}', "a numeric field 'version'"),
         (b'{"version":0}', "a 'version' of 1 or more"),
+        (b'{"version":1e999}', "a JSON object"),
+        (b'{"version":Infinity}', "a JSON object"),
+        (b'{"version":1,"x":NaN}', "a JSON object"),
+        (b'{"version":1,"x":%b}' % (b"9" * 5000), "a JSON object"),
+        (b'{"version":"%b"}' % (b"9" * 5000), "a numeric field 'version'"),
+        (b'{"version":1,"x":' + b"[" * 100_000, "a JSON object"),
     ],
 )
 def test_what_is_no_body(content: bytes, expected: str) -> None:
@@ -52,7 +58,10 @@ READERS: list[tuple[Callable[[Body], Any], bytes, Any]] = [
     (lambda b: b.integer("x"), b"7", 7),
     (lambda b: b.integer("x"), b'"-7"', -7),
     (lambda b: b.text("x"), b'"a"', "a"),
-    (lambda b: b.integers("x"), b"[3,1,2]", (3, 1, 2)),
+    (lambda b: b.int32("x"), b"7", 7),
+    (lambda b: b.int32("x"), b'"7"', 7),
+    (lambda b: b.int32("x", least=-1, most=0), b"-1", -1),
+    (lambda b: b.broker_ids("x"), b"[3,1,2]", (3, 1, 2)),
     (lambda b: b.texts("x"), b'["b","a"]', ("b", "a")),
     (lambda b: b.objects("x"), b'[{"k":1}]', [{"k": 1}]),
     (lambda b: b.text_map("x"), b'{"k":"v"}', {"k": "v"}),
@@ -72,6 +81,40 @@ def test_fields_of_another_type_are_refused_by_name(read: Callable[[Body], Any],
         read(body(b'{"version":1,"x":' + field + b"}"))
     with pytest.raises(ZnodeDecodeError, match="in field 'x'"):
         read(body(b'{"version":1}'))
+
+
+@pytest.mark.parametrize(
+    ("read", "field"),
+    [
+        (lambda b: b.integer("x"), b"9223372036854775808"),
+        (lambda b: b.integer("x"), b'"%b"' % (b"9" * 5000)),
+        (lambda b: b.int32("x"), b"2147483648"),
+        (lambda b: b.int32("x"), b"-1"),
+        (lambda b: b.int32("x", most=65535), b"65536"),
+        (lambda b: b.broker_ids("x"), b"[2147483648]"),
+        (lambda b: b.broker_ids("x"), b"[-1]"),
+        (lambda b: b.text("x"), rb'"\ud800"'),
+        (lambda b: b.texts("x"), rb'["a","\udfff"]'),
+        (lambda b: b.text_map("x"), rb'{"\ud800":"v"}'),
+        (lambda b: b.text_map("x"), rb'{"k":"\ud800"}'),
+    ],
+)
+def test_what_kafka_cannot_hold_is_refused_by_name(read: Callable[[Body], Any], field: bytes) -> None:
+    with pytest.raises(ZnodeDecodeError, match="in field 'x'"):
+        read(body(b'{"version":1,"x":' + field + b"}"))
+
+
+def test_text_beyond_ascii_is_read() -> None:
+    assert body(rb'{"version":1,"x":"\ud83d\ude00\u00e9"}').text("x") == "\U0001f600é"
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("0", 0), ("0000000007", 7), ("2147483647", 2**31 - 1), ("2147483648", None), ("9" * 5000, None)]
+    + [(name, None) for name in ("", "-1", "x", "1.0", " 1", "1_0", "\u0661", "²")],
+)
+def test_names_that_are_numbers(name: str, number: int | None) -> None:
+    assert int32_of(name) == number
 
 
 def test_a_null_field_is_not_there() -> None:

@@ -36,7 +36,7 @@ def test_the_controller_as_kafka_writes_it() -> None:
 def test_the_controller_epoch_is_bare_digits() -> None:
     assert encode_controller_epoch(ControllerEpoch(7)) == b"7"
     assert decode_controller_epoch(b"7") == 7
-    for content in (b"", b"x", b"7\n", b"-1", b'{"version":1}'):
+    for content in (b"", b"x", b"7\n", b"-1", b'{"version":1}', b"2147483648", b"9" * 5000):
         with pytest.raises(ZnodeDecodeError, match=r"/controller_epoch holds .*, expected a decimal number"):
             decode_controller_epoch(content)
 
@@ -109,7 +109,10 @@ def test_a_broker_of_every_version_is_read(
     assert decode_broker(ONE, body.encode(), EPOCH) == Broker(ONE, EPOCH, endpoints, rack)
 
 
-@pytest.mark.parametrize("endpoint", ["h:9092", "PLAINTEXT://h", "PLAINTEXT://h:x", "://h:1", "A://a:b:1"])
+@pytest.mark.parametrize(
+    "endpoint",
+    ["h:9092", "PLAINTEXT://h", "PLAINTEXT://h:x", "://h:1", "A://a:b:1", "A://a:65536", "A://a:-1"],
+)
 def test_a_malformed_endpoint_is_named(endpoint: str) -> None:
     with pytest.raises(ZnodeDecodeError, match=r"/brokers/ids/1 holds .* expected LISTENER://host:port"):
         decode_broker(ONE, json.dumps({"version": 4, "endpoints": [endpoint]}).encode(), EPOCH)

@@ -97,11 +97,32 @@ def test_what_only_looks_like_a_state_is_none(body: bytes) -> None:
         decode_state(TP, body, 0)
 
 
+@pytest.mark.parametrize("number", [2**31, 2**32, -3])
+@pytest.mark.parametrize("field", ["controller_epoch", "leader", "leader_epoch", "isr"])
+def test_a_number_that_kafka_cannot_hold_is_refused(number: int, field: str) -> None:
+    text = "9" * 5000 if number > 2**31 else str(number)
+    fields = {"controller_epoch": "1", "leader": "1", "version": "1", "leader_epoch": "1", "isr": "[1]"}
+    fields[field] = f"[{text}]" if field == "isr" else text
+    body = "{" + ",".join(f'"{key}":{value}' for key, value in fields.items()) + "}"
+    with pytest.raises(ZnodeDecodeError):
+        decode_state(TP, body.encode(), 0)
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    ['{"2147483648":[1]}', '{"%s":[1]}' % ("9" * 5000), '{"0":[2147483648]}', '{"0":[-1]}', '{"0":[true]}'],
+)
+def test_a_topic_of_numbers_that_kafka_cannot_hold_is_refused(partitions: str) -> None:
+    with pytest.raises(ZnodeDecodeError, match="in field 'partitions'"):
+        decode_topic("t", b'{"version":2,"partitions":%b}' % partitions.encode())
+
+
 def test_a_malformed_state_names_its_path() -> None:
     with pytest.raises(ZnodeDecodeError, match=r"/brokers/topics/t/partitions/0/state holds .*'leader'"):
         decode_state(TP, b'{"version":1}', 0)
 
 
+epochs = st.integers(0, 2**31 - 1)
 broker_ids = st.integers(0, 2**31 - 1).map(BrokerId)
 replicas = st.lists(broker_ids, max_size=5, unique=True).map(tuple)
 assignments = st.builds(Assignment, replicas, replicas, replicas)
@@ -116,7 +137,7 @@ def test_a_topic_survives_the_round_trip(partitions: dict[int, Assignment], topi
 
 
 @settings(max_examples=60)
-@given(st.integers(-1, 9), st.integers(0, 2**31), replicas, st.integers(0, 2**31), st.integers(0, 2**31))
+@given(st.integers(-2, 2**31 - 1), epochs, replicas, st.integers(0, 2**31), epochs)
 def test_a_state_survives_the_round_trip(
     leader: int, epoch: int, isr: tuple[BrokerId, ...], version: int, controller_epoch: int
 ) -> None:
