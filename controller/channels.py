@@ -38,6 +38,9 @@ RETRY_BACKOFF_S = 0.1
 PARTITIONS_PER_MESSAGE = 1000
 """How many partitions share one message, so that it is small and is built in a few milliseconds."""
 
+_UNENCODABLE = (ValueError, TypeError)
+"""What protobuf raises about a value that its field cannot hold."""
+
 OnResponse = Callable[[Broker, ControlRequest, ControlResponse, int], None]
 """Told which life of which broker answered what to which request, and the request's correlation id."""
 
@@ -96,7 +99,8 @@ class BrokerChannel:
                     self._filled.clear()
                     continue
                 for part in chunks(request):
-                    await self._send_until_answered(calls[type(part)], part)
+                    for message, encoded in self._encodable(part):
+                        await self._send_until_answered(calls[type(part)], encoded, message)
         finally:
             await channel.close()
 
@@ -110,8 +114,39 @@ class BrokerChannel:
             )
         return endpoint
 
-    async def _send_until_answered(self, call: Any, request: ControlRequest) -> None:
-        message = self._encoder.encode(request)
+    def _encodable(self, request: ControlRequest) -> Iterator[tuple[bytes, ControlRequest]]:
+        """``request`` as bytes; in parts around the partitions that cannot be encoded, which are logged.
+
+        A person may have written a number into a znode that is too large for its field: that must not keep
+        the broker from hearing of all the others.
+        """
+        try:
+            message = self._encoder.encode(request)
+        except _UNENCODABLE as error:
+            is_partitions_fault = self._can_encode(_some(request, slice(0)))
+            if len(request.partitions) > 1 and is_partitions_fault:
+                for half in chunks(request, (len(request.partitions) + 1) // 2):
+                    yield from self._encodable(half)
+                return
+            name = type(request).__name__.removesuffix("Request")
+            blamed = request.partitions if is_partitions_fault else ()
+            _log.error(
+                "left out what cannot be encoded; the broker does not hear of it",
+                broker=self._broker.id,
+                what=" of ".join([name, *(str(partition.topic_partition) for partition in blamed)]),
+                error=str(error),
+            )
+            return
+        yield message, request
+
+    def _can_encode(self, request: ControlRequest) -> bool:
+        try:
+            self._encoder.encode(request)
+        except _UNENCODABLE:
+            return False
+        return True
+
+    async def _send_until_answered(self, call: Any, request: ControlRequest, message: bytes) -> None:
         failures = 0
         while True:
             correlation_id = next(self._correlation_ids)
@@ -183,17 +218,21 @@ class BrokerChannels:
             channel.send(request)
 
 
-def chunks(request: ControlRequest) -> Iterator[ControlRequest]:
-    """``request`` in parts of at most `PARTITIONS_PER_MESSAGE` partitions; a small one as it is."""
-    for start in range(0, max(len(request.partitions), 1), PARTITIONS_PER_MESSAGE):
-        part = slice(start, start + PARTITIONS_PER_MESSAGE)
-        match request:
-            case LeaderAndIsrRequest():
-                yield replace(request, partitions=request.partitions[part])
-            case UpdateMetadataRequest():
-                yield replace(request, partitions=request.partitions[part])
-            case StopReplicaRequest():
-                yield replace(request, partitions=request.partitions[part])
+def chunks(request: ControlRequest, size: int = PARTITIONS_PER_MESSAGE) -> Iterator[ControlRequest]:
+    """``request`` in parts of at most ``size`` partitions; a small one as it is."""
+    for start in range(0, max(len(request.partitions), 1), size):
+        yield _some(request, slice(start, start + size))
+
+
+def _some(request: ControlRequest, part: slice) -> ControlRequest:
+    """``request`` with a part of its partitions."""
+    match request:
+        case LeaderAndIsrRequest():
+            return replace(request, partitions=request.partitions[part])
+        case UpdateMetadataRequest():
+            return replace(request, partitions=request.partitions[part])
+        case StopReplicaRequest():
+            return replace(request, partitions=request.partitions[part])
 
 
 def _log_death(name: str, error: BaseException) -> None:

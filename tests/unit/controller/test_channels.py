@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+import structlog
 
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
@@ -133,6 +135,33 @@ async def test_a_broker_without_the_listener_is_named_and_hurts_nobody_else(stag
     stage.channels.send(stub.id, umr())
     await stub.until(bool)
     assert len(stage.supervisor.names) == 1
+
+
+async def test_what_cannot_be_encoded_is_named_and_left_out(stage, stub_brokers):
+    """A person wrote a number into a znode that no field can hold; the others hear of their partitions."""
+    (stub,) = await stub_brokers(2)
+    stage.channels.open(life(stub))
+    with structlog.testing.capture_logs() as logs:
+        stage.channels.send(stub.id, lisr(0, 99_999_999_999, 1))
+        stage.channels.send(stub.id, stop(2))
+        await stub.until(lambda told: told[-1:] == [stop(2)])
+    assert stub.requests == [lisr(0), lisr(1), stop(2)]
+    (error,) = [entry for entry in logs if entry["log_level"] == "error"]
+    assert error["what"] == "LeaderAndIsr of t-99999999999"
+    assert error["broker"] == 2
+
+
+async def test_a_request_that_cannot_be_encoded_at_all_does_not_end_the_channel(stage, stub_brokers):
+    (stub,) = await stub_brokers(2)
+    stage.channels.open(life(stub))
+    unreachable = Broker(BrokerId(9), BrokerEpoch(1), (Endpoint("GRPC", "b9", 99_999_999_999),))
+    with structlog.testing.capture_logs() as logs:
+        stage.channels.send(stub.id, replace(umr(), live_brokers=(unreachable,)))
+        await asyncio.sleep(0)
+        stage.channels.send(stub.id, stop(2))
+        await stub.until(bool)
+    assert stub.requests == [stop(2)]
+    assert "UpdateMetadata" in [entry.get("what") for entry in logs]
 
 
 @pytest.mark.parametrize("make", [lisr, stop])
