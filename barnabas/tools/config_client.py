@@ -1,21 +1,18 @@
 """A client for settings that tells everything a broker says of them: every synonym, and each refusal.
 
 kafka-python's own ``describe_configs`` hides refusals and knows no default of all brokers, so the requests
-themselves are sent through its connections.
+themselves are sent. None of them needs the controller.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-import kafka
-import kafka.errors
 from kafka.protocol.admin import AlterConfigsRequest, DescribeConfigsRequest, IncrementalAlterConfigsRequest
 
+from barnabas.tools.admin_client import AdminClient
 from cluster.model.commands_configs import (
     ConfigAlteration,
     ConfigOperation,
@@ -26,16 +23,6 @@ from cluster.model.configs_described import ConfigSource, ConfigSynonym
 from cluster.model.errors import ErrorCode
 
 DELETE = ConfigOperation.DELETE
-
-REACH_MS = 10_000
-"""How long the first answer of any broker may take."""
-
-DEADLINE_MS = 30_000
-"""How long an answer may take."""
-
-
-class Unreachable(Exception):
-    """No broker answered; the text names the servers."""
 
 
 class Refusal(Exception):
@@ -61,60 +48,30 @@ class Described:
     synonyms: tuple[ConfigSynonym, ...]
 
 
-class _Admin(kafka.KafkaAdminClient):  # type: ignore[misc]  # the library has no types
-    def ask(self, request: Any, broker_id: int | None) -> Any:
-        """Send a request to a broker, or to any."""
-        return self._manager.run(self._manager.send, request, broker_id)
-
-
 class ConfigClient:
-    """Reads and alters settings; a context manager.
+    """Reads and alters settings.
 
     Args:
-        servers: ``host:port`` of one or more brokers, separated by commas.
-        settings: Arguments of kafka-python's admin client that win over its and our own defaults.
-
-    Raises:
-        Unreachable: None of them answered within ``REACH_MS``.
+        admin: A client of the cluster.
     """
 
-    def __init__(self, servers: str, settings: Mapping[str, Any] | None = None) -> None:
-        logging.getLogger("kafka").setLevel(logging.CRITICAL)
-        try:
-            self._admin = _Admin(
-                **{
-                    "request_timeout_ms": DEADLINE_MS,
-                    "bootstrap_timeout_ms": REACH_MS,
-                    **(settings or {}),
-                    "bootstrap_servers": servers.split(","),
-                }
-            )
-        except kafka.errors.KafkaError as error:
-            raise Unreachable(
-                f"No broker answered at --bootstrap-server {servers} within {REACH_MS // 1000} s: {error}"
-            ) from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._admin.close()
+    def __init__(self, admin: AdminClient) -> None:
+        self._admin = admin
 
     def topics(self) -> list[str]:
         """The names of all topics, in order."""
-        return sorted(self._admin.list_topics())
+        return list(self._admin.topics())
 
     def brokers(self) -> list[int]:
         """The ids of all live brokers, in order."""
-        return sorted(broker["broker_id"] for broker in self._admin.describe_cluster()["brokers"])
+        return sorted(self._admin.racks())
 
     def describe(self, resource: ConfigResource) -> list[Described]:
         """Every setting of a resource, with all synonyms.
 
         Raises:
             Refusal: The broker does not tell.
+            AdminError: No broker answered, or not the one that the settings are of.
         """
         request = DescribeConfigsRequest(
             resources=[(resource.type, resource.name, None)], include_synonyms=True, min_version=1
@@ -162,12 +119,9 @@ class ConfigClient:
 
     def _send(self, request: Any, resource: ConfigResource) -> Any:
         """A broker's own settings are its own to tell and to alter; the rest may be asked of any."""
-        to_itself = resource.type is ConfigResourceType.BROKER and not resource.is_default
-        broker_id = int(resource.name) if to_itself else None
-        try:
-            return self._admin.ask(request, broker_id)
-        except kafka.errors.KafkaError as error:
-            raise Refusal(f"{resource}: {error}") from error
+        if resource.type is ConfigResourceType.BROKER and not resource.is_default:
+            return self._admin.ask_broker(request, int(resource.name))
+        return self._admin.ask(request)
 
 
 def _demand_success(result: Any) -> None:

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from barnabas.tools.admin_client import AdminClient, AdminError
 from barnabas.tools.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.config_client import ConfigClient, Described, Refusal, Unreachable
+from barnabas.tools.config_client import ConfigClient, Described, Refusal
+from barnabas.tools.entry import run_tool
 from cluster.model.commands_configs import (
     ConfigAlteration,
     ConfigOperation,
@@ -118,6 +120,8 @@ def entity_of(flags: argparse.Namespace) -> Entity:
         )
         if given
     ]
+    if not named:
+        raise UsageError("At least one entity type must be specified")
     if len(named) != 1:
         raise UsageError(
             "Exactly one of --entity-type, --topic, --broker, --broker-defaults must be specified"
@@ -259,7 +263,7 @@ def run(flags: argparse.Namespace) -> list[str]:
 
     Raises:
         UsageError: They make no sense.
-        Unreachable: No broker answered.
+        AdminError: No broker answered.
         Refusal: The cluster refused.
         CommandConfigError: The client cannot be made as ``--command-config`` says.
     """
@@ -268,7 +272,9 @@ def run(flags: argparse.Namespace) -> list[str]:
         raise UsageError("Only one of --add-config or --add-config-file must be specified")
     added = settings_to_add(flags.add_config) | settings_in(flags.add_config_file)
     deleted = names_to_delete(flags.delete_config)
-    if flags.alter:
+    if flags.describe:
+        _refuse_with_describe(flags)
+    else:
         if entity.name is None:
             raise UsageError(f"An entity name must be specified with --alter of {entity.kind}")
         if not added and not deleted:
@@ -276,10 +282,18 @@ def run(flags: argparse.Namespace) -> list[str]:
                 "At least one of --add-config, --add-config-file, or --delete-config must be specified with "
                 "--alter"
             )
-    with ConfigClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as client:
+    with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+        client = ConfigClient(admin)
         if flags.alter:
             return [alter(client, entity, added, deleted)]
         return describe(client, entity, everything=flags.all)
+
+
+def _refuse_with_describe(flags: argparse.Namespace) -> None:
+    """Refuse what only ``--alter`` takes, as joptsimple words it in Kafka."""
+    for name in ("add_config", "add_config_file", "delete_config"):
+        if getattr(flags, name) is not None:
+            raise UsageError(f'Option "[{name.replace("_", "-")}]" can\'t be used with option "[describe]"')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -291,7 +305,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    except (Unreachable, Refusal, CommandConfigError) as error:
+    except (AdminError, Refusal, CommandConfigError) as error:
         sys.stderr.write(f"Error while executing config command with args '{' '.join(given)}'\n{error}\n")
         return 1
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -299,4 +313,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tool(main))

@@ -16,6 +16,7 @@ from pathlib import Path
 from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from barnabas.tools.entry import run_tool
 from cluster.model.properties import parse_properties
 
 DEADLINE_S = 30.0
@@ -218,4 +219,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tool(main))

@@ -10,17 +10,14 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import kafka
-from kafka import errors
-from kafka.admin import KafkaAdminClient
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest, ListPartitionReassignmentsRequest
 
+from barnabas.tools.admin_client import DEADLINE_MS, SERVER_MS, AdminClient, AdminError, Answer
 from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.entry import run_tool
 from barnabas.tools.reassignment_files import (
     Moves,
     ReassignmentFileError,
@@ -30,16 +27,8 @@ from barnabas.tools.reassignment_files import (
     propose,
     render,
 )
+from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
-
-DEADLINE_MS = 30_000
-"""How long the cluster may take to answer, in milliseconds."""
-
-REACH_MS = 10_000
-"""How long the first answer of any broker may take, in milliseconds."""
-
-RETRY_S = 0.2
-"""How long to wait before the controller is looked for again, in seconds."""
 
 ACTIONS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "verify": (frozenset({"reassignment_json_file"}), frozenset({"preserve_throttles"})),
@@ -131,39 +120,62 @@ class Cluster:
     """What the tool asks of a cluster.
 
     Args:
-        admin: A client of it, a ``KafkaAdminClient``.
+        admin: A client of it.
     """
 
-    def __init__(self, admin: Any) -> None:
+    def __init__(self, admin: AdminClient) -> None:
         self._admin = admin
 
-    def running(self) -> dict[TopicPartition, dict[str, list[int]]]:
-        """The reassignments that run: ``replicas``, ``adding_replicas`` and ``removing_replicas`` of each."""
-        found = _persist(lambda: self._admin.list_partition_reassignments(timeout_ms=DEADLINE_MS))
-        return {TopicPartition(*tp): told for tp, told in sorted(found.items())}
+    def running(self, deadline_ms: int = DEADLINE_MS) -> dict[TopicPartition, dict[str, list[int]]]:
+        """The reassignments that run: ``replicas``, ``adding_replicas`` and ``removing_replicas`` of each.
+
+        Raises:
+            AdminError: No controller said so within ``deadline_ms``.
+            ReassignCommandError: It refused to.
+        """
+        request = ListPartitionReassignmentsRequest(topics=None, timeout_ms=SERVER_MS)
+        answer = self._admin.ask_controller(request, deadline_ms)
+        _demand_success(answer)
+        found = {
+            TopicPartition(topic.name, one.partition_index): {
+                "replicas": list(one.replicas),
+                "adding_replicas": list(one.adding_replicas),
+                "removing_replicas": list(one.removing_replicas),
+            }
+            for topic in answer.body.topics
+            for one in topic.partitions
+        }
+        return dict(sorted(found.items()))
 
     def alter(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, str]:
-        """Begin or cancel; the errors, by partition."""
-        wanted = {kafka.TopicPartition(*tp): target and list(target) for tp, target in targets.items()}
-        answers = _persist(lambda: self._admin.alter_partition_reassignments(wanted, timeout_ms=DEADLINE_MS))
-        told = {TopicPartition(*tp): error for tp, error in answers.items()}
-        return {tp: _meaning(told[tp]) for tp in sorted(told) if told[tp] is not None}
+        """Begin or cancel; the errors, by partition, in the controller's words."""
+        wanted: dict[str, list[tuple[int, list[int] | None]]] = {}
+        for tp, replicas in targets.items():
+            wanted.setdefault(tp.topic, []).append(
+                (tp.partition, None if replicas is None else list(replicas))
+            )
+        request = AlterPartitionReassignmentsRequest(topics=list(wanted.items()), timeout_ms=SERVER_MS)
+        answer = self._admin.ask_controller(request)
+        _demand_success(answer)
+        failed = {
+            TopicPartition(topic.name, one.partition_index): answer.told(one)
+            for topic in answer.body.responses
+            for one in topic.partitions
+            if one.error_code != ErrorCode.NONE
+        }
+        return dict(sorted(failed.items()))
 
     def racks(self) -> dict[BrokerId, str | None]:
         """Every live broker with its rack."""
-        return {
-            BrokerId(broker["broker_id"]): broker["rack"]
-            for broker in self._admin.describe_cluster()["brokers"]
-        }
+        return {BrokerId(id_): rack for id_, rack in self._admin.racks().items()}
 
     def replicas(self, topics: Iterable[str]) -> Moves:
         """The replicas of the partitions of those of ``topics`` that there are."""
-        found = self._admin.describe_topics(sorted(set(topics)))
+        found = self._admin.topics()
         return {
-            TopicPartition(topic["name"], partition["partition_index"]): tuple(partition["replica_nodes"])
-            for topic in found
-            if topic["error_code"] == 0
-            for partition in topic["partitions"]
+            TopicPartition(name, partition.id): tuple(map(BrokerId, partition.replicas))
+            for name in sorted(set(topics) & found.keys())
+            for partition in found[name].partitions.values()
         }
 
     def replicas_of_each(self, topics: Iterable[str]) -> Moves:
@@ -175,22 +187,9 @@ class Cluster:
         return found
 
 
-def _persist(call: Callable[[], Any]) -> Any:
-    """What ``call`` answers, tried again while the controller is another broker, or none."""
-    deadline = time.monotonic() + DEADLINE_MS / 1000
-    while True:
-        try:
-            return call()
-        except (errors.KafkaError, RuntimeError) as failure:
-            # kafka-python says by a RuntimeError that two brokers in turn were not the controller.
-            lasting = isinstance(failure, errors.KafkaError) and not failure.retriable
-            if lasting or time.monotonic() > deadline:
-                raise ReassignCommandError(f"Error: {failure}") from failure
-        time.sleep(RETRY_S)
-
-
-def _meaning(error: type[Exception]) -> str:
-    return str(getattr(error, "description", None) or error.__name__)
+def _demand_success(answer: Answer) -> None:
+    if answer.body.error_code != ErrorCode.NONE:
+        raise ReassignCommandError(f"Error: {answer.told(answer.body)}")
 
 
 def verify(cluster: Cluster, flags: argparse.Namespace) -> list[str]:
@@ -293,39 +292,6 @@ _DEEDS: Mapping[str, Callable[[Cluster, argparse.Namespace], list[str]]] = {
 }
 
 
-def connect(servers: str, settings: Mapping[str, Any]) -> Any:
-    """A client of the cluster at ``servers`` with these settings of its own.
-
-    Raises:
-        ReassignCommandError: None of them answered within ``REACH_MS``; the message names them.
-    """
-    try:
-        return KafkaAdminClient(
-            **{
-                "client_id": "reassign-partitions-tool",
-                "bootstrap_timeout_ms": REACH_MS,
-                "request_timeout_ms": DEADLINE_MS,
-                **settings,
-                "bootstrap_servers": servers.split(","),
-            }
-        )
-    except errors.KafkaError as failure:
-        raise ReassignCommandError(
-            f"Error: No broker answered at --bootstrap-server {servers} within {REACH_MS / 1000:g} s: "
-            f"{failure}; expected the host:port of a running broker"
-        ) from failure
-
-
-@contextmanager
-def opened(flags: argparse.Namespace) -> Iterator[Cluster]:
-    """The cluster that the flags name; errors as for `connect` and `command_config.for_kafka_python`."""
-    admin = connect(flags.bootstrap_server, for_kafka_python(flags.command_config))
-    try:
-        yield Cluster(admin)
-    finally:
-        admin.close()
-
-
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -346,12 +312,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = parser().parse_args(arguments)
     try:
         check(flags)
-        with opened(flags) as cluster:
-            lines = _DEEDS[flags.action](cluster, flags)
+        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+            lines = _DEEDS[flags.action](Cluster(admin), flags)
     except (ReassignCommandError, CommandConfigError) as error:
         sys.stdout.write(f"{error}\n")
         return 1
-    except (ReassignmentFileError, errors.KafkaError) as error:
+    except (ReassignmentFileError, AdminError) as error:
         sys.stdout.write(f"Error: {error}\n")
         return 1
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -359,4 +325,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tool(main))

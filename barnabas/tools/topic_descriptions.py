@@ -92,7 +92,7 @@ def brokers(ids: Iterable[int]) -> str:
 
 
 def topic_line(topic: Any, configs: TopicConfigs, factor: int) -> str:
-    """The line of a topic, a ``confluent_kafka.admin.TopicMetadata``."""
+    """The line of a topic, a ``TopicMetadata``."""
     overrides = ",".join(f"{name}={value}" for name, value in configs.overrides.items())
     return (
         f"Topic: {topic.topic}\tPartitionCount: {len(topic.partitions)}"
@@ -101,7 +101,7 @@ def topic_line(topic: Any, configs: TopicConfigs, factor: int) -> str:
 
 
 def partition_line(topic: str, partition: Any, moving: Reassignment | None = None) -> str:
-    """The line of a partition, a ``confluent_kafka.admin.PartitionMetadata``."""
+    """The line of a partition, a ``PartitionMetadata``."""
     line = (
         f"\tTopic: {topic}\tPartition: {partition.id}"
         f"\tLeader: {partition.leader if _has_leader(partition) else 'none'}"
@@ -123,7 +123,7 @@ def describe_lines(
     """The lines of ``--describe`` for one topic.
 
     Args:
-        topic: A ``confluent_kafka.admin.TopicMetadata``.
+        topic: A ``TopicMetadata``.
         configs: Its settings.
         cluster: What else there is to know.
         report: One of `REPORTS`: only the partitions it shows, without the topic's own line.

@@ -14,6 +14,9 @@ from pathlib import Path
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 """Kafka's own topics."""
 
+MAX_REPLICATION_FACTOR = 32767
+"""What the protocol has room for."""
+
 ACTIONS = ("create", "alter", "delete", "describe", "list")
 
 REPORTS = (
@@ -117,18 +120,34 @@ def check(flags: argparse.Namespace) -> None:
                 f'Option "[{_dashed(one)}]" can\'t be used with option "[{_dashed(other)}]"'
             )
 
+    _check_numbers(flags)
+
+
+def _check_numbers(flags: argparse.Namespace) -> None:
+    """Refuse what Kafka's tool refuses before it asks anyone."""
+    if flags.create and flags.partitions is not None and flags.partitions < 1:
+        raise TopicCommandError("The partitions must be greater than 0")
+    factor = flags.replication_factor
+    if factor is not None and not 1 <= factor <= MAX_REPLICATION_FACTOR:
+        raise TopicCommandError(
+            f"The replication factor must be between 1 and {MAX_REPLICATION_FACTOR} inclusive"
+        )
+
 
 def _dashed(name: str) -> str:
     return name.replace("_", "-")
 
 
 def parse_configs(settings: Iterable[str]) -> dict[str, str]:
-    """The ``--config`` flags as a dictionary; a flag without ``=`` is an error that shows it."""
+    """The ``--config`` flags as a dictionary; a flag without ``=`` is an error."""
     configs = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
-            raise TopicCommandError(f"--config {setting!r} is not of the form NAME=VALUE")
+            raise TopicCommandError(
+                "requirement failed: Invalid topic config: all configs to be added must be in the format "
+                '"key=val".'
+            )
         configs[name.strip()] = value.strip()
     return configs
 

@@ -7,15 +7,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import kafka.errors
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic
+from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 
-from barnabas.tools import reassign_partitions
-from barnabas.tools.command_config import CommandConfigError, properties
+from barnabas.tools.admin_client import (
+    SERVER_MS,
+    AdminClient,
+    AdminError,
+    Answer,
+    NotSupported,
+    TopicMetadata,
+)
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.config_client import ConfigClient, Refusal
+from barnabas.tools.entry import run_tool
+from barnabas.tools.reassign_partitions import Cluster as Reassignments
+from barnabas.tools.reassign_partitions import ReassignCommandError
 from barnabas.tools.topic_descriptions import MIN_ISR, Cluster, Reassignment, TopicConfigs, describe_lines
 from barnabas.tools.topic_flags import (
     ACTIONS,
@@ -27,12 +36,12 @@ from barnabas.tools.topic_flags import (
     parser,
     select,
 )
+from cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from cluster.model.configs_described import ConfigSource
+from cluster.model.errors import ErrorCode
 
-DEADLINE_S = 30.0
-"""How long the cluster may take to answer, in seconds (Kafka: ``default.api.timeout.ms`` is 60 s)."""
-
-REACH_S = 10.0
-"""How long the first answer of any broker may take, in seconds."""
+MOVES_MS = 10_000
+"""How long ``--describe`` waits for a controller to say what is being moved."""
 
 COLLISION_WARNING = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could "
@@ -40,45 +49,22 @@ COLLISION_WARNING = (
 )
 
 
-def connect(servers: str, properties: Mapping[str, str]) -> AdminClient:
-    """A client of the cluster at ``servers``, which one of its brokers has answered.
-
-    Raises:
-        TopicCommandError: None of them answered within ``REACH_S``, or the client has no such property; the
-            message names them.
-    """
-    try:
-        admin = AdminClient({**properties, "bootstrap.servers": servers, "log_level": 0})
-    except KafkaException as failure:
-        raise TopicCommandError(failure.args[0].str()) from failure
-    try:
-        admin.list_topics(timeout=REACH_S)
-    except KafkaException as failure:
-        raise TopicCommandError(
-            f"No broker answered at --bootstrap-server {servers} within {REACH_S:g} s: "
-            f"{failure.args[0].str()}; expected the host:port of a running broker"
-        ) from failure
-    return admin
-
-
 def create(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     """Create ``flags.topic``; the lines to print."""
-    configs = parse_configs(flags.config or ())
+    configs = list(parse_configs(flags.config or ()).items())
     if flags.replica_assignment:
         replicas = parse_replica_assignment(flags.replica_assignment)
-        topic = NewTopic(flags.topic, len(replicas), replica_assignment=replicas, config=configs)
+        topic = (flags.topic, -1, -1, list(enumerate(replicas)), configs)
     else:
         count = -1 if flags.partitions is None else flags.partitions
         factor = -1 if flags.replication_factor is None else flags.replication_factor
-        topic = NewTopic(flags.topic, num_partitions=count, replication_factor=factor, config=configs)
+        topic = (flags.topic, count, factor, [], configs)
     lines = [COLLISION_WARNING] if "." in flags.topic or "_" in flags.topic else []
-    try:
-        admin.create_topics([topic], operation_timeout=DEADLINE_S)[flags.topic].result(timeout=DEADLINE_S)
-    except KafkaException as failure:
-        error = failure.args[0]
-        if flags.if_not_exists and error.code() == KafkaError.TOPIC_ALREADY_EXISTS:
-            return lines
-        raise TopicCommandError(error.str()) from failure
+    answer = admin.ask_controller(CreateTopicsRequest(topics=[topic], timeout_ms=SERVER_MS, min_version=4))
+    (result,) = answer.body.topics
+    if flags.if_not_exists and result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS:
+        return lines
+    _demand_success(answer, answer.body.topics)
     return [*lines, f"Created topic {flags.topic}."]
 
 
@@ -87,13 +73,12 @@ def alter(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     replicas = parse_replica_assignment(flags.replica_assignment) if flags.replica_assignment else None
     wanted = []
     for name, topic in known_topics(admin, flags).items():
-        if replicas is None:
-            wanted.append(NewPartitions(name, flags.partitions))
-        else:
-            added = replicas[len(topic.partitions) :]
-            wanted.append(NewPartitions(name, flags.partitions, replica_assignment=added))
+        added = None if replicas is None else [(each,) for each in replicas[len(topic.partitions) :]]
+        wanted.append((name, flags.partitions, added))
     if wanted:
-        _await(admin.create_partitions(wanted, operation_timeout=DEADLINE_S))
+        request = CreatePartitionsRequest(topics=wanted, timeout_ms=SERVER_MS, validate_only=False)
+        answer = admin.ask_controller(request)
+        _demand_success(answer, answer.body.results)
     return []
 
 
@@ -101,14 +86,16 @@ def delete(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     """Delete the topics wanted."""
     names = list(known_topics(admin, flags))
     if names:
-        _await(admin.delete_topics(names, operation_timeout=DEADLINE_S))
+        # From version 6 on topics are named by ids, too.
+        request = DeleteTopicsRequest(topic_names=names, timeout_ms=SERVER_MS, max_version=5)
+        answer = admin.ask_controller(request)
+        _demand_success(answer, answer.body.responses)
     return []
 
 
 def list_topics(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     """The names of the topics wanted."""
-    names = admin_metadata(admin).topics
-    return list(select(names, flags.topic, exclude_internal=flags.exclude_internal))
+    return list(select(admin.topics(), flags.topic, exclude_internal=flags.exclude_internal))
 
 
 def describe(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
@@ -116,10 +103,10 @@ def describe(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     topics = known_topics(admin, flags)
     if not topics:
         return []
-    configs = topic_configs(admin, list(topics))
+    configs = topic_configs(ConfigClient(admin), topics)
     report = next((name for name in REPORTS if getattr(flags, name)), None)
-    live = frozenset(admin_metadata(admin).brokers) if report else frozenset()
-    cluster = Cluster(live, reassignments(flags))
+    live = frozenset(admin.racks()) if report else frozenset()
+    cluster = Cluster(live, reassignments(Reassignments(admin)))
     return [
         line
         for name, topic in topics.items()
@@ -129,14 +116,18 @@ def describe(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     ]
 
 
-def reassignments(flags: argparse.Namespace) -> dict[tuple[str, int], Reassignment]:
-    """The reassignments that run; none where brokers are too old to say."""
+def reassignments(cluster: Reassignments) -> dict[tuple[str, int], Reassignment]:
+    """The reassignments that run; none where brokers are too old to say, or without a controller."""
     try:
-        with reassign_partitions.opened(flags) as cluster:
-            running = cluster.running()
-    except kafka.errors.IncompatibleBrokerVersion:
+        running = cluster.running(MOVES_MS)
+    except NotSupported:
         return {}
-    except (reassign_partitions.ReassignCommandError, kafka.errors.KafkaError) as failure:
+    except AdminError as failure:
+        sys.stderr.write(
+            f"WARNING: reassignments that run are not shown, no controller tells them: {failure}\n"
+        )
+        return {}
+    except ReassignCommandError as failure:
         raise TopicCommandError(str(failure)) from failure
     return {
         (tp.topic, tp.partition): Reassignment(
@@ -146,52 +137,39 @@ def reassignments(flags: argparse.Namespace) -> dict[tuple[str, int], Reassignme
     }
 
 
-def topic_configs(admin: AdminClient, topics: Sequence[str]) -> dict[str, TopicConfigs]:
+def topic_configs(client: ConfigClient, topics: Iterable[str]) -> dict[str, TopicConfigs]:
     """The settings of each topic; a hidden value is ``null``, as Java prints it."""
-    resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in topics]
     configs: dict[str, TopicConfigs] = {}
-    for resource, answer in admin.describe_configs(resources).items():
-        try:
-            entries = answer.result(timeout=DEADLINE_S)
-        except KafkaException as failure:
-            raise TopicCommandError(failure.args[0].str()) from failure
+    for topic in topics:
+        entries = client.describe(ConfigResource(ConfigResourceType.TOPIC, topic))
         overrides = {
-            name: "null" if entry.value is None else entry.value
-            for name, entry in entries.items()
-            if not entry.is_default
+            entry.name: "null" if entry.value is None else entry.value
+            for entry in entries
+            if entry.source is not ConfigSource.DEFAULT_CONFIG
         }
-        configs[resource.name] = TopicConfigs(overrides, int(entries[MIN_ISR].value))
+        min_isr = next(int(entry.value or 1) for entry in entries if entry.name == MIN_ISR)
+        configs[topic] = TopicConfigs(overrides, min_isr)
     return configs
 
 
-def known_topics(admin: AdminClient, flags: argparse.Namespace) -> dict[str, Any]:
+def known_topics(admin: AdminClient, flags: argparse.Namespace) -> dict[str, TopicMetadata]:
     """The metadata of the topics wanted, by name in order.
 
     Raises:
         TopicCommandError: There is none, though one was asked for without ``--if-exists``.
     """
-    topics = admin_metadata(admin).topics
+    topics = admin.topics()
     names = select(topics, flags.topic, exclude_internal=flags.exclude_internal)
     if flags.topic is not None and not names and not flags.if_exists:
         raise TopicCommandError(f"Topic '{flags.topic}' does not exist as expected")
     return {name: topics[name] for name in names}
 
 
-def admin_metadata(admin: AdminClient) -> Any:
-    """Topics and brokers as the cluster knows them."""
-    try:
-        return admin.list_topics(timeout=DEADLINE_S)
-    except KafkaException as failure:
-        raise TopicCommandError(failure.args[0].str()) from failure
-
-
-def _await(answers: Mapping[str, Any]) -> None:
-    """Wait for what was asked of each topic; the first failure is reported."""
-    for answer in answers.values():
-        try:
-            answer.result(timeout=DEADLINE_S)
-        except KafkaException as failure:
-            raise TopicCommandError(failure.args[0].str()) from failure
+def _demand_success(answer: Answer, results: Iterable[Any]) -> None:
+    """See that what was asked of each topic was done; the first failure is reported."""
+    for result in results:
+        if result.error_code != ErrorCode.NONE:
+            raise TopicCommandError(answer.told(result))
 
 
 _RUN: Mapping[str, Callable[[AdminClient, argparse.Namespace], list[str]]] = {
@@ -208,10 +186,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = parser().parse_args(arguments)
     try:
         check(flags)
-        admin = connect(flags.bootstrap_server, properties(flags.command_config))
         action = next(name for name in ACTIONS if getattr(flags, name))
-        lines = _RUN[action](admin, flags)
-    except (TopicCommandError, CommandConfigError) as error:
+        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+            lines = _RUN[action](admin, flags)
+    except (TopicCommandError, CommandConfigError, AdminError, Refusal) as error:
         sys.stdout.write(f"Error while executing topic command : {error}\n")
         return 1
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -219,4 +197,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tool(main))

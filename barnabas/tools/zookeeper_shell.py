@@ -7,11 +7,12 @@ Takes one command from the command line, or many from standard input, as ZooKeep
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 import shlex
 import sys
 from collections.abc import Sequence
 
+from barnabas.tools.entry import run_tool
 from barnabas.tools.zookeeper_commands import COMMANDS, CommandError, run
 from cluster.zk.errors import ZooKeeperUnavailable
 from cluster.zk.session import ZooKeeperSession
@@ -107,10 +108,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given or given[0] in {"-h", "--help"}:
         sys.stdout.write(f"{USAGE}\n{usage()}\n")
         return 0 if given else 1
-    with contextlib.suppress(KeyboardInterrupt):
-        return asyncio.run(serve(given[0], given[1:]))
-    return 1
+    # kazoo tells of every try to connect; what came of them all is one line of our own.
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL + 1)
+    return asyncio.run(serve(given[0], given[1:]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tool(main))

@@ -222,3 +222,14 @@ def test_confluent_kafka_reads_the_settings_of_a_broker_and_is_told_of_unknown_t
     with pytest.raises(confluent_kafka.KafkaException) as refusal:
         confluent_admin.describe_configs([missing])[missing].result(20)
     assert refusal.value.args[0].name() == "UNKNOWN_TOPIC_OR_PART"
+
+
+def test_the_tool_lasts_through_the_death_of_the_controller(tool, cluster):
+    controller = cluster.controller_id()
+    cluster.kill(controller)
+    try:
+        assert tool.run("--describe", "--topic", TOPIC)[0] == 0
+        created = (0, "Created topic afterwards.\n")
+        assert tool.run("--create", "--topic", "afterwards", "--replication-factor", "2") == created
+    finally:
+        cluster.restart(controller)

@@ -8,7 +8,8 @@ from typing import Any, Self
 import pytest
 
 from barnabas.tools import configs
-from barnabas.tools.config_client import Described, Refusal, Unreachable
+from barnabas.tools.admin_client import AdminError
+from barnabas.tools.config_client import Described, Refusal
 from barnabas.tools.configs import Entity, UsageError
 from cluster.model.commands_configs import ConfigAlteration, ConfigOperation
 from cluster.model.configs_described import ConfigSource, ConfigSynonym
@@ -65,7 +66,8 @@ STATIC = described("retention.ms", "5", ConfigSource.STATIC_BROKER_CONFIG)
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     def call(client: Any, *flags: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(configs, "ConfigClient", lambda servers, settings: client(servers))
+        monkeypatch.setattr(configs, "AdminClient", lambda servers, settings: client(servers))
+        monkeypatch.setattr(configs, "ConfigClient", lambda admin: admin)
         code = configs.main([*SERVER, *flags])
         printed = capsys.readouterr()
         return code, printed.out, printed.err
@@ -152,7 +154,12 @@ def test_hidden_settings_of_a_broker_must_be_said_again(run: Any) -> None:
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (("--describe",), "Exactly one of --entity-type, --topic"),
+        (("--describe",), "At least one entity type must be specified"),
+        (
+            ("--describe", "--topic", "t", "--add-config", "a=b"),
+            'Option "[add-config]" can\'t be used with option "[describe]"',
+        ),
+        (("--describe", "--topic", "t", "--delete-config", "a"), 'Option "[delete-config]" can\'t be used'),
         (("--describe", "--topic", "t", "--broker", "1"), "Exactly one of"),
         (("--describe", "--broker", "one"), "must be a valid integer broker id, found: one"),
         (("--describe", "--entity-type", "topics", "--entity-default"), "topics have no default"),
@@ -173,7 +180,7 @@ def test_flags_that_make_no_sense(run: Any, flags: tuple[str, ...], says: str) -
     assert says in err
 
 
-@pytest.mark.parametrize("error", [Refusal("INVALID_CONFIG: no colour"), Unreachable("nobody there")])
+@pytest.mark.parametrize("error", [Refusal("INVALID_CONFIG: no colour"), AdminError("nobody there")])
 def test_what_the_cluster_says_is_told_with_the_flags(run: Any, error: Exception) -> None:
     def fail(_servers: str) -> Client:
         raise error

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -9,6 +11,13 @@ from barnabas.tools import zookeeper_shell
 from barnabas.tools.zookeeper_shell import main
 from cluster.zk.errors import ZooKeeperUnavailable
 from cluster.zk.operations import Node, Stat
+
+DEAD = """
+import sys
+from barnabas.tools import zookeeper_shell
+zookeeper_shell.CONNECT_TIMEOUT_MS = 500
+sys.exit(zookeeper_shell.main([sys.argv[1], "ls", "/"]))
+"""
 
 HEAD = "Connecting to z:2181\n"
 CONNECTED = "\nWATCHER::\n\nWatchedEvent state:SyncConnected type:None path:null\n"
@@ -72,6 +81,17 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     monkeypatch.setattr(zookeeper_shell.ZooKeeperSession, "connect", fail)
     assert main(["z:2181", "ls", "/"]) == 1
     assert "no ZooKeeper answered" in capsys.readouterr().err
+
+
+def test_a_dead_server_is_told_of_in_one_line(unused_tcp_port: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DEAD, f"127.0.0.1:{unused_tcp_port}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:

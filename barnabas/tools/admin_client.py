@@ -1,0 +1,257 @@
+"""The client of the tools: it asks any broker, a certain one or the controller, and lasts through failovers.
+
+Kafka's ``KafkaAdminClient`` looks at metadata again and retries within ``default.api.timeout.ms``; the Python
+clients cling to the controller that they knew. Here the controller is looked for before every try, and has to
+answer a question before it is sent a request that alters anything.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import kafka
+from kafka import errors
+from kafka.protocol.metadata import MetadataRequest
+
+from cluster.model.errors import ErrorCode
+
+REACH_MS = 20_000
+"""How long the first answer of any broker may take."""
+
+SERVER_MS = 25_000
+"""How long the cluster may work at a request before it answers REQUEST_TIMED_OUT."""
+
+ANSWER_MS = 30_000
+"""How long to wait for the answer: longer, so that the cluster's own word is heard."""
+
+PROBE_MS = 5_000
+"""How long a broker may take to say who it and the others are."""
+
+DEADLINE_MS = 60_000
+"""How long a request is tried, as ``default.api.timeout.ms`` in Kafka."""
+
+RETRY_S = 0.2
+"""How long to wait between two tries, in seconds."""
+
+T = TypeVar("T")
+
+
+class AdminError(Exception):
+    """No answer was had; the text says what was tried and what went wrong."""
+
+
+class Unreachable(AdminError):
+    """No broker answered at the servers given."""
+
+
+class NotSupported(AdminError):
+    """The brokers are too old for the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the controller said.
+
+    Attributes:
+        body: The response.
+        tried_before: Whether an earlier try was sent and never answered, and may have been carried out.
+    """
+
+    body: Any
+    tried_before: bool = False
+
+    def told(self, result: Any) -> str:
+        """The refusal of a part of the request, a structure with ``error_code``, as the tools print it."""
+        text = result.error_message or ErrorCode.from_code(result.error_code).meaning
+        if not self.tried_before:
+            return str(text)
+        return f"{text} (An earlier try of this request was not answered and may have been carried out.)"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMetadata:
+    """A partition as a broker tells it: number, leader (-1 for none), replicas and ISR by broker id."""
+
+    id: int
+    leader: int
+    replicas: tuple[int, ...]
+    isrs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMetadata:
+    """A topic as a broker tells it: its name, and its partitions by number."""
+
+    topic: str
+    partitions: Mapping[int, PartitionMetadata]
+
+
+class _Client(kafka.KafkaAdminClient):  # type: ignore[misc]  # the library has no types
+    def ask(self, request: Any, broker_id: int | None, timeout_ms: int) -> Any:
+        """Send a request to a broker, or to any."""
+        return self._manager.run(self._send, request, broker_id, timeout_ms)
+
+    def _send(self, request: Any, broker_id: int | None, timeout_ms: int) -> Any:
+        broker = self._manager.least_loaded_node() if broker_id is None else broker_id
+        # A broker that hangs accepts connections and never says what it understands.
+        self._manager.get_connection(broker, timeout_ms=PROBE_MS)
+        return self._manager.send(request, broker, timeout_ms)
+
+    def look_again(self) -> None:
+        """Have the addresses of all brokers looked up."""
+        self._manager.cluster.request_update()
+
+
+class AdminClient:
+    """Asks a cluster; a context manager.
+
+    Args:
+        servers: ``host:port`` of one or more brokers, separated by commas.
+        settings: Arguments of kafka-python's admin client that win over its and our own defaults.
+
+    Raises:
+        Unreachable: None of them answered within ``REACH_MS``.
+    """
+
+    def __init__(self, servers: str, settings: Mapping[str, Any] | None = None) -> None:
+        logging.getLogger("kafka").setLevel(logging.CRITICAL)
+        self._client = _reach(servers, {"request_timeout_ms": ANSWER_MS, **(settings or {})})
+        self._answer_ms = int(self._client.config["request_timeout_ms"])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def ask(self, request: Any) -> Any:
+        """What any broker answers.
+
+        Raises:
+            AdminError: None did within ``DEADLINE_MS``.
+        """
+        return _persist(lambda: self._try(request, None, self._answer_ms), DEADLINE_MS)
+
+    def ask_broker(self, request: Any, broker_id: int) -> Any:
+        """What one broker answers, which is asked once.
+
+        Raises:
+            AdminError: There is no such broker, or it did not answer.
+        """
+        live = sorted(self.racks())
+        if broker_id not in live:
+            known = ", ".join(map(str, live))
+            raise AdminError(f"Broker {broker_id} is not alive, or not known; expected one of {known}")
+        return _persist(lambda: self._try(request, broker_id, self._answer_ms), 0)
+
+    def ask_controller(self, request: Any, deadline_ms: int = DEADLINE_MS) -> Answer:
+        """What the controller answers; whoever succeeds one that dies is asked again.
+
+        Raises:
+            AdminError: There was none, or it did not answer, for ``deadline_ms``.
+        """
+        lost = False
+
+        def attempt() -> Answer:
+            nonlocal lost
+            controller = self._controller()
+            before, lost = lost, True
+            body = self._try(request, controller, self._answer_ms)
+            lost = before
+            if ErrorCode.NOT_CONTROLLER in _error_codes(body.to_dict()):
+                raise errors.NotControllerError(f"Broker {controller} is not the controller any more")
+            return Answer(body, tried_before=before)
+
+        return _persist(attempt, deadline_ms)
+
+    def racks(self) -> dict[int, str | None]:
+        """Every live broker with its rack."""
+        return {broker.node_id: broker.rack for broker in self.ask(_no_topics()).brokers}
+
+    def topics(self) -> dict[str, TopicMetadata]:
+        """Every topic there is, by name in order."""
+        found = self.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False)).topics
+        return {topic.name: _topic(topic) for topic in sorted(found, key=lambda one: str(one.name))}
+
+    def _controller(self) -> int:
+        """The controller, which has just answered."""
+        controller = int(self._try(_no_topics(), None, PROBE_MS).controller_id)
+        if controller < 0:
+            raise errors.NotControllerError("There is no controller")
+        self._try(_no_topics(), controller, PROBE_MS)
+        return controller
+
+    def _try(self, request: Any, broker_id: int | None, timeout_ms: int) -> Any:
+        try:
+            return self._client.ask(request, broker_id, timeout_ms)
+        except errors.KafkaError:
+            self._client.look_again()
+            raise
+
+
+def _reach(servers: str, settings: Mapping[str, Any]) -> _Client:
+    """A client that one of the servers has answered: all are tried together, then, as one may hang, each."""
+    each = servers.split(",")
+    tries = [each, *([server] for server in each)] if len(each) > 1 else [each]
+    limits = {"bootstrap_timeout_ms": REACH_MS // len(tries), **settings}
+    reasons = []
+    for tried in tries:
+        try:
+            return _Client(**{**limits, "bootstrap_servers": tried})
+        except errors.KafkaError as error:
+            reasons.append(error)
+    raise Unreachable(
+        f"No broker answered at --bootstrap-server {servers} within {REACH_MS / 1000:g} s: {reasons[0]}; "
+        "expected the host:port of a running broker"
+    ) from reasons[0]
+
+
+def _persist(attempt: Callable[[], T], deadline_ms: int) -> T:
+    """What ``attempt`` returns, tried again for ``deadline_ms`` while brokers come and go."""
+    deadline = time.monotonic() + deadline_ms / 1000
+    while True:
+        try:
+            return attempt()
+        except errors.UnsupportedVersionError as failure:
+            raise NotSupported(str(failure)) from failure
+        except errors.KafkaError as failure:
+            passing = failure.retriable or isinstance(failure, errors.UnknownBrokerIdError)
+            if not passing or deadline_ms == 0:
+                raise AdminError(str(failure)) from failure
+            if time.monotonic() > deadline:
+                raise AdminError(f"No answer within {deadline_ms / 1000:g} s: {failure}") from failure
+        time.sleep(RETRY_S)
+
+
+def _no_topics() -> Any:
+    return MetadataRequest(topics=[], allow_auto_topic_creation=False)
+
+
+def _topic(topic: Any) -> TopicMetadata:
+    return TopicMetadata(
+        topic.name,
+        {
+            one.partition_index: PartitionMetadata(
+                one.partition_index, one.leader_id, tuple(one.replica_nodes), tuple(one.isr_nodes)
+            )
+            for one in topic.partitions
+        },
+    )
+
+
+def _error_codes(answer: Mapping[str, Any]) -> Iterator[int]:
+    """Every error code in an answer, wherever it stands."""
+    for name, value in answer.items():
+        if name == "error_code":
+            yield value
+        elif isinstance(value, list):
+            for each in value:
+                if isinstance(each, Mapping):
+                    yield from _error_codes(each)
