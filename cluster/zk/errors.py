@@ -54,6 +54,12 @@ class NoNode(RequestFailed):
     meaning = "does not exist"
 
 
+class InvalidPath(NoNode):
+    """No node can have this path, so that there is none: a person or a client named it."""
+
+    meaning = "can be no node's path"
+
+
 class NodeExists(RequestFailed):
     """The node to create is there already."""
 

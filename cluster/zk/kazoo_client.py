@@ -209,12 +209,20 @@ class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
 
 
 def _request(path: str, send: Callable[[], Any], receive: Callable[[Any], Any]) -> Request:
-    """Bind an asynchronous call of kazoo's to the pipeline."""
+    """Bind an asynchronous call of kazoo's to the pipeline; a call that kazoo refuses at once fails alone."""
 
     def outcome_of(result: Any) -> Any:
         return receive(result.value) if result.successful() else _error(path, result.exception)
 
-    return Request(path, lambda call_back: send().rawlink(lambda result: call_back(outcome_of(result))))
+    def sent(call_back: Callable[[Any], None]) -> None:
+        try:
+            answer = send()
+        except (TypeError, ValueError) as refusal:
+            call_back(_error(path, refusal))
+        else:
+            answer.rawlink(lambda result: call_back(outcome_of(result)))
+
+    return Request(path, sent)
 
 
 def _error(path: str, error: Exception, operation: int = 0) -> Any:

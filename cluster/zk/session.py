@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Any, Self
+
+import structlog
 
 from cluster.zk import errors
 from cluster.zk.connect_string import parse_connect_string
@@ -34,8 +36,10 @@ from cluster.zk.operations import (
     WatchEvent,
 )
 from cluster.zk.pipeline import Pipeline, Request, value
-from cluster.zk.schema.paths import ancestors
-from cluster.zk.watches import Watches
+from cluster.zk.schema.paths import ancestors, can_be
+from cluster.zk.watches import Watch, Watches
+
+_log = structlog.stdlib.get_logger("kafka.zookeeper.ZooKeeperClient")
 
 REQUEST_TIMEOUT_MS = 30_000
 """How long a request may take, resendings included, where the owner of the session names no other time."""
@@ -50,10 +54,11 @@ class ZooKeeperSession:
     All methods but ``abort`` belong to the event loop it was opened on. Requests that lose their connection
     are sent again until they are answered or their deadline passes; an error's ``resent`` tells of it,
     because a write may have been carried out before the answer was lost. Every request raises
-    ``ZooKeeperTimeout`` at its deadline and ``SessionExpired`` once the session is over.
+    ``ZooKeeperTimeout`` at its deadline and ``SessionExpired`` once the session is over. A path that no node
+    can have is not sent, and is a missing node to reads; a write of it raises ``InvalidPath``.
 
     Watches are one-shot: a read with ``watch=True`` leads to one ``WatchEvent`` at most, and to one with
-    ``Change.UNKNOWN`` after each reconnection before it.
+    ``Change.UNKNOWN`` after each reconnection before it. A read that is refused watches nothing.
 
     Attributes:
         session_timeout_ms: The timeout asked for; the server may have granted another.
@@ -139,17 +144,20 @@ class ZooKeeperSession:
 
     async def get(self, path: str, *, watch: bool = False) -> Node:
         """Read a node; a missing one raises ``NoNode`` and is not watched (``exists`` would)."""
-        node: Node = await self._pipeline.one(self._get(path, watch=watch))
+        (answer,) = await self._read([path], self._connection.get, watch=watch)
+        node: Node = value(answer)
         return node
 
     async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
         """A node's stat, None where it is missing; the watch tells of its creation too."""
-        stat: Stat | None = await self._pipeline.one(self._exists(path, watch=watch))
+        (answer,) = await self._read([path], self._connection.exists, watch=watch)
+        stat: Stat | None = None if isinstance(answer, errors.InvalidPath) else value(answer)
         return stat
 
     async def get_children(self, path: str, *, watch: bool = False) -> list[str]:
         """The names of a node's children, unordered; a missing node raises ``NoNode`` and is not watched."""
-        names: list[str] = await self._pipeline.one(self._children(path, watch=watch))
+        (answer,) = await self._read([path], self._connection.children, watch=watch, children=True)
+        names: list[str] = value(answer)
         return names
 
     async def get_many(
@@ -164,13 +172,15 @@ class ZooKeeperSession:
             expected_bytes: How long a node's data may usually be: it bounds how many share one answer.
         """
         if watch:
-            answers = await self._pipeline.all([self._get(path, watch=True) for path in paths])
+            answers = await self._read(paths, self._connection.get, watch=True)
             return [None if isinstance(answer, errors.NoNode) else value(answer) for answer in answers]
         size = max(1, MAXIMUM_REQUEST_BYTES // (expected_bytes + STAT_BYTES))
-        whole = [self._whole(path) for path in paths]
+        possible = [can_be(path) for path in paths]
+        whole = [self._whole(path) for path, sent in zip(paths, possible, strict=True) if sent]
         chunks = [whole[start : start + size] for start in range(0, len(whole), size)]
         answers = await self._pipeline.all([self._connection.multi_read(chunk) for chunk in chunks])
-        return [node for answer in answers for node in value(answer)]
+        nodes = iter([node for answer in answers for node in value(answer)])
+        return [next(nodes) if sent else None for sent in possible]
 
     async def create(
         self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False
@@ -193,7 +203,8 @@ class ZooKeeperSession:
         """Carry out all operations or none, and return their answers.
 
         Raises:
-            RequestFailed: The first operation that was refused; ``operation`` is its index.
+            RequestFailed: The first operation that was refused; ``operation`` is its index. An
+                ``InvalidPath`` is refused before all others.
             RequestTooLarge: Together they exceed what a server takes.
         """
         return value((await self.multi_many([operations]))[0])
@@ -243,9 +254,12 @@ class ZooKeeperSession:
             self._pipeline.disconnected()
             self._on_event(SessionEvent.DISCONNECTED)
         else:
-            self._end()
-            self._release()
-            self._on_event(SessionEvent.EXPIRED)
+            self._expire()
+
+    def _expire(self) -> None:
+        self._end()
+        self._release()
+        self._on_event(SessionEvent.EXPIRED)
 
     def _end(self) -> None:
         self._is_over = True
@@ -280,34 +294,63 @@ class ZooKeeperSession:
         if self._rearming is not None:
             self._rearming.cancel()
         self._rearming = self._loop.create_task(self._rearm_and_report(), name="rearm ZooKeeper watches")
+        self._rearming.add_done_callback(self._rearmed)
+
+    def _rearmed(self, rearming: asyncio.Task[None]) -> None:
+        """Where the watches could not be armed again nothing would be heard of: better a new session."""
+        error = None if rearming.cancelled() else rearming.exception()
+        if error is not None and not self._is_over:
+            _log.error("watches cannot be armed again, the session ends", exc_info=error)
+            self._expire()
 
     async def _rearm_and_report(self) -> None:
-        """Arm each watch again, then report its path; a connection lost meanwhile leads here again."""
-        await self._pipeline.all(
+        """Arm each watch again, then report its path; a connection lost meanwhile leads here again.
+
+        One that is refused is watched no more: whoever hears of its path reads it again, and hears why.
+        """
+        renewed = self._watches.renew()
+        connection = self._connection
+        answers = await self._pipeline.all(
             [
-                self._children(path, watch=True) if children else self._exists(path, watch=True)
-                for path, children in self._watches.armed()
+                (connection.children if children else connection.exists)(self._whole(path), watch=True)
+                for (path, children), _ in renewed
             ]
         )
-        for path in self._watches.paths():
+        told = self._watches.paths()
+        for (watch, claim), answer in zip(renewed, answers, strict=True):
+            if isinstance(answer, errors.RequestFailed):
+                self._watches.withdraw(watch, claim)
+                if not isinstance(answer, errors.NoNode):
+                    _log.error("a watch cannot be armed again", path=watch.path, error=str(answer))
+        for path in told:
             self._on_event(WatchEvent(path, Change.UNKNOWN))
 
-    def _get(self, path: str, *, watch: bool) -> Request:
-        self._enter(path, watch=watch, children=False)
-        return self._connection.get(self._whole(path), watch=watch)
+    async def _read(
+        self, paths: Sequence[str], read: Callable[..., Request], *, watch: bool, children: bool = False
+    ) -> list[Any]:
+        """Send these reads; the answer or error of each, in order.
 
-    def _exists(self, path: str, *, watch: bool) -> Request:
-        self._enter(path, watch=watch, children=False)
-        return self._connection.exists(self._whole(path), watch=watch)
-
-    def _children(self, path: str, *, watch: bool) -> Request:
-        self._enter(path, watch=watch, children=True)
-        return self._connection.children(self._whole(path), watch=watch)
-
-    def _enter(self, path: str, *, watch: bool, children: bool) -> None:
-        """Enter the watch in the book before the request goes out: its event is known then, however early."""
-        if watch:
-            self._watches.add(path, children=children)
+        A watch is in the book before its request goes out, so that its event is known however early it comes,
+        and out of it again where the read is refused.
+        """
+        possible = [can_be(path) for path in paths]
+        claims = {
+            Watch(path, children): self._watches.add(path, children=children)
+            for path, sent in zip(paths, possible, strict=True)
+            if watch and sent
+        }
+        whole = [self._whole(path) for path in paths]
+        answers = await self._pipeline.all(
+            [
+                read(path, watch=watch) if sent else _refused(errors.InvalidPath(path))
+                for path, sent in zip(whole, possible, strict=True)
+            ]
+        )
+        for path, answer in zip(paths, answers, strict=True):
+            watched = Watch(path, children)
+            if isinstance(answer, errors.RequestFailed) and watched in claims:
+                self._watches.withdraw(watched, claims[watched])
+        return answers
 
     def _whole(self, path: str) -> str:
         return self._chroot + path if path != "/" else self._chroot or "/"
@@ -316,6 +359,14 @@ class ZooKeeperSession:
         return answer.removeprefix(self._chroot) if isinstance(answer, str) else answer
 
     def _transaction(self, operations: Sequence[Operation]) -> Request:
+        for index, operation in enumerate(operations):
+            if not can_be(operation.path):
+                return _refused(errors.InvalidPath(self._whole(operation.path), index))
         if self._chroot:
             operations = [replace(operation, path=self._whole(operation.path)) for operation in operations]
         return self._connection.transaction(operations)
+
+
+def _refused(error: errors.InvalidPath) -> Request:
+    """A request that is answered here."""
+    return Request(error.path, lambda call_back: call_back(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.schema.body import int32_of
+from cluster.zk.schema.body import int32_of, is_text
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
@@ -88,6 +88,22 @@ def config(entity_type: str, name: str) -> str:
 def config_type(entity_type: str) -> str:
     """The parent of all entities of a type."""
     return f"/config/{entity_type}"
+
+
+def can_be(path: str) -> bool:
+    """Whether a node can have this path: absolute, of parts that are not empty, ``.`` or ``..``, in UTF-8.
+
+    Source: ``PathUtils.validatePath`` of ZooKeeper; what else that refuses, its server refuses.
+    """
+    whole = f"{path}/"
+    return path == "/" or (
+        path.startswith("/")
+        and "//" not in whole
+        and "/./" not in whole
+        and "/../" not in whole
+        and "\0" not in whole
+        and is_text(whole)
+    )
 
 
 def ancestors(path: str) -> tuple[str, ...]:

@@ -220,3 +220,12 @@ async def test_releasing_waits_for_the_thread_that_stops_it(
 )
 def test_a_handshake_without_an_answer_does_not_cost_the_session(servers: str, repeated: str) -> None:
     assert repeat_servers(servers) == repeated
+
+
+async def test_what_kazoo_refuses_at_once_fails_alone() -> None:
+    connection = Heard().connection()
+    answers: list[Any] = []
+    connection.exists("/brokers/topics/..", watch=True).send(answers.append)
+    (refusal,) = answers
+    assert isinstance(refusal, RequestFailed)
+    assert "relative paths not allowed" in str(refusal)

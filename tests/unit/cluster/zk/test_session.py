@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cluster.zk import session as session_module
-from cluster.zk.errors import NoNode, SessionExpired, ZooKeeperUnavailable
+from cluster.zk.errors import InvalidPath, NoNode, RequestFailed, SessionExpired, ZooKeeperUnavailable
 from cluster.zk.kazoo_client import ConnectionState
 from cluster.zk.operations import Change, Create, Node, Operation, SessionEvent, Set, Stat, WatchEvent
 from cluster.zk.pipeline import Request
@@ -206,6 +206,88 @@ async def test_after_a_reconnection_each_watch_is_armed_again_and_each_path_told
         WatchEvent("/a", Change.UNKNOWN),
         WatchEvent("/b", Change.UNKNOWN),
     ]
+
+
+async def reconnected(connection: Connection) -> None:
+    connection.asked.clear()
+    connection.on_state(SUSPENDED)
+    connection.on_state(CONNECTED)
+    await loop_turns(10)
+
+
+IMPOSSIBLE = ("/brokers/topics/..", "/a/./b", "/a//b", "/a/", "/a\0", "/\ud800", "a", "")
+
+
+@pytest.mark.parametrize("path", IMPOSSIBLE)
+async def test_a_path_that_no_node_can_have_is_neither_asked_for_nor_watched(opened: Any, path: str) -> None:
+    session, connection, events = opened
+    connection.answers = {"multi_read": [Node(b"x", Stat(1, 2, 3))]}
+    with pytest.raises(InvalidPath, match="can be no node's path"):
+        await session.get(path, watch=True)
+    with pytest.raises(InvalidPath):
+        await session.get_children(path, watch=True)
+    assert await session.exists(path, watch=True) is None
+    assert await session.get_many([path], watch=True) == [None]
+    assert await session.get_many([path, "/a", path]) == [None, Node(b"x", Stat(1, 2, 3)), None]
+    with pytest.raises(InvalidPath) as caught:
+        await session.multi(Create("/a"), Create(path))
+    assert caught.value.operation == 1
+    assert connection.asked == [("multi_read", "/root/a")]
+    await reconnected(connection)
+    assert connection.asked == []
+    assert events == [SessionEvent.DISCONNECTED, SessionEvent.RECONNECTED]
+
+
+@pytest.mark.parametrize("refusal", [NoNode("/root/a"), RequestFailed("/root/a", detail="NoAuthError")])
+async def test_a_read_that_is_refused_watches_nothing(opened: Any, refusal: RequestFailed) -> None:
+    session, connection, events = opened
+    connection.answers = {"/root/a": refusal}
+    with pytest.raises(type(refusal)):
+        await session.get("/a", watch=True)
+    with pytest.raises(type(refusal)):
+        await session.get_children("/a", watch=True)
+    await reconnected(connection)
+    assert connection.asked == []
+    assert events == [SessionEvent.DISCONNECTED, SessionEvent.RECONNECTED]
+
+
+async def test_a_refused_read_leaves_the_watch_that_another_has_armed(opened: Any) -> None:
+    """Whoever watches for a creation, and reads when there is something, hears of the deletion in between."""
+    session, connection, events = opened
+    await session.exists("/a", watch=True)
+    connection.answers = {"/root/a": NoNode("/root/a")}
+    with pytest.raises(NoNode):
+        await session.get("/a", watch=True)
+    connection.on_watch("/root/a", Change.DELETED)
+    await loop_turns()
+    assert events == [WatchEvent("/a", Change.DELETED)]
+
+
+async def test_a_watch_that_cannot_be_armed_again_is_told_and_does_not_keep_the_others(opened: Any) -> None:
+    session, connection, events = opened
+    for path in ("/a", "/b", "/c"):
+        await session.get_children(path, watch=True)
+    connection.answers = {"/root/a": RequestFailed("/root/a", detail="refused"), "/root/b": NoNode("/root/b")}
+    await reconnected(connection)
+    assert [question[1] for question in connection.asked] == ["/root/a", "/root/b", "/root/c"]
+    assert events[2:] == [WatchEvent(path, Change.UNKNOWN) for path in ("/a", "/b", "/c")]
+    await reconnected(connection)
+    assert connection.asked == [("children", "/root/c", True)]
+
+
+async def test_a_session_whose_watches_cannot_be_armed_again_ends(
+    opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, connection, events = opened
+    await session.exists("/a", watch=True)
+
+    def refuse(path: str, *, watch: bool) -> Request:
+        raise ValueError(path)
+
+    monkeypatch.setattr(connection, "exists", refuse)
+    await reconnected(connection)
+    assert session.is_over
+    assert events == [SessionEvent.DISCONNECTED, SessionEvent.RECONNECTED, SessionEvent.EXPIRED]
 
 
 async def test_the_end_is_told_once_and_last(opened: Any) -> None:

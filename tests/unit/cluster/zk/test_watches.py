@@ -45,6 +45,41 @@ def test_forgetting_and_clearing() -> None:
     assert book.paths() == []
 
 
+def test_a_refused_read_withdraws_only_what_it_alone_has_entered() -> None:
+    book = Watches()
+    data, children = Watch("/a", children=False), Watch("/a", children=True)
+    claim = book.add("/a", children=False)
+    book.withdraw(children, claim)
+    assert book.armed() == [data]
+    book.withdraw(data, claim)
+    assert book.armed() == []
+
+    first = book.add("/a", children=False)
+    second = book.add("/a", children=False)
+    book.withdraw(data, first)
+    book.withdraw(data, second)
+    assert book.armed() == [data]
+
+
+def test_a_claim_ends_with_the_watch() -> None:
+    book = Watches()
+    claim = book.add("/a", children=False)
+    assert book.fire("/a", Change.DATA)
+    book.add("/a", children=False)
+    book.withdraw(Watch("/a", children=False), claim)
+    assert book.paths() == ["/a"]
+
+
+def test_who_arms_all_again_has_a_claim_on_each() -> None:
+    book = armed(("/b", False), ("/a", True), ("/a", True))
+    renewed = book.renew()
+    assert [watch for watch, _ in renewed] == [Watch("/a", children=True), Watch("/b", children=False)]
+    book.add("/b", children=False)
+    for watch, claim in renewed:
+        book.withdraw(watch, claim)
+    assert book.paths() == ["/b"]
+
+
 events = st.tuples(st.sampled_from(["add", "fire"]), st.sampled_from("abc"), st.booleans())
 
 

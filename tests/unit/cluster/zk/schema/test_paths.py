@@ -48,6 +48,19 @@ def test_ancestors_the_highest_first(path: str, above: tuple[str, ...]) -> None:
     assert paths.ancestors(path) == above
 
 
+@pytest.mark.parametrize("path", ["/", "/a", "/a/b.", "/a/...", "/a/.b", "/brokers/topics/é", "/\U0001f600"])
+def test_paths_that_a_node_can_have(path: str) -> None:
+    assert paths.can_be(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "a", "a/b", "//", "/a/", "/a//b", "/.", "/..", "/a/./b", "/a/../b", "/a/..", "/a\0", "/\ud800"],
+)
+def test_paths_that_no_node_can_have(path: str) -> None:
+    assert not paths.can_be(path)
+
+
 def test_the_state_of_a_partition_is_told_from_other_paths() -> None:
     tp = TopicPartition("a.b-c", 12)
     assert paths.partition_of_state(paths.partition_state(tp)) == tp
