@@ -13,7 +13,6 @@ from controller.core.effects import Ask
 from controller.core.effects_topics import (
     DeleteTopic,
     MarkTopicDeletions,
-    ReadPartitionNodes,
     ReadTopicDeletions,
     RemoveTopicDeletions,
     WriteAssignment,
@@ -44,12 +43,6 @@ async def _delete(store: ZooKeeperStore, question: DeleteTopic, watched: set[str
     await store.deletions.delete_topic(question.topic, fence_of(question.reign))
 
 
-async def _read_partition_nodes(
-    store: ZooKeeperStore, question: ReadPartitionNodes, _watched: set[str]
-) -> frozenset[int]:
-    return frozenset(await store.deletions.partition_nodes(question.topic))
-
-
 async def _write_assignment(store: ZooKeeperStore, question: WriteAssignment, _watched: set[str]) -> bool:
     standing = (await store.topics.read([question.topic])).get(question.topic)
     if standing is None or standing.partitions != dict(question.before):
@@ -71,7 +64,6 @@ TOPICS: Mapping[type[Ask[Any]], Answerer] = {
     MarkTopicDeletions: _mark,
     RemoveTopicDeletions: _unmark,
     DeleteTopic: _delete,
-    ReadPartitionNodes: _read_partition_nodes,
     WriteAssignment: _write_assignment,
 }
 """What answers each of them."""

@@ -9,7 +9,6 @@ from cluster.zk.errors import NodeExists, NoNode, NotEmpty, RequestFailed
 from cluster.zk.fence import Fence, write_many
 from cluster.zk.operations import Create, Delete, Operation
 from cluster.zk.schema import paths
-from cluster.zk.schema.body import int32_of
 from cluster.zk.session import ZooKeeperSession
 
 
@@ -38,11 +37,6 @@ class DeletionStore:
             ControllerMoved: The fence refused; some may be gone.
         """
         await self._each([[Delete(paths.delete_topic(topic))] for topic in topics], fence, NoNode)
-
-    async def partition_nodes(self, topic: str) -> set[int]:
-        """The partitions of a topic that have a node, whatever its assignment says."""
-        names = await self._children(paths.topic_partitions(topic))
-        return {number for name in names if (number := int32_of(name)) is not None}
 
     async def delete_topic(self, topic: str, fence: Fence) -> None:
         """Delete a topic's nodes, then its settings, then its mark; what is gone already is no error.

@@ -43,7 +43,7 @@ def take_marks(context: ControllerContext) -> Decision[None]:
     if unknown:
         # A topic that was never created here, its node is empty or spoiled, can still be deleted.
         missing = unknown - (yield from ask(ReadTopics()))
-        yield from _remove_marks(context, missing, "there is no such topic")
+        yield from remove_marks(context, missing, "there is no such topic")
         marked -= missing
     yield from _queue(context, marked)
     yield from halt(context, filter(context.is_being_reassigned, marked), REASSIGNMENT)
@@ -83,17 +83,6 @@ def resume(context: ControllerContext, topics: Iterable[str]) -> Decision[None]:
     if queued:
         context.topics_ineligible_for_deletion -= queued
         yield from resume_all(context)
-
-
-def lose(context: ControllerContext, gone: Collection[str]) -> Decision[None]:
-    """Forget topics that somebody else has removed from ZooKeeper.
-
-    One that was queued leaves no mark: it would delete the topic that is made anew under that name.
-    """
-    queued = context.topics_to_delete.intersection(gone)
-    for topic in gone:
-        context.forget_topic(topic)
-    yield from _remove_marks(context, queued, "there is no such topic any more")
 
 
 def resume_all(context: ControllerContext) -> Decision[None]:
@@ -151,7 +140,7 @@ def hear_stop_replica(
 
 def _queue(context: ControllerContext, marked: Collection[str]) -> Decision[None]:
     if not context.facts.delete_topic_enable:
-        yield from _remove_marks(context, marked, "delete.topic.enable is false")
+        yield from remove_marks(context, marked, "delete.topic.enable is false")
         return
     new = tuple(sorted(set(marked) - context.topics_to_delete))
     if new:
@@ -159,7 +148,8 @@ def _queue(context: ControllerContext, marked: Collection[str]) -> Decision[None
         yield Explain(DeletionQueued(new))
 
 
-def _remove_marks(context: ControllerContext, topics: Collection[str], because: str) -> Decision[None]:
+def remove_marks(context: ControllerContext, topics: Collection[str], because: str) -> Decision[None]:
+    """Take the marks of ``topics`` away, which are not to be deleted, ``because``."""
     if topics:
         names = tuple(sorted(topics))
         yield Explain(DeletionMarksRemoved(names, because))

@@ -42,13 +42,6 @@ class DeleteTopic(Ask[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPartitionNodes(Ask[frozenset[int]]):
-    """The partitions of a topic that have a node of their own, as every partition has that was ever led."""
-
-    topic: str
-
-
-@dataclass(frozen=True, slots=True)
 class WriteAssignment(Ask[bool]):
     """Write the partitions of a topic; False where it does not hold ``before`` any more, or is gone.
 

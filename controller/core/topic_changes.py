@@ -12,7 +12,7 @@ from cluster.model import topic_names
 from cluster.model.ids import TopicPartition
 from controller.core import deletions
 from controller.core.effects import Decision, Explain, ReadAssignments, ReadTopics, ask
-from controller.core.effects_topics import ReadPartitionNodes, WriteAssignment
+from controller.core.effects_topics import WriteAssignment
 from controller.core.elections import OfflineElection
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.partitions import change_partitions
@@ -30,8 +30,12 @@ def compare_topics(context: ControllerContext) -> Decision[None]:
     if not new and not gone:
         return
     yield Explain(TopicsChanged(new, gone))
-    yield from deletions.lose(context, gone)
+    queued = context.topics_to_delete.intersection(gone)
+    for topic in gone:
+        context.forget_topic(topic)
     yield from _add_partitions(context, new)
+    # A mark that stayed would delete the topic that is made anew under its name.
+    yield from deletions.remove_marks(context, queued, "there is no such topic any more")
 
 
 def leave_out_illegal(topics: Collection[str]) -> Decision[tuple[str, ...]]:
@@ -64,8 +68,7 @@ def _restore(context: ControllerContext, topic: str) -> Decision[None]:
     if not added:
         return
     yield Explain(PartitionsRefused(topic, added))
-    nodes = yield from ask(ReadPartitionNodes(topic))
-    kept = {number: known[number] for number in sorted(written) if number in known and number in nodes}
+    kept = {number: known[number] for number in sorted(written) if number in known}
     # Where the node was written once more meanwhile, its watch leads here again.
     yield from ask(WriteAssignment(topic, written, kept, context.reign))
 

@@ -259,8 +259,6 @@ class World:
             case effects_topics.RemoveTopicDeletions(topics, _):
                 self.marked.difference_update(topics)
                 return None
-            case effects_topics.ReadPartitionNodes(topic):
-                return frozenset(tp.partition for tp in self.states if tp.topic == topic)
             case effects_topics.DeleteTopic(topic, _):
                 self.topics.pop(topic, None)
                 self.configs.pop(topic, None)

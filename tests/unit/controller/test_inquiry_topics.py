@@ -35,11 +35,11 @@ class Stores:
         def method(name):
             async def call(*arguments, **options):
                 self.calls.append((name, arguments, options))
-                return {"marked": {"t"}, "partition_nodes": {0, 1}}.get(name)
+                return {"marked": {"t"}}.get(name)
 
             return call
 
-        names = ("marked", "mark", "unmark", "delete_topic", "partition_nodes")
+        names = ("marked", "mark", "unmark", "delete_topic")
         return SimpleNamespace(**{name: method(name) for name in names})
 
     async def _read(self, names):
@@ -75,10 +75,6 @@ async def test_a_deleted_topic_is_watched_no_more():
     assert stores.calls == [("delete_topic", ("t", FENCE), {})]
     assert stores.unwatched == ["/brokers/topics/t"]
     assert watched == {"/brokers/topics"}
-
-
-async def test_partition_nodes_are_counted():
-    assert await answer(Stores(), asked.ReadPartitionNodes("t")) == {0, 1}
 
 
 async def test_partitions_are_written_under_the_version_they_were_read_with_and_the_id_stays():

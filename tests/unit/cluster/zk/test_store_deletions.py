@@ -73,9 +73,3 @@ async def test_the_fence_keeps_a_topic(store: DeletionStore, zk: Any) -> None:
     with pytest.raises(ControllerMoved):
         await store.mark(["t"], STALE)
     assert zk.tree.nodes == before
-
-
-async def test_partition_nodes(store: DeletionStore, zk: Any) -> None:
-    await create(zk, "t", 2)
-    assert await store.partition_nodes("t") == {0, 1}
-    assert await store.partition_nodes("u") == set()

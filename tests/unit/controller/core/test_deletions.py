@@ -293,6 +293,18 @@ def test_a_topic_that_is_being_deleted_gets_no_partitions(world):
     assert world.run(PartitionModifications("t")) == [], "the node as it was is no news"
 
 
+def test_what_was_never_led_of_a_topic_that_is_being_deleted_stays_in_its_node(make_world):
+    """Its node is written as it was: a partition is known by it, whether or not it ever had a leader."""
+    world = make_world()
+    world.write_topic("t", (9,))
+    world.marked.add("t")
+    world.run(TopicChange(), TopicDeletion())
+    before = dict(world.topics["t"])
+    world.topics["t"][1] = Assignment((BrokerId(1),))
+    world.run(PartitionModifications("t"))
+    assert world.topics["t"] == before
+
+
 def test_a_topic_taken_away_by_hand_is_forgotten_whole(world):
     world.marked.add("t")
     world.run(TopicDeletion())

@@ -4,6 +4,7 @@ import pytest
 
 from cluster.model.ids import TopicPartition
 from controller.core import effects
+from controller.core.effects_topics import RemoveTopicDeletions
 from controller.core.inputs import (
     BrokerChange,
     PartitionModifications,
@@ -118,6 +119,17 @@ def test_a_queued_topic_that_was_never_readable_leaves_no_mark_either(make_world
     world.run(TopicChange())
     assert world.marked == set()
     assert world.context.topics_to_delete == set()
+
+
+def test_a_mark_that_cannot_be_removed_keeps_no_new_topic_waiting(make_world):
+    """Somebody made a node below it: the removal fails, each time."""
+    world = make_world()
+    world.context.topics_to_delete.add("spoiled")
+    world.failures[RemoveTopicDeletions] = RuntimeError("the node has children")
+    world.write_topic("t", (1, 2))
+    with pytest.raises(RuntimeError, match="children"):
+        world.run(TopicChange())
+    assert world.leadership(T0).leader == 1
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a b", "schön"])
