@@ -1,4 +1,4 @@
-"""``--command-config``: a file of properties for the tools' own clients, as Kafka's tools take it."""
+"""``--command-config`` or ``--admin.config``: properties for the tools' own clients, as in Kafka."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ class CommandConfigError(Exception):
     """The file cannot be read, or the client does not know one of its properties; the message names it."""
 
 
-def properties(path: Path | None) -> dict[str, str]:
-    """The properties in the file at ``path``; none where there is no such flag.
-
-    librdkafka knows most of them by the names that Kafka's own clients have.
+def properties(path: Path | None, flag: str = "--command-config") -> dict[str, str]:
+    """The properties in the file at ``path``, which ``flag`` names; none where there is no such flag.
 
     Raises:
         CommandConfigError: The file cannot be read.
@@ -27,25 +25,25 @@ def properties(path: Path | None) -> dict[str, str]:
     try:
         return parse_properties(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise CommandConfigError(f"--command-config {path} cannot be read: {error}") from error
+        raise CommandConfigError(f"{flag} {path} cannot be read: {error}") from error
 
 
-def for_kafka_python(path: Path | None) -> dict[str, Any]:
+def for_kafka_python(path: Path | None, flag: str = "--command-config") -> dict[str, Any]:
     """The same as arguments of kafka-python's admin client.
 
     Raises:
         CommandConfigError: The file cannot be read, or that client has no such setting or value.
     """
     arguments: dict[str, Any] = {}
-    for name, text in properties(path).items():
+    for name, text in properties(path, flag).items():
         argument = name.replace(".", "_")
         if argument not in KafkaAdminClient.DEFAULT_CONFIG:
-            raise CommandConfigError(f"--command-config {path}: the client has no property '{name}'")
-        arguments[argument] = _typed(path, name, text, KafkaAdminClient.DEFAULT_CONFIG[argument])
+            raise CommandConfigError(f"{flag} {path}: the client has no property '{name}'")
+        arguments[argument] = _typed(f"{flag} {path}", name, text, KafkaAdminClient.DEFAULT_CONFIG[argument])
     return arguments
 
 
-def _typed(path: Path | None, name: str, text: str, default: object) -> object:
+def _typed(where: str, name: str, text: str, default: object) -> object:
     """``text`` in the type of ``default``."""
     if isinstance(default, bool):
         return text.strip().lower() == "true"
@@ -53,7 +51,5 @@ def _typed(path: Path | None, name: str, text: str, default: object) -> object:
         try:
             return int(text)
         except ValueError as error:
-            raise CommandConfigError(
-                f"--command-config {path}: {name} is '{text}', expected a whole number"
-            ) from error
+            raise CommandConfigError(f"{where}: {name} is '{text}', expected a whole number") from error
     return text

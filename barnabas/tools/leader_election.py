@@ -11,16 +11,17 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
+from typing import Any
 
-from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from kafka.protocol.admin import ElectLeadersRequest
 
+from barnabas.tools.admin_client import SERVER_MS, AdminClient, AdminError
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.entry import run_tool
-from cluster.model.properties import parse_properties
-
-DEADLINE_S = 30.0
-"""How long the cluster may take to answer, in seconds, as in Kafka."""
+from cluster.model.errors import ErrorCode
 
 _EXAMPLE = '{"partitions": [{"topic": "foo", "partition": 1}, {"topic": "foobar", "partition": 2}]}'
 
@@ -31,6 +32,21 @@ class LeaderElectionError(Exception):
 
 Partition = tuple[str, int]
 """A topic and the number of a partition."""
+
+
+class ElectionType(Enum):
+    """Whom to elect, by its number on the wire."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a partition's leader was not elected: the error, and the controller's words."""
+
+    code: ErrorCode
+    text: str
 
 
 def parser() -> argparse.ArgumentParser:
@@ -45,7 +61,11 @@ def parser() -> argparse.ArgumentParser:
         "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
     )
     flags.add_argument(
-        "--admin.config", dest="admin_config", metavar="FILE", help="properties to pass to the admin client"
+        "--admin.config",
+        dest="admin_config",
+        type=Path,
+        metavar="FILE",
+        help="properties to pass to the admin client",
     )
     flags.add_argument(
         "--election-type",
@@ -118,7 +138,7 @@ def parse_partitions(text: str) -> list[Partition]:
     return partitions
 
 
-def report(election_type: ElectionType, results: Mapping[Partition, KafkaError | None]) -> list[str]:
+def report(election_type: ElectionType, results: Mapping[Partition, Failure | None]) -> list[str]:
     """The lines that tell what became of each partition."""
     succeeded = [_name(each) for each, error in sorted(results.items(), key=_key) if error is None]
     needless = [_name(each) for each, error in sorted(results.items(), key=_key) if _is_needless(error)]
@@ -138,13 +158,13 @@ def report(election_type: ElectionType, results: Mapping[Partition, KafkaError |
     return lines
 
 
-def failures(results: Mapping[Partition, KafkaError | None]) -> dict[Partition, KafkaError]:
+def failures(results: Mapping[Partition, Failure | None]) -> dict[Partition, Failure]:
     """The partitions whose election failed, in order."""
     found = sorted(results.items(), key=_key)
     return {each: error for each, error in found if error is not None and not _is_needless(error)}
 
 
-def _key(result: tuple[Partition, KafkaError | None]) -> Partition:
+def _key(result: tuple[Partition, Failure | None]) -> Partition:
     return result[0]
 
 
@@ -152,55 +172,63 @@ def _name(partition: Partition) -> str:
     return f"{partition[0]}-{partition[1]}"
 
 
-def _is_needless(error: KafkaError | None) -> bool:
-    return error is not None and error.code() == KafkaError.ELECTION_NOT_NEEDED
+def _is_needless(error: Failure | None) -> bool:
+    return error is not None and error.code is ErrorCode.ELECTION_NOT_NEEDED
 
 
 _EXCEPTIONS = {
-    KafkaError.UNKNOWN_TOPIC_OR_PART: "UnknownTopicOrPartitionException",
-    KafkaError.REQUEST_TIMED_OUT: "TimeoutException",
-    KafkaError.TOPIC_EXCEPTION: "InvalidTopicException",
-    KafkaError.NOT_CONTROLLER: "NotControllerException",
-    KafkaError.PREFERRED_LEADER_NOT_AVAILABLE: "PreferredLeaderNotAvailableException",
-    KafkaError.ELIGIBLE_LEADERS_NOT_AVAILABLE: "EligibleLeadersNotAvailableException",
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "UnknownTopicOrPartitionException",
+    ErrorCode.REQUEST_TIMED_OUT: "TimeoutException",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "InvalidTopicException",
+    ErrorCode.NOT_CONTROLLER: "NotControllerException",
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "PreferredLeaderNotAvailableException",
+    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "EligibleLeadersNotAvailableException",
 }
 
 
-def _exception(error: KafkaError) -> str:
+def _exception(error: Failure) -> str:
     """An error as Java prints the exception of it."""
-    name = _EXCEPTIONS.get(error.code(), "UnknownServerException")
-    return f"org.apache.kafka.common.errors.{name}: {error.str()}"
+    name = _EXCEPTIONS.get(error.code, "UnknownServerException")
+    return f"org.apache.kafka.common.errors.{name}: {error.text}"
 
 
-def elect(
-    flags: argparse.Namespace, partitions: list[Partition] | None
-) -> dict[Partition, KafkaError | None]:
+def elect(flags: argparse.Namespace, partitions: list[Partition] | None) -> dict[Partition, Failure | None]:
     """Have the cluster elect; the error of each partition, None where it has its leader.
 
     Raises:
         LeaderElectionError: The whole request failed, or was not answered in time.
     """
-    own = parse_properties(Path(flags.admin_config).read_text()) if flags.admin_config else {}
-    wait_ms = int(DEADLINE_S * 1000)
-    # Its times are set here, because confluent-kafka 2.16 refuses them as arguments of the call.
-    settings = {
-        **own,
-        "bootstrap.servers": flags.bootstrap_server,
-        "socket.timeout.ms": wait_ms,
-        "log_level": 0,
-    }
-    asked = None if partitions is None else [TopicPartition(*each) for each in partitions]
+    asked = None
+    if partitions is not None:
+        topics = sorted({topic for topic, _ in partitions})
+        asked = [(topic, [number for name, number in partitions if name == topic]) for topic in topics]
+    request = ElectLeadersRequest(
+        election_type=flags.election_type.value, topic_partitions=asked, timeout_ms=SERVER_MS, min_version=1
+    )
     try:
-        admin = AdminClient(settings)
-        results = admin.elect_leaders(flags.election_type, asked).result()
-    except KafkaException as failure:
-        error = failure.args[0]
-        if error.name() in {"_TIMED_OUT", "REQUEST_TIMED_OUT"}:
-            sys.stdout.write("Timeout waiting for election results\n")
-            raise LeaderElectionError("Timeout waiting for election results") from failure
+        settings = for_kafka_python(flags.admin_config, "--admin.config")
+        with AdminClient(flags.bootstrap_server, settings) as admin:
+            answer = admin.ask_controller(request)
+    except (AdminError, CommandConfigError) as failure:
         sys.stdout.write("Error while making request\n")
-        raise LeaderElectionError(error.str()) from failure
-    return {(each.topic, each.partition): error for each, error in results.items()}
+        raise LeaderElectionError(str(failure)) from failure
+    whole = ErrorCode.from_code(answer.body.error_code)
+    if whole is ErrorCode.REQUEST_TIMED_OUT:
+        sys.stdout.write("Timeout waiting for election results\n")
+        raise LeaderElectionError("Timeout waiting for election results")
+    if whole is not ErrorCode.NONE:
+        sys.stdout.write("Error while making request\n")
+        raise LeaderElectionError(whole.meaning)
+    return {
+        (topic.topic, one.partition_id): _failure(one)
+        for topic in answer.body.replica_election_results
+        for one in topic.partition_result
+    }
+
+
+def _failure(result: Any) -> Failure | None:
+    error = ErrorCode.from_code(result.error_code)
+    return None if error is ErrorCode.NONE else Failure(error, result.error_message or error.meaning)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, Self
+
 import pytest
-from confluent_kafka import ElectionType, KafkaError
 
 from barnabas.tools import leader_election
-from barnabas.tools.leader_election import LeaderElectionError
+from barnabas.tools.admin_client import AdminError, Answer
+from barnabas.tools.leader_election import ElectionType, Failure, LeaderElectionError
+from cluster.model.errors import ErrorCode
 
 FAILED = "Error completing leader election (PREFERRED) for partition: "
 SERVER = ["--bootstrap-server", "127.0.0.1:1", "--election-type", "preferred"]
@@ -81,9 +85,9 @@ def test_the_report_has_kafkas_lines() -> None:
     results = {
         ("orders", 10): None,
         ("orders", 2): None,
-        ("audit", 0): KafkaError(KafkaError.ELECTION_NOT_NEEDED),
-        ("audit", 1): KafkaError(KafkaError.PREFERRED_LEADER_NOT_AVAILABLE, "it is away"),
-        ("audit", 2): KafkaError(KafkaError.POLICY_VIOLATION, "no"),
+        ("audit", 0): Failure(ErrorCode.ELECTION_NOT_NEEDED, "needless"),
+        ("audit", 1): Failure(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "it is away"),
+        ("audit", 2): Failure(ErrorCode.POLICY_VIOLATION, "no"),
     }
     assert leader_election.report(ElectionType.PREFERRED, results) == [
         "Successfully completed leader election (PREFERRED) for partitions orders-2, orders-10",
@@ -94,9 +98,65 @@ def test_the_report_has_kafkas_lines() -> None:
     assert list(leader_election.failures(results)) == [("audit", 1), ("audit", 2)]
 
 
-def test_a_cluster_that_does_not_answer_is_waited_for_so_long(capsys, monkeypatch) -> None:
-    monkeypatch.setattr(leader_election, "DEADLINE_S", 0.1)
+class Admin:
+    """A cluster that elects, or does not."""
+
+    def __init__(self, *results: tuple[int, ErrorCode, str | None], error: int | Exception = 0) -> None:
+        self.results = [
+            SimpleNamespace(partition_id=number, error_code=code, error_message=text)
+            for number, code, text in results
+        ]
+        self.error = error
+        self.asked: Any = None
+
+    def __call__(self, servers: str, settings: Any) -> Self:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def ask_controller(self, request: Any) -> Answer:
+        if isinstance(self.error, Exception):
+            raise self.error
+        self.asked = (request.election_type, request.topic_partitions)
+        topic = SimpleNamespace(topic="t", partition_result=self.results)
+        return Answer(SimpleNamespace(error_code=self.error, replica_election_results=[topic]))
+
+
+def test_the_controller_elects(capsys, monkeypatch) -> None:
+    admin = Admin((0, ErrorCode.NONE, None), (1, ErrorCode.ELECTION_NOT_NEEDED, None))
+    monkeypatch.setattr(leader_election, "AdminClient", admin)
+    assert leader_election.main([*SERVER, "--topic", "t", "--partition", "1"]) == 0
+    assert admin.asked == (0, [("t", [1])])
+    assert leader_election.main([*SERVER, "--all-topic-partitions"]) == 0
+    assert admin.asked == (0, None)
+    told = "Successfully completed leader election (PREFERRED) for partitions t-0\n"
+    assert capsys.readouterr().out == 2 * f"{told}Valid replica already elected for partitions t-1\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "out", "err"),
+    [
+        (AdminError("nobody"), "Error while making request\n", "nobody"),
+        (int(ErrorCode.REQUEST_TIMED_OUT), "Timeout waiting for election results\n", "Timeout waiting for"),
+        (
+            int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+            "Error while making request\n",
+            ErrorCode.CLUSTER_AUTHORIZATION_FAILED.meaning,
+        ),
+    ],
+)
+def test_a_request_that_fails_as_a_whole(error, out, err, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(leader_election, "AdminClient", Admin(error=error))
     assert leader_election.main([*SERVER, "--all-topic-partitions"]) == 1
     printed = capsys.readouterr()
-    assert printed.out == "Timeout waiting for election results\n"
-    assert printed.err.endswith("AdminCommandFailedException: Timeout waiting for election results\n")
+    assert printed.out == out
+    assert f"AdminCommandFailedException: {err}" in printed.err
+
+
+def test_a_file_of_properties_that_cannot_be_read_is_named(capsys) -> None:
+    assert leader_election.main([*SERVER, "--all-topic-partitions", "--admin.config", "/gone"]) == 1
+    assert "--admin.config /gone cannot be read" in capsys.readouterr().err
