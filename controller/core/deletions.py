@@ -40,14 +40,14 @@ def take_marks(context: ControllerContext) -> Decision[None]:
     """Read the marks: queue the topics that are there, and take the marks of others away."""
     marked = yield from ask(ReadTopicDeletions())
     unknown = marked - context.assignments.keys()
-    if unknown:
-        # A topic that was never created here, its node is empty or spoiled, can still be deleted.
-        missing = unknown - (yield from ask(ReadTopics()))
-        yield from remove_marks(context, missing, "there is no such topic")
-        marked -= missing
+    # A topic that was never created here, its node is empty or spoiled, can still be deleted.
+    missing = unknown - (yield from ask(ReadTopics())) if unknown else unknown
+    marked -= missing
     yield from _queue(context, marked)
     yield from halt(context, filter(context.is_being_reassigned, marked), REASSIGNMENT)
     yield from resume_all(context)
+    # Last: whatever stands in the way of a mark that leads to nothing, no topic waits for it.
+    yield from remove_marks(context, missing, "there is no such topic")
 
 
 def take_marks_over(context: ControllerContext) -> Decision[None]:

@@ -293,6 +293,16 @@ def test_a_topic_that_is_being_deleted_gets_no_partitions(world):
     assert world.run(PartitionModifications("t")) == [], "the node as it was is no news"
 
 
+def test_a_mark_that_cannot_be_removed_keeps_no_topic_from_its_deletion(world):
+    """Somebody made a node below a mark of no topic: the removal fails, each time."""
+    world.marked |= {"t", "spoiled"}
+    world.failures[effects_topics.RemoveTopicDeletions] = RuntimeError("the node has children")
+    with pytest.raises(RuntimeError, match="children"):
+        world.run(TopicDeletion())
+    world.run(answered(world, 1, T0), answered(world, 2, T0, T1), answered(world, 3, T1))
+    assert "t" not in world.topics
+
+
 def test_what_was_never_led_of_a_topic_that_is_being_deleted_stays_in_its_node(make_world):
     """Its node is written as it was: a partition is known by it, whether or not it ever had a leader."""
     world = make_world()
