@@ -14,7 +14,7 @@ import structlog
 
 from cluster.model.commands_configs import ConfigResource, ConfigResourceType
 from cluster.model.ids import BrokerId
-from cluster.zk.errors import ZooKeeperError
+from cluster.zk.errors import RequestFailed, ZooKeeperError
 from cluster.zk.store_configs import ConfigChange, ResourceConfigs
 
 _log = structlog.get_logger("kafka.server.DynamicConfigManager")
@@ -121,6 +121,9 @@ class ConfigChanges:
     async def _catch_up(self) -> None:
         changes = await self._store().changes(watch=True)
         new = [change for change in changes if change.number > self._last]
+        for change in new:
+            if change.error is not None:
+                _log.error(f"A note of changed settings is skipped: {change.error}")
         named = {change.resource for change in new if change.resource is not None}
         if self._session_is_new:
             self._session_is_new = False
@@ -133,18 +136,40 @@ class ConfigChanges:
             self._session_is_new = True
             raise
         self._last = max((change.number for change in new), default=self._last)
+        await self._remove_old(changes)
+
+    async def _remove_old(self, changes: Iterable[ConfigChange]) -> None:
         for change in changes:
             if self._clock_ms() - change.created_ms > NOTE_LIFE_MS:
-                await self._store().delete_change(change.name)
+                try:
+                    await self._store().delete_change(change.name)
+                except RequestFailed as error:
+                    _log.error(f"An old note of changed settings stays: {error}")
 
     async def _take_over(self, resources: Collection[ConfigResource]) -> None:
-        found = await self._store().read(resources)
-        for resource in resources:
-            read = found[resource]
+        found = await self._read(resources)
+        for resource, read in found.items():
             if read.settings is None:
                 _log.error(f"Settings in ZooKeeper are not used: {read.error}")
                 continue
-            self._tell(resource, read.settings)
+            try:
+                self._tell(resource, read.settings)
+            except Exception:  # noqa: BLE001  (anybody may have written them; others are to be heard of)
+                _log.exception(f"Settings of {resource} in ZooKeeper are not used: {dict(read.settings)}")
+
+    async def _read(self, resources: Collection[ConfigResource]) -> dict[ConfigResource, ResourceConfigs]:
+        """What these resources set, without those of which ZooKeeper refuses it."""
+        try:
+            return dict(await self._store().read(resources))
+        except RequestFailed as error:
+            if len(resources) == 1:
+                _log.error(f"Settings of {next(iter(resources))} in ZooKeeper are not used: {error}")
+            if len(resources) <= 1:
+                return {}
+        found: dict[ConfigResource, ResourceConfigs] = {}
+        for resource in resources:
+            found |= await self._read((resource,))
+        return found
 
     def _tell(self, resource: ConfigResource, settings: Mapping[str, str]) -> None:
         if resource.type is ConfigResourceType.TOPIC:

@@ -12,6 +12,7 @@ from broker.config import BrokerConfig
 from broker.core.log_config import LogConfig
 from cluster.model.configs import ConfigError
 from cluster.zk.errors import SessionExpired, ZooKeeperError
+from cluster.zk.schema.body import ZnodeDecodeError
 
 _log = structlog.get_logger(__name__)
 
@@ -19,11 +20,25 @@ RETRY_S = 0.5
 """Between two attempts to read them while ZooKeeper does not answer."""
 
 
+class FoundConfigs(Protocol):
+    """What topics set themselves (``cluster.zk.store_topics.EntityConfigs``)."""
+
+    @property
+    def settings(self) -> Mapping[str, Mapping[str, str]]:
+        """Of those topics that have any."""
+        ...
+
+    @property
+    def unreadable(self) -> Mapping[str, ZnodeDecodeError]:
+        """Why those of the others cannot be read."""
+        ...
+
+
 class TopicSettings(Protocol):
     """What is needed of ZooKeeper (``cluster.zk.store_topics.TopicStore``)."""
 
-    async def configs(self, names: Collection[str]) -> Mapping[str, Mapping[str, str]]:
-        """The settings of these topics that have any."""
+    async def configs(self, names: Collection[str]) -> FoundConfigs:
+        """The settings of these topics."""
         ...
 
 
@@ -54,12 +69,13 @@ class TopicConfigs:
         """Read the settings of these topics; waits for as long as ZooKeeper does not answer.
 
         A log opened with the wrong settings would, for instance, acknowledge with too few replicas in sync.
+        What cannot be read even so keeps no one else: that topic has the broker's own settings.
 
         Raises:
             SessionExpired: The session is over; nothing was read.
         """
         told = False
-        found: Mapping[str, Mapping[str, str]] | None = None
+        found: FoundConfigs | None = None
         while found is None:
             try:
                 found = await self._store().configs(topics)
@@ -70,8 +86,9 @@ class TopicConfigs:
                     _log.warning(f"The settings of {len(topics)} topics cannot be read yet: {error}")
                     told = True
                 await asyncio.sleep(RETRY_S)
+        _tell_unreadable(found)
         for topic in topics:
-            self._take(topic, found.get(topic, {}))
+            self._take(topic, found.settings.get(topic, {}))
 
     async def read_new(self, topics: Collection[str], fresh: Collection[str] = ()) -> None:
         """Read the settings of those among ``topics`` that are not known yet, and of all in ``fresh``."""
@@ -82,10 +99,14 @@ class TopicConfigs:
     async def overrides(self, topics: Collection[str]) -> Mapping[str, Mapping[str, str]]:
         """What those of these topics that have settings set themselves, as ZooKeeper holds it now.
 
+        What cannot be read is not in force either, and counts as nothing.
+
         Raises:
             ZooKeeperError: It cannot be read now.
         """
-        return await self._store().configs(topics)
+        found = await self._store().configs(topics)
+        _tell_unreadable(found)
+        return found.settings
 
     def changed(self, topic: str, own: Mapping[str, str]) -> bool:
         """What ``topic`` sets itself is now ``own``; one that was not read is not remembered either.
@@ -114,3 +135,8 @@ class TopicConfigs:
         except ConfigError as error:
             _log.error(f"The settings of topic {topic} in ZooKeeper are not used: {error}")
             return self._config().topic_defaults
+
+
+def _tell_unreadable(found: FoundConfigs) -> None:
+    for topic, error in found.unreadable.items():
+        _log.error(f"The settings of topic {topic} in ZooKeeper are not used: {error}")

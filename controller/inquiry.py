@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
+
+import structlog
 
 from cluster.model.brokers import Broker
 from cluster.model.ids import BrokerId, TopicPartition
@@ -20,6 +22,8 @@ from controller.inquiry_elections import ELECTIONS
 from controller.inquiry_reassignment import REASSIGNMENT
 from controller.inquiry_topics import TOPICS
 from controller.reading import Answerer, fence_of, read_readable
+
+_log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
 BY_ROOM: Mapping[type[Ask[Any]], Answerer] = {**CONFIGS, **ELECTIONS, **REASSIGNMENT, **TOPICS}
 """The questions that a module of their own answers."""
@@ -102,12 +106,10 @@ class Inquiry:
 
     async def _read_topic_configs(self, topics: tuple[str, ...]) -> Mapping[str, Mapping[str, str]]:
         """A topic without a node of settings overrides none; one whose node is unreadable has no answer."""
-
-        async def read(some: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
-            found = await self._store.topics.configs(some)
-            return {topic: found.get(topic, {}) for topic in some}
-
-        return await read_readable(read, topics)
+        found = await self._store.topics.configs(topics)
+        for error in found.unreadable.values():
+            _log.error("skipped a node that cannot be read", error=str(error))
+        return {topic: found.settings.get(topic, {}) for topic in topics if topic not in found.unreadable}
 
     async def _read_isr_changes(self) -> effects.IsrChanges:
         self._watched.add(self._store.isr_changes.path)

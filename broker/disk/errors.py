@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset
+from cluster.model.ids import Offset, TopicPartition
 
 
 class KafkaStorageError(Exception):
@@ -20,6 +20,20 @@ class KafkaStorageError(Exception):
     def __init__(self, log_dir: Path, doing: str, cause: OSError | None = None) -> None:
         super().__init__(f"log directory {log_dir}: {doing}" + (f": {cause}" if cause else ""))
         self.log_dir = log_dir
+
+
+class LogNameError(KafkaStorageError):
+    """The file system takes no directory of a partition's name; that partition has no log here.
+
+    The disk itself is sound: the log directory stays online, and so do its other partitions.
+
+    Attributes:
+        topic_partition: Whose log cannot be made.
+    """
+
+    def __init__(self, log_dir: Path, topic_partition: TopicPartition, cause: OSError) -> None:
+        super().__init__(log_dir, f"no log of {topic_partition} can be made", cause)
+        self.topic_partition = topic_partition
 
 
 class CorruptLogError(Exception):

@@ -6,6 +6,7 @@ Source: ``core/log/LogManager.scala`` of Kafka 2.8. What is asked of the disk in
 
 from __future__ import annotations
 
+import errno
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -28,7 +29,12 @@ from broker.disk.checkpoints import (
     write_meta_properties,
     write_offsets,
 )
-from broker.disk.errors import CorruptCheckpointError, InconsistentDirectoryError, KafkaStorageError
+from broker.disk.errors import (
+    CorruptCheckpointError,
+    InconsistentDirectoryError,
+    KafkaStorageError,
+    LogNameError,
+)
 from broker.disk.files import (
     close_file,
     lock_file,
@@ -58,6 +64,9 @@ LOCK = ".lock"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 NO_OFFSET = Offset(0)
+
+_NAME_REFUSED = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
+"""How a file system says that it has no such names, which tells nothing of the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +174,19 @@ class LogDir:
         return self._executor.submit(self._load)
 
     def create(self, topic_partition: TopicPartition) -> Log:
-        """Make a new, empty log."""
+        """Make a new, empty log.
+
+        Raises:
+            LogNameError: The file system takes no directory of that name.
+            OSError: The disk refused.
+        """
         directory = self.path / partition_directory(topic_partition)
-        make_directory(directory)
+        try:
+            make_directory(directory)
+        except OSError as error:
+            if error.errno in _NAME_REFUSED:
+                raise LogNameError(self.path, topic_partition, error) from error
+            raise
         config = self._options.config_for(topic_partition.topic)
         return self._enter(
             topic_partition, directory, config, new_log(directory, config, self._options.clock())

@@ -81,6 +81,7 @@ class LogDirs:
         Raises:
             KafkaStorageError: The disk refused, or no directory is live, or the log may lie in one that is
                 not.
+            LogNameError: No directory can have the partition's name; all directories stay in use.
         """
         log = self.get(topic_partition)
         if log is not None:

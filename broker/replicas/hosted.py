@@ -16,7 +16,7 @@ import structlog
 from broker.core.metadata_cache import MetadataCache
 from broker.core.purgatory import DelayedOperationPurgatory
 from broker.core.replica import Replica
-from broker.disk.errors import KafkaStorageError
+from broker.disk.errors import KafkaStorageError, LogNameError
 from broker.disk.log import Log
 from broker.replicas.settings import ReplicaSettings
 from broker.replicas.system_timer import SystemTimer
@@ -237,8 +237,12 @@ class HostedPartitions:
     def disk_failed(self, error: KafkaStorageError) -> None:
         """Take the log directory that ``error`` names offline, with all its partitions; the others go on.
 
-        Whoever meets the failure says so; only the first time counts.
+        Whoever meets the failure says so; only the first time counts. A log that cannot be made for its name
+        is a failure of its partition alone.
         """
+        if isinstance(error, LogNameError):
+            _log.error("partition without a log", partition=str(error.topic_partition), error=str(error))
+            return
         gone = self._logs.fail(error.log_dir, str(error))
         if error.log_dir in self._failed_directories:
             return

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cluster.model.commands_configs import ConfigResource, ConfigResourceType
-from cluster.zk.errors import NoNode
 from cluster.zk.fence import Fence, write
-from cluster.zk.operations import Create, Set
+from cluster.zk.operations import Create, Node, Set
 from cluster.zk.schema import paths, settings
 from cluster.zk.schema.body import ZnodeDecodeError, int32_of
 from cluster.zk.session import ZooKeeperSession
+from cluster.zk.trees import delete_whole
 
 _ENTITY_TYPES = {ConfigResourceType.TOPIC: "topics", ConfigResourceType.BROKER: "brokers"}
 _RESOURCE_TYPES = {name: type_ for type_, name in _ENTITY_TYPES.items()}
@@ -46,12 +46,14 @@ class ConfigChange:
         resource: Whose settings changed; None where it says nothing that concerns us: clients, users, or
             something that cannot be read.
         created_ms: When it was left, by ZooKeeper's clock, in milliseconds since 1970.
+        error: Why it cannot be read, where it cannot.
     """
 
     name: str
     number: int
     resource: ConfigResource | None
     created_ms: int
+    error: ZnodeDecodeError | None = None
 
 
 class ConfigStore:
@@ -109,17 +111,14 @@ class ConfigStore:
         whole = [f"{paths.CONFIG_CHANGES}/{name}" for name in names]
         nodes = await self._session.get_many(whole, expected_bytes=128)
         return [
-            ConfigChange(name, numbers[name], _resource(path, node.data), node.stat.ctime_ms)
+            _change(path, numbers[name], node)
             for name, path, node in zip(names, whole, nodes, strict=True)
             if node is not None
         ]
 
     async def delete_change(self, name: str) -> None:
-        """Delete a note; one that is gone already is no error."""
-        try:
-            await self._session.delete(f"{paths.CONFIG_CHANGES}/{name}")
-        except NoNode:
-            return
+        """Delete a note, and what is below it; one that is gone already is no error."""
+        await delete_whole(self._session, [f"{paths.CONFIG_CHANGES}/{name}"], None)
 
 
 def _path(resource: ConfigResource) -> str:
@@ -127,11 +126,17 @@ def _path(resource: ConfigResource) -> str:
     return paths.config(_ENTITY_TYPES[resource.type], name)
 
 
-def _resource(path: str, content: bytes) -> ConfigResource | None:
+def _change(path: str, number: int, node: Node) -> ConfigChange:
+    resource, unreadable = None, None
     try:
-        kind, _, name = settings.decode_config_change(path, content).partition("/")
-    except ZnodeDecodeError:
-        return None
+        resource = _resource(settings.decode_config_change(path, node.data))
+    except ZnodeDecodeError as error:
+        unreadable = error
+    return ConfigChange(path.rpartition("/")[2], number, resource, node.stat.ctime_ms, unreadable)
+
+
+def _resource(entity_path: str) -> ConfigResource | None:
+    kind, _, name = entity_path.partition("/")
     type_ = _RESOURCE_TYPES.get(kind)
     if type_ is None or not name:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 
 from cluster.zk.errors import NodeExists, NoNode, NotEmpty, RequestFailed
@@ -10,6 +9,7 @@ from cluster.zk.fence import Fence, write_many
 from cluster.zk.operations import Create, Delete, Operation
 from cluster.zk.schema import paths
 from cluster.zk.session import ZooKeeperSession
+from cluster.zk.trees import delete_whole
 
 
 class DeletionStore:
@@ -31,12 +31,12 @@ class DeletionStore:
         await self._each([[Create(paths.delete_topic(topic))] for topic in topics], fence, NodeExists)
 
     async def unmark(self, topics: Iterable[str], fence: Fence) -> None:
-        """Take marks away; one that is gone already is no error.
+        """Take marks away, and what is below them; one that is gone already is no error.
 
         Raises:
             ControllerMoved: The fence refused; some may be gone.
         """
-        await self._each([[Delete(paths.delete_topic(topic))] for topic in topics], fence, NoNode)
+        await delete_whole(self._session, map(paths.delete_topic, topics), fence)
 
     async def delete_topic(self, topic: str, fence: Fence) -> None:
         """Delete a topic's nodes, then its settings, then its mark; what is gone already is no error.
@@ -53,14 +53,9 @@ class DeletionStore:
         ]
         # Nearly every partition has this shape; what is left goes node by node.
         await self._each(states, fence, NoNode, NotEmpty)
-        await self._delete_tree(paths.topic(topic), fence)
-        await self._delete_tree(paths.config("topics", topic), fence)
+        await delete_whole(self._session, [paths.topic(topic)], fence)
+        await delete_whole(self._session, [paths.config("topics", topic)], fence)
         await self.unmark([topic], fence)
-
-    async def _delete_tree(self, path: str, fence: Fence) -> None:
-        children = [f"{path}/{name}" for name in await self._children(path)]
-        await asyncio.gather(*(self._delete_tree(child, fence) for child in children))
-        await self._each([[Delete(path)]], fence, NoNode)
 
     async def _children(self, path: str) -> list[str]:
         try:

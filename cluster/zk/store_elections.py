@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cluster.model.ids import TopicPartition
 from cluster.zk.errors import NoNode
-from cluster.zk.fence import Fence, write
-from cluster.zk.operations import Delete
+from cluster.zk.fence import Fence
 from cluster.zk.schema import admin, paths
 from cluster.zk.session import ZooKeeperSession
+from cluster.zk.trees import delete_whole
 
 
 class ElectionStore:
@@ -32,12 +32,9 @@ class ElectionStore:
         return admin.decode_preferred_replica_election(node.data)
 
     async def delete(self, fence: Fence | None) -> None:
-        """Delete the request; that it is gone already is no error.
+        """Delete the request, and what is below it; that it is gone already is no error.
 
         Raises:
             ControllerMoved: The fence refused.
         """
-        try:
-            await write(self._session, fence, Delete(paths.PREFERRED_REPLICA_ELECTION))
-        except NoNode:
-            return
+        await delete_whole(self._session, [paths.PREFERRED_REPLICA_ELECTION], fence)

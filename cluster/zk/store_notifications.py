@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
-from cluster.zk.errors import NoNode, RequestFailed
-from cluster.zk.fence import Fence, write_many
-from cluster.zk.operations import Delete
+from cluster.zk.fence import Fence
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.session import ZooKeeperSession
+from cluster.zk.trees import delete_whole
 
 Note = TypeVar("Note")
 Read = TypeVar("Read")
@@ -57,15 +56,12 @@ class NotificationQueue(Generic[Note, Read]):
         return {name: self._read(path, node.data) for name, path, node in found if node is not None}
 
     async def delete(self, names: Iterable[str], fence: Fence) -> None:
-        """Delete notes that were dealt with; one that is gone already is no error.
+        """Delete notes that were dealt with, and what is below them; one that is gone already is no error.
 
         Raises:
             ControllerMoved: The fence refused.
         """
-        deletions = [[Delete(f"{self._parent}/{name}")] for name in names]
-        for outcome in await write_many(self._session, fence, deletions):
-            if isinstance(outcome, RequestFailed) and not isinstance(outcome, NoNode):
-                raise outcome
+        await delete_whole(self._session, [f"{self._parent}/{name}" for name in names], fence)
 
     def _read(self, path: str, content: bytes) -> Read | ZnodeDecodeError:
         try:

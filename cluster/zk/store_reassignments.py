@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import structlog
 
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.errors import NoNode
+from cluster.zk.errors import NoNode, NotEmpty
 from cluster.zk.fence import Fence, write
 from cluster.zk.operations import Delete, Set
 from cluster.zk.schema import admin, paths
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.session import ZooKeeperSession
+from cluster.zk.trees import delete_below
 
 Targets = Mapping[TopicPartition, tuple[BrokerId, ...]]
 """The replicas that each partition shall have."""
@@ -44,13 +45,19 @@ class ReassignmentStore:
             return {}, node.stat.version
 
     async def leave(self, targets: Targets, version: int, fence: Fence) -> None:
-        """Write what is still to be done, or delete the node where that is nothing.
+        """Write what is still to be done, or delete the node, and what is below it, where that is nothing.
 
         Raises:
             BadVersion: It was written since it had ``version``.
             NoNode: It is gone.
             ControllerMoved: The fence refused.
         """
-        body = admin.encode_reassignment(targets)
         path = paths.REASSIGN_PARTITIONS
-        await write(self._session, fence, Set(path, body, version) if targets else Delete(path, version))
+        rest = Set(path, admin.encode_reassignment(targets), version) if targets else Delete(path, version)
+        while True:
+            try:
+                await write(self._session, fence, rest)
+            except NotEmpty:
+                await delete_below(self._session, path, fence)
+            else:
+                return

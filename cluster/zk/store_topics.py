@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from cluster.model.partition import Assignment
 from cluster.zk.errors import NodeExists
@@ -11,6 +12,7 @@ from cluster.zk.fence import Fence, write, write_many
 from cluster.zk.operations import Create, Set, Stat
 from cluster.zk.pipeline import value
 from cluster.zk.schema import paths, settings, topics
+from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.schema.topics import TopicAssignment
 from cluster.zk.session import ZooKeeperSession
 
@@ -19,6 +21,18 @@ _TOPIC = 1
 
 _TOPIC_BYTES = 4096
 """How long a topic's node may usually be: a hundred partitions and their replicas."""
+
+
+class EntityConfigs(NamedTuple):
+    """What entities set themselves.
+
+    Attributes:
+        settings: By entity, the text of each setting; of those that have any and can be read.
+        unreadable: By entity, why what it sets cannot be read.
+    """
+
+    settings: Mapping[str, Mapping[str, str]]
+    unreadable: Mapping[str, ZnodeDecodeError]
 
 
 class TopicStore:
@@ -86,15 +100,23 @@ class TopicStore:
         version = stat.version if isinstance(stat, Stat) else assignment.version + 1
         return TopicAssignment(assignment.partitions, assignment.topic_id, version)
 
-    async def configs(
-        self, names: Iterable[str], *, entity_type: str = "topics"
-    ) -> dict[str, dict[str, str]]:
-        """The settings of these entities that have any; ``entity_type`` is one of ``paths.CONFIG_TYPES``."""
+    async def configs(self, names: Iterable[str], *, entity_type: str = "topics") -> EntityConfigs:
+        """The settings of these entities, ``entity_type`` being one of ``paths.CONFIG_TYPES``.
+
+        One that cannot be read does not keep the others.
+        """
         wanted = list(names)
         whole = [paths.config(entity_type, name) for name in wanted]
         nodes = await self._session.get_many(whole, expected_bytes=512)
-        found = zip(wanted, whole, nodes, strict=True)
-        return {n: settings.decode_config(path, node.data) for n, path, node in found if node is not None}
+        readable: dict[str, Mapping[str, str]] = {}
+        unreadable: dict[str, ZnodeDecodeError] = {}
+        for name, path, node in zip(wanted, whole, nodes, strict=True):
+            try:
+                if node is not None:
+                    readable[name] = settings.decode_config(path, node.data)
+            except ZnodeDecodeError as error:
+                unreadable[name] = error
+        return EntityConfigs(readable, unreadable)
 
     async def _create(self, fence: Fence | None, settle: Create | Set, topic: Create) -> NodeExists | None:
         """Try to write settings and topic; what was there already, or None where nothing was."""

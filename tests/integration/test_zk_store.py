@@ -186,10 +186,11 @@ async def test_topics_are_created_with_their_settings_or_not_at_all(store: ZooKe
         "t": partitions,
         "u": {0: Assignment((ONE,))},
     }
-    assert await store.topics.configs(["t", "u", "missing"]) == {"t": {"min.insync.replicas": "2"}, "u": {}}
+    found = await store.topics.configs(["t", "u", "missing"])
+    assert found == ({"t": {"min.insync.replicas": "2"}, "u": {}}, {})
     with pytest.raises(NodeExists, match="/brokers/topics/t exists already"):
         await store.topics.create("t", partitions, {"min.insync.replicas": "1"}, fence)
-    assert (await store.topics.configs(["t"]))["t"] == {"min.insync.replicas": "2"}
+    assert (await store.topics.configs(["t"])).settings["t"] == {"min.insync.replicas": "2"}
     written = await store.topics.set_partitions("u", read["t"], fence)
     assert written.version == 1
     assert (await store.topics.read(["u"]))["u"] == written
@@ -201,7 +202,7 @@ async def test_settings_that_a_deleted_topic_left_are_replaced(store: ZooKeeperS
     await store.topics.create("t", {0: Assignment((ONE,))}, {"retention.ms": "1"}, None)
     await store.session.delete(paths.topic("t"))
     await store.topics.create("t", {0: Assignment((ONE,))}, {"retention.ms": "2"}, None)
-    assert await store.topics.configs(["t"]) == {"t": {"retention.ms": "2"}}
+    assert (await store.topics.configs(["t"])).settings == {"t": {"retention.ms": "2"}}
 
 
 async def test_states_of_many_partitions_in_few_transactions(store: ZooKeeperStore) -> None:

@@ -10,6 +10,7 @@ from broker.config_applier import ConfigApplier
 from broker.live_config import LiveConfig
 from broker.topic_configs import TopicConfigs
 from cluster.model.ids import TopicPartition
+from cluster.zk.store_topics import EntityConfigs
 
 
 class Elections:
@@ -25,7 +26,7 @@ class Elections:
 
 class Store:
     async def configs(self, names):
-        return {}
+        return EntityConfigs({}, {})
 
 
 class Room:

@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker import config_changes
 from broker.config_changes import NOTE_LIFE_MS, ConfigChanges
 from cluster.model.commands_configs import ConfigResource, ConfigResourceType
 from cluster.model.ids import BrokerId
-from cluster.zk.errors import ZooKeeperTimeout
+from cluster.zk.errors import RequestFailed, ZooKeeperTimeout
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.store_configs import ConfigChange, ResourceConfigs
 
@@ -32,13 +33,17 @@ class Store:
         self.told = asyncio.Event()
         self.topic_was_told = asyncio.Event()
         self.topics = ("t",)
+        self.refused = set()
 
-    def note(self, number, resource, age_ms=0):
-        self.notes.append(ConfigChange(f"config_change_{number:010d}", number, resource, NOW - age_ms))
+    def note(self, number, resource, age_ms=0, error=None):
+        name = f"config_change_{number:010d}"
+        self.notes.append(ConfigChange(name, number, resource, NOW - age_ms, error))
 
     async def read(self, resources):
         self.reads.append(list(resources))
         self._fail("read")
+        if self.refused.intersection(resources):
+            raise RequestFailed("/config", detail="NoAuthError")
         return {each: self.settings.get(each, ResourceConfigs({}, None)) for each in resources}
 
     async def changes(self, *, watch=False):
@@ -48,6 +53,8 @@ class Store:
         return list(self.notes)
 
     async def delete_change(self, name):
+        if name in self.refused:
+            raise RequestFailed(name, detail="NoAuthError")
         self.notes = [note for note in self.notes if note.name != name]
 
     def _fail(self, what):
@@ -56,6 +63,8 @@ class Store:
             raise ZooKeeperTimeout("no answer")
 
     def topic_changed(self, topic, own):
+        if topic == "poisoned":
+            raise OverflowError(topic)
         self.heard.append((topic, dict(own)))
         self.topic_was_told.set()
 
@@ -151,6 +160,42 @@ async def test_settings_that_cannot_be_read_change_nothing(changes, store):
     changes.noticed()
     await settled(store)
     assert store.heard == []
+
+
+async def test_a_note_that_cannot_be_read_is_told_once_and_skipped(changes, store):
+    store.note(1, None, error=ZnodeDecodeError("/config/changes/config_change_0000000001", b"?", "json"))
+    store.note(2, TOPIC)
+    with capture_logs() as logs:
+        for _ in range(2):
+            changes.noticed()
+            await settled(store)
+    assert store.heard == [("t", {})]
+    (told,) = (each["event"] for each in logs)
+    assert told.startswith("A note of changed settings is skipped: /config/changes/config_change_0000000001 ")
+
+
+@pytest.mark.parametrize("how", ["raises", "is refused"])
+async def test_one_resource_that_fails_keeps_no_other(changes, store, how):
+    poisoned = ConfigResource(ConfigResourceType.TOPIC, "poisoned" if how == "raises" else "forbidden")
+    store.refused = set() if how == "raises" else {poisoned}
+    for number, resource in enumerate((DEFAULT, poisoned, TOPIC)):
+        store.note(number, resource)
+    changes.noticed()
+    await settled(store)
+    assert sorted(store.heard) == [("all brokers", {}), ("t", {})]
+    store.note(9, TOPIC)
+    changes.noticed()
+    await settled(store)
+    assert store.heard[2:] == [("t", {})]
+
+
+async def test_an_old_note_that_cannot_be_removed_keeps_no_other(changes, store):
+    store.note(1, TOPIC, age_ms=NOTE_LIFE_MS + 1)
+    store.note(2, TOPIC, age_ms=NOTE_LIFE_MS + 1)
+    store.refused = {"config_change_0000000001"}
+    changes.noticed()
+    await settled(store)
+    assert [note.number for note in store.notes] == [1]
 
 
 async def test_what_is_set_for_brokers_is_read_before_anything_goes_by_it(store):

@@ -1,9 +1,12 @@
 import pytest
+from structlog.testing import capture_logs
 
 from broker import topic_configs
 from broker.config import parse
 from broker.topic_configs import TopicConfigs
 from cluster.zk.errors import SessionExpired, ZooKeeperTimeout
+from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.store_topics import EntityConfigs
 
 
 class Store:
@@ -12,13 +15,17 @@ class Store:
         self.failures = failures
         self.error = ZooKeeperTimeout("no answer")
         self.asked = []
+        self.unreadable = {}
 
     async def configs(self, names):
         self.asked.append(list(names))
         if self.failures:
             self.failures -= 1
             raise self.error
-        return {name: self.settings[name] for name in names if name in self.settings}
+        found = {name: self.settings[name] for name in names if name in self.settings}
+        return EntityConfigs(
+            found, {name: self.unreadable[name] for name in names if name in self.unreadable}
+        )
 
 
 def configs(store):
@@ -75,6 +82,21 @@ async def test_overrides_are_read_anew_each_time():
     assert await known.overrides(["a", "b"]) == {"a": {"retention.ms": "5"}}
     store.settings["a"] = {}
     assert await known.overrides(["a"]) == {"a": {}}
+
+
+async def test_a_topic_whose_settings_cannot_be_read_keeps_no_other():
+    store = Store({"a": {"min.insync.replicas": "3"}})
+    store.unreadable["bad"] = ZnodeDecodeError("/config/topics/bad", b"garbage", "a JSON object")
+    known = configs(store)
+    with capture_logs() as logs:
+        await known.read(["a", "bad"])
+    assert known.config_for("a").min_insync_replicas == 3
+    assert known.config_for("bad").min_insync_replicas == 2
+    (told,) = logs
+    assert told["log_level"] == "error"
+    assert "topic bad in ZooKeeper" in told["event"]
+    assert "expected a JSON object" in told["event"]
+    assert await known.overrides(["a", "bad"]) == {"a": {"min.insync.replicas": "3"}}
 
 
 async def test_overrides_are_not_waited_for():

@@ -13,6 +13,7 @@ from cluster.zk.errors import BadVersion, NodeExists, NoNode
 from cluster.zk.fence import Fence
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.schema.topics import TopicAssignment
+from cluster.zk.store_topics import EntityConfigs
 from controller.core import effects
 from controller.core.effects import Ask, Reign
 from controller.inquiry import Inquiry
@@ -102,12 +103,8 @@ async def test_states_that_cannot_be_read_are_left_out():
 
 
 async def test_settings_that_are_not_there_are_none_and_unreadable_ones_unknown():
-    def configs(some):
-        if "bad" in some:
-            raise ZnodeDecodeError("/config/topics/bad", b"?", "JSON")
-        return {"set": {"k": "v"}} if "set" in some else {}
-
-    asking, _ = inquiry(topics=Table(configs=configs))
+    bad = ZnodeDecodeError("/config/topics/bad", b"?", "JSON")
+    asking, _ = inquiry(topics=Table(configs=EntityConfigs({"set": {"k": "v"}}, {"bad": bad})))
     answer = await asking.answer(effects.ReadTopicConfigs(("set", "bad", "unset")))
     assert answer == {"set": {"k": "v"}, "unset": {}}
 

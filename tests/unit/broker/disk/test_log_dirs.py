@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from broker.core.log_config import LogConfig
-from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
+from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError, LogNameError
 from broker.disk.log_dir import CLEAN_SHUTDOWN
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import TopicPartition
@@ -51,6 +51,26 @@ def test_every_directory_has_its_own_checkpoints(open_dirs, paths, batch):
 def test_there_is_no_high_watermark_without_a_log(open_dirs, paths):
     with pytest.raises(KeyError, match="no log of events-5"):
         open_dirs(*paths).high_watermark(tp(5))
+
+
+def test_a_name_that_no_directory_can_have_takes_none_offline(open_dirs, paths):
+    dirs = open_dirs(*paths)
+    with pytest.raises(LogNameError, match=r"no log of x+-0 can be made: .*too long"):
+        dirs.get_or_create(TopicPartition("x" * 300, 0))
+    assert (dirs.live, dict(dirs.offline)) == (paths, {})
+    assert dirs.get_or_create(tp(0)).log_end_offset == 0
+
+
+def test_a_disk_that_refuses_a_new_directory_goes_offline(open_dirs, paths, monkeypatch):
+    dirs = open_dirs(*paths)
+
+    def refuse(*_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    with pytest.raises(KafkaStorageError, match="creating events-0"):
+        dirs.get_or_create(tp(0))
+    assert dirs.live == paths[1:]
 
 
 def test_a_log_that_cannot_be_deleted_goes_offline_with_its_directory(open_dirs, paths, monkeypatch):

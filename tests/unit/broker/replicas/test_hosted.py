@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.disk.errors import KafkaStorageError
+from broker.disk.errors import KafkaStorageError, LogNameError
 from broker.replicas.interface import FetchPartition
 from broker.replicas.read import Reader
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
@@ -116,3 +116,12 @@ async def test_followers_hear_of_a_log_that_starts_later_and_who_waits_below_is_
     room.hosted.log_start_rose(partition)
     assert feed.heard == [("log start", TP)]
     assert waiting.result()[TP].error is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+async def test_a_log_that_cannot_be_made_for_its_name_takes_no_other_with_it(room):
+    partition = room.lead()
+    with pytest.raises(LogNameError) as caught:
+        room.hosted.host(TopicPartition("x" * 300, 0))
+    room.hosted.disk_failed(caught.value)
+    assert room.hosted.led(TP, UNKNOWN_LEADER_EPOCH) is partition
+    assert list(room.hosted.offline) == []

@@ -248,6 +248,14 @@ async def test_a_disk_that_fails_is_answered_for_each_role(room, scene, tmp_path
     assert {Kind.BECOME_LEADER_OFFLINE, Kind.BECOME_FOLLOWER_OFFLINE} <= set(scene.kinds)
 
 
+async def test_a_partition_that_can_have_no_directory_fails_alone_and_can_be_deleted(room, scene):
+    nameless = TopicPartition("x" * 300, 0)
+    answer = await scene.order(room.order(1, 0), room.order(1, 0, topic_partition=nameless))
+    assert answer.partition_errors == {TP: ErrorCode.NONE, nameless: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert room.hosted.get(TP) is not None
+    assert (await scene.stop((nameless, -2, True))).partition_errors == {nameless: ErrorCode.NONE}
+
+
 async def test_an_offline_replica_is_named(room, scene, tmp_path):
     room.lead()
     room.hosted.disk_failed(KafkaStorageError(tmp_path, "test"))

@@ -80,17 +80,20 @@ async def test_what_a_note_says(store: ConfigStore, zk: Any, body: bytes, resour
     await zk.create(f"{paths.CONFIG_CHANGES}/something_else", b"")
     (change,) = await store.changes()
     assert (change.name, change.number, change.resource) == ("config_change_0000000007", 7, resource)
+    assert (change.error is not None) == (body == b"?")
 
 
 async def test_notes_come_by_number(store: ConfigStore, zk: Any) -> None:
+    await zk.create(f"{paths.CONFIG_CHANGE_PREFIX}{'9' * 5000}", encode_config_change("topics/a"))
     for number in (2_000_000_001, 10, 9):
         await zk.create(f"{paths.CONFIG_CHANGE_PREFIX}{number:010d}", encode_config_change("topics/a"))
     assert [each.number for each in await store.changes()] == [9, 10, 2_000_000_001]
 
 
-async def test_a_note_is_deleted_once(store: ConfigStore) -> None:
+async def test_a_note_is_deleted_once(store: ConfigStore, zk: Any) -> None:
     await store.write(TOPIC, {}, None, FENCE)
     (change,) = await store.changes()
+    await zk.create(f"{paths.CONFIG_CHANGES}/{change.name}/child")
     await store.delete_change(change.name)
     await store.delete_change(change.name)
     assert await store.changes() == []

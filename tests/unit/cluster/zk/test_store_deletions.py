@@ -73,3 +73,10 @@ async def test_the_fence_keeps_a_topic(store: DeletionStore, zk: Any) -> None:
     with pytest.raises(ControllerMoved):
         await store.mark(["t"], STALE)
     assert zk.tree.nodes == before
+
+
+async def test_a_mark_goes_with_what_a_person_put_below_it(store: DeletionStore, zk: Any) -> None:
+    await store.mark(["t"], FENCE)
+    await zk.create("/admin/delete_topics/t/child")
+    await store.unmark(["t"], FENCE)
+    assert await store.marked() == set()

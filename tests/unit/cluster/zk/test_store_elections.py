@@ -45,3 +45,10 @@ async def test_who_reigns_no_more_deletes_nothing(store: ElectionStore, zk: Any)
     with pytest.raises(ControllerMoved):
         await store.delete(Fence(ControllerEpoch(0), EpochVersion(7)))
     assert await store.preferred() == ()
+
+
+async def test_the_request_goes_with_what_a_person_put_below_it(store: ElectionStore, zk: Any) -> None:
+    await zk.create(PATH, admin.encode_partitions([]))
+    await zk.create(f"{PATH}/child")
+    await store.delete(FENCE)
+    assert await store.preferred() is None

@@ -52,3 +52,12 @@ async def test_a_deposed_controller_takes_nothing_out(store: ReassignmentStore, 
     await zk.set("/controller_epoch", b"5")
     with pytest.raises(ControllerMoved):
         await store.leave({}, 0, FENCE)
+
+
+async def test_the_node_goes_with_what_a_person_put_below_it(store: ReassignmentStore, zk: Any) -> None:
+    await zk.create(PATH, admin.encode_reassignment({T0: (ONE,)}))
+    await zk.create(f"{PATH}/child")
+    with pytest.raises(BadVersion):
+        await store.leave({}, 7, FENCE)
+    await store.leave({}, 0, FENCE)
+    assert await store.read() is None

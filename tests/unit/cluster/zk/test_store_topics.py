@@ -29,7 +29,7 @@ async def test_a_topic_and_its_settings(store: TopicStore, zk: Any) -> None:
     await store.create("t", PARTITIONS, {"k": "v"}, FENCE)
     assert await store.names(watch=True) == {"t"}
     assert await store.read(["t", "u"], watch=True) == {"t": TopicAssignment(PARTITIONS)}
-    assert await store.configs(["t", "u"]) == {"t": {"k": "v"}}
+    assert (await store.configs(["t", "u"])).settings == {"t": {"k": "v"}}
     assert zk.watched == ["/brokers/topics", "/brokers/topics/t", "/brokers/topics/u"]
     assert zk.tree.nodes["/config/topics/t"].data == b'{"version":1,"config":{"k":"v"}}'
 
@@ -38,13 +38,13 @@ async def test_a_topic_that_is_there_stays_as_it_is(store: TopicStore) -> None:
     await store.create("t", PARTITIONS, {"k": "v"}, FENCE)
     with pytest.raises(NodeExists):
         await store.create("t", PARTITIONS, {"k": "w"}, FENCE)
-    assert await store.configs(["t"]) == {"t": {"k": "v"}}
+    assert (await store.configs(["t"])).settings == {"t": {"k": "v"}}
 
 
 async def test_settings_left_behind_are_replaced(store: TopicStore, zk: Any) -> None:
     await zk.create("/config/topics/t", b"")
     await store.create("t", PARTITIONS, {"k": "v"}, FENCE)
-    assert await store.configs(["t"]) == {"t": {"k": "v"}}
+    assert (await store.configs(["t"])).settings == {"t": {"k": "v"}}
 
 
 @pytest.mark.parametrize("left_behind", [False, True])
@@ -81,3 +81,13 @@ async def test_the_fence_holds(store: TopicStore, zk: Any) -> None:
     with pytest.raises(ControllerMoved):
         await store.set_partitions("t", TopicAssignment(), FENCE)
     await store.create("t", PARTITIONS, {}, None)
+
+
+async def test_settings_that_cannot_be_read_do_not_keep_others(store: TopicStore, zk: Any) -> None:
+    await store.create("t", PARTITIONS, {"k": "v"}, FENCE)
+    for name, content in (("bad", b"garbage"), ("worse", b'{"version":1e999,"config":{}}')):
+        await zk.create(f"/config/topics/{name}", content)
+    settings, unreadable = await store.configs(["bad", "t", "worse", "none"])
+    assert settings == {"t": {"k": "v"}}
+    assert [error.path for error in unreadable.values()] == ["/config/topics/bad", "/config/topics/worse"]
+    assert list(unreadable) == ["bad", "worse"]

@@ -1,0 +1,41 @@
+"""The end of nodes that somebody may have put something below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cluster.zk.errors import NoNode, NotEmpty, RequestFailed
+from cluster.zk.fence import Fence, write_many
+from cluster.zk.operations import Delete
+from cluster.zk.session import ZooKeeperSession
+
+
+async def delete_whole(session: ZooKeeperSession, paths: Iterable[str], fence: Fence | None) -> None:
+    """Delete these nodes with all below them; what is gone already is no error.
+
+    Raises:
+        ControllerMoved: The fence refused; some nodes may be gone.
+    """
+    rest = list(paths)
+    while rest:
+        outcomes = await write_many(session, fence, [[Delete(path)] for path in rest])
+        for outcome in outcomes:
+            if isinstance(outcome, RequestFailed) and not isinstance(outcome, NoNode | NotEmpty):
+                raise outcome
+        # Nearly none has children: they are looked for only where there are some.
+        rest = [path for path, outcome in zip(rest, outcomes, strict=True) if isinstance(outcome, NotEmpty)]
+        for path in rest:
+            await delete_below(session, path, fence)
+
+
+async def delete_below(session: ZooKeeperSession, path: str, fence: Fence | None) -> None:
+    """Delete all that is below a node, and leave the node.
+
+    Raises:
+        ControllerMoved: The fence refused; some nodes may be gone.
+    """
+    try:
+        names = await session.get_children(path)
+    except NoNode:
+        return
+    await delete_whole(session, [f"{path}/{name}" for name in names], fence)
