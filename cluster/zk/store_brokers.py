@@ -14,7 +14,7 @@ from cluster.model.ids import BrokerId
 from cluster.zk.errors import BadVersion, NodeExists, NoNode
 from cluster.zk.operations import Create, Delete, Node, Set, Stat
 from cluster.zk.schema import brokers, paths
-from cluster.zk.schema.body import int32_of
+from cluster.zk.schema.body import ZnodeDecodeError, int32_of
 from cluster.zk.session import ZooKeeperSession
 
 _log = structlog.stdlib.get_logger("kafka.zk.KafkaZkClient")
@@ -137,11 +137,11 @@ class BrokerStore:
             return ()
         if node.stat.ephemeral_owner == self._session.id:
             return BrokerEpoch(node.stat.czxid)  # ours: the answer to its creation was lost
-        found = _broker(broker, node)
-        if holds_endpoints and set(found.endpoints) == set(endpoints):
+        found = _readable(broker, node)
+        if found is not None and holds_endpoints and set(found.endpoints) == set(endpoints):
             return await self._deletes(path, node.stat)
         if not await self._gone_within_a_session(path):
-            addresses = ", ".join(str(endpoint) for endpoint in found.endpoints)
+            addresses = ", ".join(map(str, found.endpoints)) if found is not None else "what cannot be read"
             raise BrokerIdTaken(path, detail=f"it listens on {addresses}; expected a broker.id of our own")
         return ()
 
@@ -165,12 +165,24 @@ class BrokerStore:
 
     async def _refuse_shared_addresses(self, broker: BrokerId, endpoints: tuple[Endpoint, ...]) -> None:
         ours = {(endpoint.host, endpoint.port) for endpoint in endpoints}
-        for other in (await self.live()).values():
-            shared = [e for e in other.endpoints if (e.host, e.port) in ours]
-            if other.id != broker and shared:
+        ids = [other for other in await self.ids() if other != broker]
+        nodes = await self._session.get_many([paths.broker(other) for other in ids], expected_bytes=512)
+        for id_, node in zip(ids, nodes, strict=True):
+            other = None if node is None else _readable(id_, node)
+            shared = [] if other is None else [e for e in other.endpoints if (e.host, e.port) in ours]
+            if shared:
                 raise EndpointTaken(
-                    paths.broker(other.id), detail=f"{shared[0]}; broker {broker} needs one of its own"
+                    paths.broker(id_), detail=f"{shared[0]}; broker {broker} needs one of its own"
                 )
+
+
+def _readable(broker: BrokerId, node: Node) -> Broker | None:
+    """A registration; None, and a line in the log, where it cannot be read: it keeps no one from joining."""
+    try:
+        return _broker(broker, node)
+    except ZnodeDecodeError as error:
+        _log.error("skipped a broker whose registration cannot be read", error=str(error))
+        return None
 
 
 def _broker(broker: BrokerId, node: Node) -> Broker:

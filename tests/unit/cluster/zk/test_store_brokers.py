@@ -112,3 +112,15 @@ async def test_a_node_that_is_no_brokers_is_skipped(zk: Any) -> None:
     for name in ("10", "2", "x", "007", "-1", "2147483648", "\u0661"):
         await zk.create(f"/brokers/ids/{name}")
     assert await BrokerStore(zk).ids() == [2, 10]
+
+
+async def test_a_registration_that_cannot_be_read_keeps_no_one_from_joining(zk: Any, rival: Any) -> None:
+    await rival.create("/brokers/ids/2", b"by hand")
+    await register(zk)
+    assert (await BrokerStore(zk).read([ONE])).keys() == {ONE}
+
+
+async def test_an_id_taken_by_what_cannot_be_read_is_taken(zk: Any, rival: Any) -> None:
+    await rival.create(PATH, b"by hand")
+    with pytest.raises(BrokerIdTaken, match="it listens on what cannot be read"):
+        await register(zk)
