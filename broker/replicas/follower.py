@@ -140,6 +140,8 @@ class LeaderFetcher:
             self._heard_at = loop.time()
             self._answered = True
             self._unanswered -= 1
+            if FOLLOWER_FETCH.armed:
+                await FOLLOWER_FETCH.hit()
             for data in response.partitions:
                 self.followed.take(data)
             if self._unanswered == 0:

@@ -85,7 +85,7 @@ class Failpoint:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-FOLLOWER_FETCH = Failpoint("follower.fetch", "A follower stops fetching from its leaders; all else goes on.")
+FOLLOWER_FETCH = Failpoint("follower.fetch", "A follower asks leaders for nothing and takes no answer in.")
 
 FAILPOINTS = {point.name: point for point in (FOLLOWER_FETCH,)}
 """All of them, by name."""

@@ -169,7 +169,10 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
 
     until(is_moved, lambda: f"still at broker {broker.id}: {partitions(admin, topic)}")
     assert process.is_running()
-    assert all(broker.id in partitions(admin)[number].isrs for number in kept)
+    until(
+        lambda: all(broker.id in partitions(admin)[number].isrs for number in kept),
+        lambda: f"broker {broker.id} follows no more on its good disk: {partitions(admin)}",
+    )
     assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
     before = filling.written
     until(lambda: filling.write() or filling.written > before, lambda: f"no new leader: {filling.errors}")

@@ -49,11 +49,12 @@ async def test_nothing_above_the_high_watermark_is_visible(cluster):
     await cluster.until_equal(1, 2, 3)
     FOLLOWER_FETCH.arm(Action.PAUSE)
     try:
-        # The requests that are held now are still answered with this one; nothing acknowledges it.
         appended = await leader.append(b"b", timeout_ms=300)
         assert appended.error is ErrorCode.REQUEST_TIMED_OUT
         fetched = await leader.fetch(1, max_wait_ms=50)
         assert (fetched.error, bytes(fetched.records), fetched.high_watermark) == (ErrorCode.NONE, b"", 1)
+        # Not even the requests that were held when fetching stopped brought it to a follower.
+        assert [cluster.nodes[id_].partition.log.log_end_offset for id_ in (2, 3)] == [1, 1]
     finally:
         FOLLOWER_FETCH.arm(Action.OFF)
 
