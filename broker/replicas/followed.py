@@ -63,6 +63,11 @@ class FollowedPartitions:
         """What is fetched from this leader, and in which epoch."""
         return self._epochs
 
+    @property
+    def has_news(self) -> bool:
+        """Whether the next request would name a partition, as it does for each that has been appended to."""
+        return bool(self._named)
+
     def add(self, topic_partition: TopicPartition, leader_epoch: LeaderEpoch) -> None:
         """Fetch this partition too, from the end of its log; the held request is not waited for."""
         self._epochs[topic_partition] = leader_epoch

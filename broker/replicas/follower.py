@@ -127,7 +127,10 @@ class LeaderFetcher:
             await channel.close()
 
     async def _read_answers(self, stream: Stream) -> None:
-        """Take each answer in, and ask on at once: what was appended is acknowledged by the next request."""
+        """Take each answer in, and ask on at once: what was appended is acknowledged by the next request.
+
+        Nor does that wait for the answer to a request which is under way already: the leader may hold it.
+        """
         loop = asyncio.get_running_loop()
         while True:
             response = await stream.read()
@@ -144,7 +147,7 @@ class LeaderFetcher:
                 await FOLLOWER_FETCH.hit()
             for data in response.partitions:
                 self.followed.take(data)
-            if self._unanswered == 0:
+            if self._unanswered == 0 or self.followed.has_news:
                 self._is_due = True
                 await self._send(stream)
 

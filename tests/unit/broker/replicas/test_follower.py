@@ -183,3 +183,33 @@ async def test_what_becomes_due_while_a_request_is_sent_goes_with_the_next_one(r
     await fetcher._send(Stream())
     assert requests == [["t"], ["u", "v"]]
     due.cancel()
+
+
+async def test_records_are_acknowledged_though_another_request_is_under_way(room):
+    """Two requests are out after a partition was added; the leader may hold the second one for long."""
+    leader = room.lead(topic_partition=TopicPartition("u", 0))
+    room.write(leader, b"x")
+    records = leader.log.read(0, 1 << 20, 1).records
+    requests, never = [], asyncio.Event()
+    answers = [FetchResponse(partitions=[PartitionData("t", 0, leader_epoch=5, records=records)])]
+
+    class Stream:
+        async def write(self, request):
+            requests.append([(each.topic, each.fetch_offset) for each in request.partitions])
+
+        async def read(self):
+            if not answers:
+                await never.wait()
+            return answers.pop()
+
+    room.follow(epoch=5)
+    fetcher = LeaderFetcher(2, Endpoint("GRPC", "127.0.0.1", 1), room.hosted, lambda: 77)
+    stream = Stream()
+    fetcher.followed.add(TP, 5)
+    await fetcher._send(stream)
+    fetcher._ask_now()
+    await fetcher._send(stream)
+    reading = asyncio.ensure_future(fetcher._read_answers(stream))
+    await asyncio.sleep(0)
+    reading.cancel()
+    assert requests == [[("t", 0)], [], [("t", 1)]]
