@@ -32,6 +32,13 @@ from cluster.rpc.translate_replication import PartitionData
 
 _log = structlog.get_logger(__name__)
 
+FIRST_BACK_OFF_MS = 50
+"""After one refusal; twice as long after each further one, up to ``replica.fetch.backoff.ms``.
+
+Mostly a new leader has not yet heard that it leads: Kafka's constant second would be waited at every creation
+of a topic whose follower was told first.
+"""
+
 
 class FollowedPartitions:
     """The partitions that are fetched from one leader.
@@ -57,6 +64,8 @@ class FollowedPartitions:
         self._named: dict[TopicPartition, None] = {}
         self._forgotten: dict[TopicPartition, None] = {}
         self._backing_off: dict[TopicPartition, asyncio.TimerHandle] = {}
+        self._wait_ms: dict[TopicPartition, int] = {}
+        """How long those that were refused back off when they are refused again."""
 
     @property
     def epochs(self) -> Mapping[TopicPartition, LeaderEpoch]:
@@ -71,6 +80,7 @@ class FollowedPartitions:
     def add(self, topic_partition: TopicPartition, leader_epoch: LeaderEpoch) -> None:
         """Fetch this partition too, from the end of its log; the held request is not waited for."""
         self._epochs[topic_partition] = leader_epoch
+        self._wait_ms.pop(topic_partition, None)
         self._forgotten.pop(topic_partition, None)
         self._name(topic_partition)
         self._on_due()
@@ -79,6 +89,7 @@ class FollowedPartitions:
         """Fetch this partition no more; what is still under way of it is ignored."""
         if self._epochs.pop(topic_partition, None) is not None:
             self._named.pop(topic_partition, None)
+            self._wait_ms.pop(topic_partition, None)
             self._stop_backing_off(topic_partition)
             self._forgotten[topic_partition] = None
 
@@ -89,8 +100,11 @@ class FollowedPartitions:
 
     def _back_off(self, topic_partition: TopicPartition) -> None:
         self._stop_backing_off(topic_partition)
+        longest_ms = self._settings.fetch_backoff_ms
+        wait_ms = min(self._wait_ms.get(topic_partition, FIRST_BACK_OFF_MS), longest_ms)
+        self._wait_ms[topic_partition] = 2 * wait_ms
         self._backing_off[topic_partition] = asyncio.get_running_loop().call_later(
-            self._settings.fetch_backoff_ms / 1000, self._come_back, topic_partition
+            wait_ms / 1000, self._come_back, topic_partition
         )
 
     def _come_back(self, topic_partition: TopicPartition) -> None:
@@ -172,6 +186,7 @@ class FollowedPartitions:
                 self._back_off(partition.topic_partition)
                 return
             self._name(partition.topic_partition)
+        self._wait_ms.pop(partition.topic_partition, None)
         if data.log_start_offset > log.log_start_offset:
             log.raise_log_start(Offset(min(data.log_start_offset, log.log_end_offset)))
         partition.replica.follow_high_watermark(

@@ -17,12 +17,7 @@ from cluster.model.ids import TopicPartition
 from cluster.zk.schema import admin, paths
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka-leader-election.sh"
-SETTINGS = {
-    "zookeeper.session.timeout.ms": "3000",
-    "replica.lag.time.max.ms": "1000",
-    # Whoever asks a leader that has not heard of its leadership yet must be back before it lags.
-    "replica.fetch.backoff.ms": "100",
-}
+SETTINGS = {"zookeeper.session.timeout.ms": "3000", "replica.lag.time.max.ms": "1000"}
 DEADLINE_S = 40
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from broker.disk.errors import KafkaStorageError
 from broker.replicas.followed import FollowedPartitions
+from broker.replicas.settings import ReplicaSettings
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
 from cluster.rpc import replication_pb2 as pb
@@ -139,6 +140,16 @@ async def test_others_back_off_and_come_back(followed, partition, due, answer):
     assert named(followed) == []
     await asyncio.wait_for(due.wait(), 5)
     assert named(followed) == [(TP, 6)]
+
+
+@pytest.mark.usefixtures("partition")
+async def test_an_answer_ends_a_row_of_refusals(followed):
+    followed._settings = ReplicaSettings()
+    for wait_ms in (50, 100, 200):
+        followed.take(data(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        assert followed._wait_ms == {TP: 2 * wait_ms}
+    followed.take(data())
+    assert followed._wait_ms == {}
 
 
 @pytest.mark.usefixtures("partition")

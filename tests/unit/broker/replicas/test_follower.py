@@ -134,12 +134,14 @@ def test_a_leader_that_is_away_is_dialled_once_in_each_back_off(room, loop, monk
     assert min(gaps) == pytest.approx(backoff_s)
 
 
-def test_a_partition_that_is_refused_is_asked_for_once_in_each_back_off(room, loop, monkeypatch):
+def test_a_partition_that_is_refused_is_asked_for_ever_less_often_up_to_the_back_off(room, loop, monkeypatch):
     leader = Leader(loop)
     fetch_for_a_minute(room, loop, monkeypatch, leader)
     settings = room.hosted.settings
     named = [at for at, has_named in leader.requests if has_named]
-    assert len(named) == pytest.approx(MINUTE_S * 1000 / settings.fetch_backoff_ms, abs=1)
+    gaps = [later - earlier for earlier, later in pairwise(named)]
+    assert gaps[:5] == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8])
+    assert gaps[5:] == pytest.approx([settings.fetch_backoff_ms / 1000] * (len(gaps) - 5))
     # One request for each back-off, and one for each answer that was held in vain.
     held = MINUTE_S * 1000 / settings.fetch_wait_max_ms
     assert len(leader.requests) <= 2 * len(named) + held
