@@ -1,7 +1,8 @@
-"""``--command-config`` or ``--admin.config``: properties for the tools' own clients, as in Kafka."""
+"""What Kafka's tools ask first: the servers, and properties for their own clients (``--command-config``)."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,24 @@ from cluster.model.properties import parse_properties
 
 class CommandConfigError(Exception):
     """The file cannot be read, or the client does not know one of its properties; the message names it."""
+
+
+def admin_flags(
+    prog: str, description: str, config_flag: str = "--command-config"
+) -> argparse.ArgumentParser:
+    """A parser with what each of Kafka's tools asks first: the servers, and the properties of its client."""
+    flags = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
+    flags.add_argument(
+        "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
+    )
+    flags.add_argument(
+        config_flag,
+        dest=config_flag.strip("-").replace("-", "_").replace(".", "_"),
+        type=Path,
+        metavar="FILE",
+        help="properties to pass to the admin client",
+    )
+    return flags
 
 
 def properties(path: Path | None, flag: str = "--command-config") -> dict[str, str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barnabas.tools.admin_client import AdminClient, AdminError
-from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.command_config import CommandConfigError, admin_flags, for_kafka_python
 from barnabas.tools.config_client import ConfigClient, Described, Refusal
 from barnabas.tools.entry import run_tool
 from cluster.model.commands_configs import (
@@ -70,17 +70,7 @@ class Entity:
 
 def parser() -> argparse.ArgumentParser:
     """The flags, those of Kafka's tool that we serve."""
-    flags = argparse.ArgumentParser(
-        prog="kafka-configs.sh",
-        description="Describe and alter the settings of topics and brokers.",
-        allow_abbrev=False,
-    )
-    flags.add_argument(
-        "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
-    )
-    flags.add_argument(
-        "--command-config", type=Path, metavar="FILE", help="properties to pass to the admin client"
-    )
+    flags = admin_flags("kafka-configs.sh", "Describe and alter the settings of topics and brokers.")
     action = flags.add_mutually_exclusive_group(required=True)
     action.add_argument("--alter", action="store_true", help="alter the settings of the entity")
     action.add_argument("--describe", action="store_true", help="list the settings of the entity, or of all")

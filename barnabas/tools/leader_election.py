@@ -19,7 +19,7 @@ from typing import Any
 from kafka.protocol.admin import ElectLeadersRequest
 
 from barnabas.tools.admin_client import SERVER_MS, AdminClient, AdminError
-from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.command_config import CommandConfigError, admin_flags, for_kafka_python
 from barnabas.tools.entry import run_tool
 from cluster.model.errors import ErrorCode
 
@@ -51,21 +51,11 @@ class Failure:
 
 def parser() -> argparse.ArgumentParser:
     """The flags of Kafka's tool."""
-    flags = argparse.ArgumentParser(
-        prog="kafka-leader-election.sh",
-        description="This tool attempts to elect a new leader for a set of topic partitions. The type of "
+    flags = admin_flags(
+        "kafka-leader-election.sh",
+        "This tool attempts to elect a new leader for a set of topic partitions. The type of "
         "elections supported are preferred replicas and unclean replicas.",
-        allow_abbrev=False,
-    )
-    flags.add_argument(
-        "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
-    )
-    flags.add_argument(
         "--admin.config",
-        dest="admin_config",
-        type=Path,
-        metavar="FILE",
-        help="properties to pass to the admin client",
     )
     flags.add_argument(
         "--election-type",

@@ -16,7 +16,7 @@ from pathlib import Path
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest, ListPartitionReassignmentsRequest
 
 from barnabas.tools.admin_client import DEADLINE_MS, SERVER_MS, AdminClient, AdminError, Answer
-from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.command_config import CommandConfigError, admin_flags, for_kafka_python
 from barnabas.tools.entry import run_tool
 from barnabas.tools.reassignment_files import (
     Moves,
@@ -58,16 +58,8 @@ class ReassignCommandError(Exception):
 
 def parser() -> argparse.ArgumentParser:
     """The flags, those of Kafka's tool."""
-    flags = argparse.ArgumentParser(
-        prog="kafka-reassign-partitions.sh",
-        description="This tool helps to move topic partitions between replicas.",
-        allow_abbrev=False,
-    )
-    flags.add_argument(
-        "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
-    )
-    flags.add_argument(
-        "--command-config", type=Path, metavar="FILE", help="properties to pass to the admin client"
+    flags = admin_flags(
+        "kafka-reassign-partitions.sh", "This tool helps to move topic partitions between replicas."
     )
     action = flags.add_mutually_exclusive_group(required=True)
     for name, meaning in (

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+
+from barnabas.tools.command_config import admin_flags
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 """Kafka's own topics."""
@@ -52,17 +53,7 @@ class TopicCommandError(Exception):
 
 def parser() -> argparse.ArgumentParser:
     """The flags."""
-    flags = argparse.ArgumentParser(
-        prog="kafka-topics.sh",
-        description="Create, delete, describe, or change a topic.",
-        allow_abbrev=False,
-    )
-    flags.add_argument(
-        "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
-    )
-    flags.add_argument(
-        "--command-config", type=Path, metavar="FILE", help="properties to pass to the admin client"
-    )
+    flags = admin_flags("kafka-topics.sh", "Create, delete, describe, or change a topic.")
     action = flags.add_mutually_exclusive_group(required=True)
     action.add_argument("--create", action="store_true", help="create a topic")
     action.add_argument("--alter", action="store_true", help="give topics more partitions")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.tools.command_config import CommandConfigError, for_kafka_python, properties
+from barnabas.tools.command_config import CommandConfigError, admin_flags, for_kafka_python, properties
 
 
 @pytest.fixture
@@ -49,3 +49,14 @@ def test_what_the_client_cannot_take_is_named(file: Path, text: str, complaint: 
     file.write_text(text)
     with pytest.raises(CommandConfigError, match=complaint):
         for_kafka_python(file)
+
+
+@pytest.mark.parametrize(
+    ("config_flag", "name"), [("--command-config", "command_config"), ("--admin.config", "admin_config")]
+)
+def test_a_tool_asks_for_servers_and_properties(config_flag: str, name: str) -> None:
+    flags = admin_flags("tool", "what it does", config_flag)
+    given = flags.parse_args(["--bootstrap-server", "localhost:9092", config_flag, "file"])
+    assert vars(given) == {"bootstrap_server": "localhost:9092", name: Path("file")}
+    with pytest.raises(SystemExit):
+        flags.parse_args([])
