@@ -11,7 +11,6 @@ from cluster.model.brokers import Broker
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from cluster.zk import errors
-from cluster.zk.schema import paths
 from cluster.zk.store import ZooKeeperStore
 from cluster.zk.store_partitions import WriteResult
 from controller.candidacy import Candidacy
@@ -22,6 +21,7 @@ from controller.inquiry_elections import ELECTIONS
 from controller.inquiry_reassignment import REASSIGNMENT
 from controller.inquiry_topics import TOPICS
 from controller.reading import Answerer, fence_of, read_readable
+from controller.watches import is_heard_by_the_controller_alone
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
@@ -30,7 +30,7 @@ BY_ROOM: Mapping[type[Ask[Any]], Answerer] = {**CONFIGS, **ELECTIONS, **REASSIGN
 
 
 class Inquiry:
-    """Answers questions in one session, and knows what it has watched on the way.
+    """Answers questions in one session, most of them with a watch on what it reads.
 
     Args:
         store: The session's stores.
@@ -40,18 +40,17 @@ class Inquiry:
     def __init__(self, store: ZooKeeperStore, broker_id: BrokerId) -> None:
         self._store = store
         self._candidacy = Candidacy(store.controller, broker_id)
-        self._watched: set[str] = set()
 
     def stop_watching(self) -> None:
         """Hear no more of what was read, but for ``/controller``."""
-        self._store.session.unwatch(*self._watched)
-        self._watched.clear()
+        session = self._store.session
+        session.unwatch(*filter(is_heard_by_the_controller_alone, session.watched()))
 
     async def answer(self, question: Ask[Any]) -> object:
         """The answer to ``question``; raises what the stores raise."""
         answerer = BY_ROOM.get(type(question))
         if answerer is not None:
-            return await answerer(self._store, question, self._watched)
+            return await answerer(self._store, question)
         match question:
             case effects.ReadController():
                 return await self._candidacy.read()
@@ -63,7 +62,6 @@ class Inquiry:
             case effects.ReadBrokers():
                 return await self._read_brokers()
             case effects.ReadTopics():
-                self._watched.add(paths.TOPICS)
                 return frozenset(await self._store.topics.names(watch=True))
             case effects.ReadAssignments(topics):
                 return await self._read_assignments(topics)
@@ -94,13 +92,10 @@ class Inquiry:
         raise TypeError(f"cannot answer {question!r}: no effect that asks is of this kind")
 
     async def _read_brokers(self) -> Mapping[BrokerId, Broker]:
-        self._watched.add(paths.BROKER_IDS)
         ids = tuple(await self._store.brokers.ids(watch=True))
-        self._watched.update(paths.broker(id_) for id_ in ids)
         return await read_readable(lambda some: self._store.brokers.read(some, watch=True), ids)
 
     async def _read_assignments(self, topics: tuple[str, ...]) -> Mapping[str, Mapping[int, Assignment]]:
-        self._watched.update(paths.topic(topic) for topic in topics)
         found = await read_readable(lambda some: self._store.topics.read(some, watch=True), topics)
         return {topic: assignment.partitions for topic, assignment in found.items()}
 
@@ -112,7 +107,6 @@ class Inquiry:
         return {topic: found.settings.get(topic, {}) for topic in topics if topic not in found.unreadable}
 
     async def _read_isr_changes(self) -> effects.IsrChanges:
-        self._watched.add(self._store.isr_changes.path)
         notes = await self._store.isr_changes.pending(watch=True)
         # An unreadable note names no partition; it is deleted with the others.
         named = [tp for note in notes.values() if isinstance(note, tuple) for tp in note]

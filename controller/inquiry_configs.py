@@ -22,13 +22,13 @@ from controller.reading import Answerer, fence_of
 
 
 async def _read_configs(
-    store: ZooKeeperStore, question: ReadConfigs, _watched: set[str]
+    store: ZooKeeperStore, question: ReadConfigs
 ) -> Mapping[ConfigResource, StoredConfigs]:
     found = await store.configs.read(question.resources)
     return {resource: StoredConfigs(one.settings, one.version) for resource, one in found.items()}
 
 
-async def _write_configs(store: ZooKeeperStore, question: WriteConfigs, _watched: set[str]) -> bool:
+async def _write_configs(store: ZooKeeperStore, question: WriteConfigs) -> bool:
     try:
         await store.configs.write(
             question.resource, question.settings, question.version, fence_of(question.reign)
@@ -38,19 +38,14 @@ async def _write_configs(store: ZooKeeperStore, question: WriteConfigs, _watched
     return True
 
 
-async def _read_log_dir_events(
-    store: ZooKeeperStore, _question: ReadLogDirEvents, watched: set[str]
-) -> LogDirEvents:
-    watched.add(store.log_dir_events.path)
+async def _read_log_dir_events(store: ZooKeeperStore, _question: ReadLogDirEvents) -> LogDirEvents:
     notes = await store.log_dir_events.pending(watch=True)
     # An unreadable note names no broker; it is deleted with the others.
     named = [note.broker for note in notes.values() if isinstance(note, LogDirEvent)]
     return LogDirEvents(tuple(notes), tuple(dict.fromkeys(named)))
 
 
-async def _delete_log_dir_events(
-    store: ZooKeeperStore, question: DeleteLogDirEvents, _watched: set[str]
-) -> None:
+async def _delete_log_dir_events(store: ZooKeeperStore, question: DeleteLogDirEvents) -> None:
     await store.log_dir_events.delete(question.notes, fence_of(question.reign))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import structlog
 
 from cluster.model.ids import TopicPartition
-from cluster.zk.schema import paths
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.store import ZooKeeperStore
 from controller.core.effects import Ask
@@ -19,9 +18,8 @@ _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
 
 async def _read(
-    store: ZooKeeperStore, _question: ReadPreferredReplicaElection, watched: set[str]
+    store: ZooKeeperStore, _question: ReadPreferredReplicaElection
 ) -> tuple[TopicPartition, ...] | None:
-    watched.add(paths.PREFERRED_REPLICA_ELECTION)
     try:
         return await store.elections.preferred(watch=True)
     except ZnodeDecodeError as error:
@@ -30,9 +28,7 @@ async def _read(
         return ()
 
 
-async def _delete(
-    store: ZooKeeperStore, question: DeletePreferredReplicaElection, _watched: set[str]
-) -> None:
+async def _delete(store: ZooKeeperStore, question: DeletePreferredReplicaElection) -> None:
     await store.elections.delete(fence_of(question.reign))
 
 

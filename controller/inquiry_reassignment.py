@@ -9,7 +9,6 @@ from typing import Any
 from cluster.model.ids import TopicPartition
 from cluster.model.partition import WrittenState
 from cluster.zk.errors import BadVersion, NoNode
-from cluster.zk.schema import paths
 from cluster.zk.store import ZooKeeperStore
 from controller.core.effects import Ask
 from controller.core.effects_reassignment import (
@@ -22,23 +21,19 @@ from controller.reading import Answerer, fence_of, read_readable
 
 
 async def _watch_states(
-    store: ZooKeeperStore, question: WatchPartitionStates, watched: set[str]
+    store: ZooKeeperStore, question: WatchPartitionStates
 ) -> Mapping[TopicPartition, WrittenState]:
-    watched.update(map(paths.partition_state, question.partitions))
     return await read_readable(
         lambda some: store.partitions.read_written(some, watch=True), question.partitions
     )
 
 
-async def _read(
-    store: ZooKeeperStore, _: ReadReassignments, watched: set[str]
-) -> RequestedReassignments | None:
-    watched.add(paths.REASSIGN_PARTITIONS)
+async def _read(store: ZooKeeperStore, _: ReadReassignments) -> RequestedReassignments | None:
     found = await store.reassignments.read(watch=True)
     return None if found is None else RequestedReassignments(*found)
 
 
-async def _write(store: ZooKeeperStore, question: WriteReassignments, _: set[str]) -> bool:
+async def _write(store: ZooKeeperStore, question: WriteReassignments) -> bool:
     try:
         await store.reassignments.leave(question.targets, question.version, fence_of(question.reign))
     except (BadVersion, NoNode):

@@ -20,30 +20,26 @@ from controller.core.effects_topics import (
 from controller.reading import Answerer, fence_of
 
 
-async def _read_topic_deletions(
-    store: ZooKeeperStore, _question: ReadTopicDeletions, watched: set[str]
-) -> frozenset[str]:
-    watched.add(paths.DELETE_TOPICS)
+async def _read_topic_deletions(store: ZooKeeperStore, _question: ReadTopicDeletions) -> frozenset[str]:
     return frozenset(await store.deletions.marked(watch=True))
 
 
-async def _mark(store: ZooKeeperStore, question: MarkTopicDeletions, _watched: set[str]) -> None:
+async def _mark(store: ZooKeeperStore, question: MarkTopicDeletions) -> None:
     await store.deletions.mark(question.topics, fence_of(question.reign))
 
 
-async def _unmark(store: ZooKeeperStore, question: RemoveTopicDeletions, _watched: set[str]) -> None:
+async def _unmark(store: ZooKeeperStore, question: RemoveTopicDeletions) -> None:
     await store.deletions.unmark(question.topics, fence_of(question.reign))
 
 
-async def _delete(store: ZooKeeperStore, question: DeleteTopic, watched: set[str]) -> None:
+async def _delete(store: ZooKeeperStore, question: DeleteTopic) -> None:
     # Or a topic of that name made anew at once could be heard of as a change of the old one.
     node = paths.topic(question.topic)
     store.session.unwatch(node)
-    watched.discard(node)
     await store.deletions.delete_topic(question.topic, fence_of(question.reign))
 
 
-async def _write_assignment(store: ZooKeeperStore, question: WriteAssignment, _watched: set[str]) -> bool:
+async def _write_assignment(store: ZooKeeperStore, question: WriteAssignment) -> bool:
     standing = (await store.topics.read([question.topic])).get(question.topic)
     if standing is None or standing.partitions != dict(question.before):
         return False

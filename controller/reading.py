@@ -18,8 +18,8 @@ from controller.core.effects import Reign
 K = TypeVar("K")
 V = TypeVar("V")
 
-Answerer = Callable[[ZooKeeperStore, Any, set[str]], Awaitable[object]]
-"""Answers one kind of question from a session's stores, and adds the paths that it watches to the set."""
+Answerer = Callable[[ZooKeeperStore, Any], Awaitable[object]]
+"""Answers one kind of question from a session's stores."""
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 

@@ -55,6 +55,11 @@ def input_of(event: WatchEvent) -> Input | None:
     return None
 
 
+def is_heard_by_the_controller_alone(path: str) -> bool:
+    """Whether a watch of ``path`` serves a reign: all brokers hear of ``/controller`` and of settings."""
+    return input_of(WatchEvent(path, Change.UNKNOWN)) not in (None, ControllerChange())
+
+
 class Coalescer:
     """Knows which entries wait in the mailbox, so that none waits there twice."""
 

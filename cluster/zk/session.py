@@ -219,6 +219,10 @@ class ZooKeeperSession:
             for outcome in outcomes
         ]
 
+    def watched(self) -> list[str]:
+        """The paths that are watched and of which no event has come yet, sorted."""
+        return self._watches.paths()
+
     def unwatch(self, *paths: str) -> None:
         """Deliver no more events of these paths, until they are watched again."""
         self._watches.forget(*paths)

@@ -11,10 +11,13 @@ from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
 from cluster.zk.errors import BadVersion, NodeExists, NoNode
 from cluster.zk.fence import Fence
+from cluster.zk.operations import Change
+from cluster.zk.schema import paths
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.schema.topics import TopicAssignment
 from cluster.zk.store_topics import EntityConfigs
-from controller.core import effects
+from cluster.zk.watches import Watches
+from controller.core import effects, effects_reassignment
 from controller.core.effects import Ask, Reign
 from controller.inquiry import Inquiry
 
@@ -43,14 +46,22 @@ class Table:
         return method
 
 
+class Book(Watches):
+    """A session's book of watches, which notes what it is to forget."""
+
+    forgotten: tuple[str, ...] = ()
+
+    def forget(self, *paths):
+        super().forget(*paths)
+        self.forgotten = paths
+
+
 def inquiry(**tables):
-    unwatched = []
-    store = SimpleNamespace(
-        session=SimpleNamespace(unwatch=lambda *paths: unwatched.extend(paths)),
-        controller=tables.pop("controller", None),
-        **tables,
-    )
-    return Inquiry(store, BrokerId(1)), unwatched
+    """With the book of watches of its session."""
+    watches = Book()
+    session = SimpleNamespace(watched=watches.paths, unwatch=watches.forget)
+    store = SimpleNamespace(session=session, controller=tables.pop("controller", None), **tables)
+    return Inquiry(store, BrokerId(1)), watches
 
 
 async def test_the_race():
@@ -63,33 +74,52 @@ async def test_the_race():
     assert [name for name, _, _ in table.calls] == ["look", "elect", "give_up"]
 
 
-async def test_what_was_watched_is_unwatched_but_never_the_controller():
+async def test_what_is_read_is_watched():
     one = Broker(BrokerId(1), BrokerEpoch(4), ())
     brokers = Table(ids=[BrokerId(1)], read={BrokerId(1): one})
     topics = Table(names={"t"}, read={"t": TopicAssignment({0: Assignment((BrokerId(1),))})})
     notes = Table(pending={})
     notes.path = "/isr_change_notification"
-    asking, unwatched = inquiry(
-        brokers=brokers, topics=topics, isr_changes=notes, controller=Table(look=None)
-    )
+    asking, _ = inquiry(brokers=brokers, topics=topics, isr_changes=notes, controller=Table(look=None))
     await asking.answer(effects.ReadController())
     assert await asking.answer(effects.ReadBrokers()) == {BrokerId(1): one}
     assert await asking.answer(effects.ReadTopics()) == frozenset({"t"})
     assert await asking.answer(effects.ReadAssignments(("t",))) == {"t": {0: Assignment((BrokerId(1),))}}
     await asking.answer(effects.ReadIsrChanges())
-    asking.stop_watching()
-    assert sorted(unwatched) == [
-        "/brokers/ids",
-        "/brokers/ids/1",
-        "/brokers/topics",
-        "/brokers/topics/t",
-        "/isr_change_notification",
-    ]
     watched = [options for table in (brokers, topics, notes) for _, _, options in table.calls]
     assert watched == [{"watch": True}] * 5
-    unwatched.clear()
+
+
+async def test_all_that_a_reign_has_watched_is_unwatched_and_nothing_that_every_broker_hears():
+    asking, watches = inquiry()
+    for_a_reign = [
+        paths.BROKER_IDS,
+        paths.broker(BrokerId(1)),
+        paths.TOPICS,
+        paths.topic("t"),
+        paths.partition_state(T0),
+        paths.DELETE_TOPICS,
+        paths.REASSIGN_PARTITIONS,
+        paths.PREFERRED_REPLICA_ELECTION,
+        paths.ISR_CHANGE_NOTIFICATION,
+        paths.LOG_DIR_EVENT_NOTIFICATION,
+    ]
+    for path in (paths.CONTROLLER, paths.CONFIG_CHANGES, *for_a_reign):
+        watches.add(path, children=False)
     asking.stop_watching()
-    assert unwatched == []
+    assert watches.paths() == [paths.CONFIG_CHANGES, paths.CONTROLLER]
+
+
+async def test_what_is_no_more_is_kept_nowhere():
+    """Brokers that come and go, topics, partitions that move: a reign may last for years."""
+    gone = [paths.broker(BrokerId(7)), paths.topic("t"), paths.partition_state(T0)]
+    asking, watches = inquiry(partitions=Table(read_written={T0: WRITTEN}))
+    await asking.answer(effects_reassignment.WatchPartitionStates((T0,)))
+    for path in gone:
+        watches.add(path, children=False)
+        watches.fire(path, Change.DELETED)
+    asking.stop_watching()
+    assert watches.forgotten == ()
 
 
 async def test_states_that_cannot_be_read_are_left_out():

@@ -29,14 +29,12 @@ REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch
 
 
 def inquiry(**tables):
-    unwatched = []
-    session = SimpleNamespace(unwatch=lambda *paths: unwatched.extend(paths))
-    return Inquiry(SimpleNamespace(session=session, controller=None, **tables), BrokerId(1)), unwatched
+    return Inquiry(SimpleNamespace(controller=None, **tables), BrokerId(1))
 
 
 async def test_settings_are_read_with_their_versions():
     configs = SimpleNamespace(read=AsyncMock(return_value={TOPIC: ResourceConfigs({"a": "b"}, 4)}))
-    asking, _ = inquiry(configs=configs)
+    asking = inquiry(configs=configs)
     assert await asking.answer(ReadConfigs((TOPIC,))) == {TOPIC: StoredConfigs({"a": "b"}, 4)}
 
 
@@ -46,12 +44,12 @@ async def test_settings_are_read_with_their_versions():
 )
 async def test_settings_are_written_behind_the_fence(error, written):
     configs = SimpleNamespace(write=AsyncMock(side_effect=error))
-    asking, _ = inquiry(configs=configs)
+    asking = inquiry(configs=configs)
     assert await asking.answer(WriteConfigs(TOPIC, {"a": "b"}, 4, REIGN)) is written
     configs.write.assert_awaited_once_with(TOPIC, {"a": "b"}, 4, FENCE)
 
 
-async def test_log_dir_events_name_each_broker_once_and_are_unwatched_in_the_end():
+async def test_log_dir_events_name_each_broker_once_and_are_watched():
     notes = {
         "a": LogDirEvent(BrokerId(2)),
         "b": ZnodeDecodeError("/b", b"?", "json"),
@@ -60,10 +58,8 @@ async def test_log_dir_events_name_each_broker_once_and_are_unwatched_in_the_end
     events = SimpleNamespace(
         path="/log_dir_event_notification", pending=AsyncMock(return_value=notes), delete=AsyncMock()
     )
-    asking, unwatched = inquiry(log_dir_events=events)
+    asking = inquiry(log_dir_events=events)
     assert await asking.answer(ReadLogDirEvents()) == LogDirEvents(("a", "b", "c"), (BrokerId(2),))
     events.pending.assert_awaited_once_with(watch=True)
     assert await asking.answer(DeleteLogDirEvents(("a",), REIGN)) is None
     events.delete.assert_awaited_once_with(("a",), FENCE)
-    asking.stop_watching()
-    assert unwatched == ["/log_dir_event_notification"]

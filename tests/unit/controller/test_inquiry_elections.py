@@ -36,23 +36,22 @@ class Elections:
 
 
 async def ask(elections, question):
-    watched = set()
-    return await ELECTIONS[type(question)](SimpleNamespace(elections=elections), question, watched), watched
+    return await ELECTIONS[type(question)](SimpleNamespace(elections=elections), question)
 
 
 @pytest.mark.parametrize("named", [None, (), (TopicPartition("t", 0),)])
 async def test_what_the_znode_names_and_its_watch(named):
-    assert await ask(Elections(named), ReadPreferredReplicaElection()) == (named, {PATH})
+    assert await ask(Elections(named), ReadPreferredReplicaElection()) == named
 
 
 async def test_a_znode_that_cannot_be_read_names_nothing():
     answer = await ask(Elections(ZnodeDecodeError(PATH, b"?", "JSON")), ReadPreferredReplicaElection())
-    assert answer == ((), {PATH})
+    assert answer == ()
 
 
 async def test_the_deletion_shows_its_reign():
     elections = Elections(None)
-    assert await ask(elections, DeletePreferredReplicaElection(REIGN)) == (None, set())
+    assert await ask(elections, DeletePreferredReplicaElection(REIGN)) is None
     assert elections.fences == [Fence(ControllerEpoch(3), EpochVersion(5))]
     with pytest.raises(ControllerMoved):
         await ask(Elections(ControllerMoved("gone")), DeletePreferredReplicaElection(REIGN))

@@ -9,7 +9,6 @@ from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState, WrittenState
 from cluster.zk.errors import BadVersion, NoNode
 from cluster.zk.fence import Fence
-from cluster.zk.schema import paths
 from controller.core.effects import Reign
 from controller.core.effects_reassignment import (
     ReadReassignments,
@@ -42,25 +41,24 @@ class Requests:
 
 
 async def answer(question, **stores):
-    watched = set()
-    return await REASSIGNMENT[type(question)](SimpleNamespace(**stores), question, watched), watched
+    return await REASSIGNMENT[type(question)](SimpleNamespace(**stores), question)
 
 
 async def test_what_is_asked_for_is_read_and_watched_where_it_is_missing_too():
-    assert await answer(ReadReassignments(), reassignments=Requests()) == (None, {paths.REASSIGN_PARTITIONS})
-    found, _ = await answer(ReadReassignments(), reassignments=Requests(({T0: (1, 2)}, 4)))
+    assert await answer(ReadReassignments(), reassignments=Requests()) is None
+    found = await answer(ReadReassignments(), reassignments=Requests(({T0: (1, 2)}, 4)))
     assert found == RequestedReassignments({T0: (1, 2)}, 4)
 
 
 async def test_what_is_left_is_written_behind_the_fence():
     store = Requests()
-    assert await answer(WriteReassignments({T0: (1,)}, 4, REIGN), reassignments=store) == (True, set())
+    assert await answer(WriteReassignments({T0: (1,)}, 4, REIGN), reassignments=store) is True
     assert store.left == [({T0: (1,)}, 4, FENCE)]
 
 
 @pytest.mark.parametrize("error", [BadVersion("/x"), NoNode("/x")])
 async def test_what_was_changed_meanwhile_is_not_written(error):
-    written, _ = await answer(WriteReassignments({}, 4, REIGN), reassignments=Requests(error=error))
+    written = await answer(WriteReassignments({}, 4, REIGN), reassignments=Requests(error=error))
     assert written is False
 
 
@@ -69,8 +67,5 @@ async def test_states_are_read_with_a_watch():
         assert watch
         return dict.fromkeys(some, WRITTEN)
 
-    found, watched = await answer(
-        WatchPartitionStates((T0,)), partitions=SimpleNamespace(read_written=read_written)
-    )
+    found = await answer(WatchPartitionStates((T0,)), partitions=SimpleNamespace(read_written=read_written))
     assert found == {T0: WRITTEN}
-    assert watched == {"/brokers/topics/t/partitions/0/state"}

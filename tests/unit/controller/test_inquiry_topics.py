@@ -52,16 +52,15 @@ class Stores:
         self.standing[name] = assignment
 
 
-async def answer(stores, question, watched=None):
-    return await TOPICS[type(question)](stores, question, set() if watched is None else watched)
+async def answer(stores, question):
+    return await TOPICS[type(question)](stores, question)
 
 
 async def test_marks_are_read_and_watched_written_and_removed():
-    stores, watched = Stores(), set()
-    assert await answer(stores, asked.ReadTopicDeletions(), watched) == {"t"}
+    stores = Stores()
+    assert await answer(stores, asked.ReadTopicDeletions()) == {"t"}
     await answer(stores, asked.MarkTopicDeletions(("t",), REIGN))
     await answer(stores, asked.RemoveTopicDeletions(("t",), REIGN))
-    assert watched == {"/admin/delete_topics"}
     assert stores.calls == [
         ("marked", (), {"watch": True}),
         ("mark", (("t",), FENCE), {}),
@@ -70,11 +69,10 @@ async def test_marks_are_read_and_watched_written_and_removed():
 
 
 async def test_a_deleted_topic_is_watched_no_more():
-    stores, watched = Stores(), {"/brokers/topics/t", "/brokers/topics"}
-    await answer(stores, asked.DeleteTopic("t", REIGN), watched)
+    stores = Stores()
+    await answer(stores, asked.DeleteTopic("t", REIGN))
     assert stores.calls == [("delete_topic", ("t", FENCE), {})]
     assert stores.unwatched == ["/brokers/topics/t"]
-    assert watched == {"/brokers/topics"}
 
 
 async def test_partitions_are_written_under_the_version_they_were_read_with_and_the_id_stays():

@@ -58,7 +58,7 @@ def empty_store(race):
         return None
 
     return SimpleNamespace(
-        session=SimpleNamespace(unwatch=lambda *_: None),
+        session=SimpleNamespace(watched=list, unwatch=lambda *_: None),
         controller=race,
         brokers=SimpleNamespace(ids=none, read=none),
         topics=SimpleNamespace(names=none, read=none),

@@ -16,7 +16,7 @@ from controller.core.inputs import (
     TopicChange,
     ZkPartitionReassignment,
 )
-from controller.watches import Coalescer, input_of
+from controller.watches import Coalescer, input_of, is_heard_by_the_controller_alone
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,21 @@ from controller.watches import Coalescer, input_of
 )
 def test_what_an_event_means(path, change, meant):
     assert input_of(WatchEvent(path, change)) == meant
+
+
+@pytest.mark.parametrize(
+    ("path", "alone"),
+    [
+        ("/controller", False),
+        ("/config/changes", False),
+        ("/brokers/ids", True),
+        ("/brokers/topics/t", True),
+        ("/brokers/topics/t/partitions/0/state", True),
+        ("/admin/delete_topics", True),
+    ],
+)
+def test_what_only_a_reign_watches(path, alone):
+    assert is_heard_by_the_controller_alone(path) is alone
 
 
 def test_what_waits_already_is_no_news_until_it_is_taken():

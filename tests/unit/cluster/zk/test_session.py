@@ -171,12 +171,14 @@ async def test_only_what_is_watched_is_reported_and_once(opened: Any) -> None:
     session, connection, events = opened
     await session.exists("/a", watch=True)
     await session.get_children("/", watch=True)
+    assert session.watched() == ["/", "/a"]
     for _ in range(2):
         connection.on_watch("/root/a", Change.CREATED)
         connection.on_watch("/root", Change.CHILDREN)
         connection.on_watch("/root/other", Change.DATA)
     await loop_turns()
     assert events == [WatchEvent("/a", Change.CREATED), WatchEvent("/", Change.CHILDREN)]
+    assert session.watched() == []
     assert connection.asked == [("exists", "/root/a", True), ("children", "/root", True)]
 
 
