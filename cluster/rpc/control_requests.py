@@ -1,8 +1,8 @@
 """The controller's requests as the bytes of ``control.proto``, what brokers are told alike encoded once.
 
-After a failover every broker is told of thousands of partitions, and most partitions are told to several
-brokers in the same words. So protobuf encodes partition by partition, and a request is put together from what
-is encoded already. The bytes are those of the schema: any protobuf library reads them.
+After a failover every broker is told of thousands of partitions. So protobuf encodes all but them, and their
+fields are put together by hand (`cluster.rpc.partition_fields`). The bytes are those of the schema: any
+protobuf library reads them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ from cluster.model.requests import (
 from cluster.rpc import control_pb2 as pb
 from cluster.rpc import translate
 from cluster.rpc.framing import head, tag
+from cluster.rpc.partition_fields import leader_and_isr_field, update_metadata_field
 
 SERVICE = "barnabas.control.BrokerControl"
 """Its name, as ``proto/control.proto`` gives it."""
 
-REMEMBERED = 8192
-"""How many encoded partitions are kept, a few MB: brokers are sent to side by side, each at its own pace."""
-
 REMEMBERED_LISTS = 16
-"""How many whole lists of them are: where every broker holds every partition, all are told the same."""
+"""How many encoded lists of partitions are kept, a few MB: UpdateMetadata tells all brokers the same, and so
+does LeaderAndIsr where every broker holds every partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +83,16 @@ P = TypeVar("P", LeaderAndIsrPartition, UpdateMetadataPartition)
 
 
 class _Encoded(Generic[P]):
-    """Partitions as the field ``topics`` of a request, encoded once while they are remembered.
+    """Partitions as the field ``topics`` of a request; a list of them is encoded once while it is remembered.
 
-    The same object is the same bytes; that equal ones are encoded twice is cheaper than to compare them. What
-    is remembered is held here, so that its id is nobody else's.
+    The same objects are the same bytes; that equal ones are encoded twice is cheaper than to compare them.
+    What is remembered is held here, so that its ids are nobody else's.
     """
 
-    def __init__(
-        self, topics_tag: int, topic: type[Message], partitions_tag: int, to_message: Callable[[P], Message]
-    ) -> None:
-        self._topics_tag = topics_tag
+    def __init__(self, topics_field: int, topic: type[Message], to_field: Callable[[P], bytes]) -> None:
+        self._topics_tag = tag(topics_field)
         self._topic = topic
-        self._partitions_tag = partitions_tag
-        self._to_message: Callable[[P], Message] = to_message
-        self._partitions: dict[int, tuple[P, bytes]] = {}
+        self._to_field: Callable[[P], bytes] = to_field
         self._lists: dict[tuple[int, ...], tuple[tuple[P, ...], bytes]] = {}
 
     def topics(self, partitions: tuple[P, ...]) -> bytes:
@@ -113,23 +108,12 @@ class _Encoded(Generic[P]):
     def _by_topic(self, partitions: tuple[P, ...]) -> bytes:
         by_topic: dict[str, list[bytes]] = {}
         for partition in partitions:
-            by_topic.setdefault(partition.topic_partition.topic, []).append(self._encode(partition))
+            by_topic.setdefault(partition.topic_partition.topic, []).append(self._to_field(partition))
         return b"".join(self._one_topic(topic, encoded) for topic, encoded in by_topic.items())
 
     def _one_topic(self, topic: str, partitions: list[bytes]) -> bytes:
         content = self._topic(topic=topic).SerializeToString() + b"".join(partitions)
         return head(self._topics_tag, len(content)) + content
-
-    def _encode(self, partition: P) -> bytes:
-        known = self._partitions.get(id(partition))
-        if known is not None:
-            return known[1]
-        content = self._to_message(partition).SerializeToString()
-        encoded = head(self._partitions_tag, len(content)) + content
-        if len(self._partitions) >= REMEMBERED:
-            self._partitions.clear()
-        self._partitions[id(partition)] = partition, encoded
-        return encoded
 
 
 class Encoder:
@@ -137,16 +121,10 @@ class Encoder:
 
     def __init__(self) -> None:
         self._leader_and_isr: _Encoded[LeaderAndIsrPartition] = _Encoded(
-            tag(pb.LeaderAndIsrRequest.TOPICS_FIELD_NUMBER),
-            pb.LeaderAndIsrTopic,
-            tag(pb.LeaderAndIsrTopic.PARTITIONS_FIELD_NUMBER),
-            translate.leader_and_isr_partition_to_message,
+            pb.LeaderAndIsrRequest.TOPICS_FIELD_NUMBER, pb.LeaderAndIsrTopic, leader_and_isr_field
         )
         self._update_metadata: _Encoded[UpdateMetadataPartition] = _Encoded(
-            tag(pb.UpdateMetadataRequest.TOPICS_FIELD_NUMBER),
-            pb.UpdateMetadataTopic,
-            tag(pb.UpdateMetadataTopic.PARTITIONS_FIELD_NUMBER),
-            translate.update_metadata_partition_to_message,
+            pb.UpdateMetadataRequest.TOPICS_FIELD_NUMBER, pb.UpdateMetadataTopic, update_metadata_field
         )
 
     def encode(self, request: ControlRequest) -> bytes:

@@ -1,8 +1,8 @@
 """The messages of ``control.proto`` to the words of ``cluster.model``, and back.
 
 Every pair is lossless except in one respect: a request groups its partitions by topic, so partitions of one
-topic come back side by side, in their order, topics in the order of their first partition. Of LeaderAndIsr
-and UpdateMetadata the partitions are translated one by one: `cluster.rpc.control_requests` groups them.
+topic come back side by side, in their order, topics in the order of their first partition. Those of
+LeaderAndIsr and UpdateMetadata are never messages here: `cluster.rpc.partition_fields` encodes them.
 """
 
 from __future__ import annotations
@@ -59,17 +59,6 @@ def broker_from_message(message: pb.Broker) -> Broker:
     )
 
 
-def _state_to_message(state: PartitionState) -> pb.LeadershipState:
-    leadership = state.leader_and_isr
-    return pb.LeadershipState(
-        controller_epoch=state.controller_epoch,
-        leader=leadership.leader,
-        leader_epoch=leadership.leader_epoch,
-        isr=leadership.isr,
-        zk_version=leadership.version,
-    )
-
-
 def _state_from_message(message: pb.LeadershipState) -> PartitionState:
     return PartitionState(
         LeaderAndIsr(
@@ -83,19 +72,6 @@ def _state_from_message(message: pb.LeadershipState) -> PartitionState:
 
 
 # LeaderAndIsr
-
-
-def leader_and_isr_partition_to_message(partition: LeaderAndIsrPartition) -> pb.LeaderAndIsrPartition:
-    """The partition without its topic."""
-    assignment = partition.assignment
-    return pb.LeaderAndIsrPartition(
-        partition=partition.topic_partition.partition,
-        state=_state_to_message(partition.state),
-        replicas=assignment.replicas,
-        adding_replicas=assignment.adding,
-        removing_replicas=assignment.removing,
-        is_new=partition.is_new,
-    )
 
 
 def leader_and_isr_request_to_message(request: LeaderAndIsrRequest) -> pb.LeaderAndIsrRequest:
@@ -143,16 +119,6 @@ def leader_and_isr_response_from_message(message: pb.LeaderAndIsrResponse) -> Le
 
 
 # UpdateMetadata
-
-
-def update_metadata_partition_to_message(partition: UpdateMetadataPartition) -> pb.UpdateMetadataPartition:
-    """The partition without its topic."""
-    return pb.UpdateMetadataPartition(
-        partition=partition.topic_partition.partition,
-        state=_state_to_message(partition.state),
-        replicas=partition.replicas,
-        offline_replicas=partition.offline_replicas,
-    )
 
 
 def update_metadata_request_to_message(request: UpdateMetadataRequest) -> pb.UpdateMetadataRequest:

@@ -120,7 +120,6 @@ def test_requests_that_share_partitions_are_those_they_are_alone(requests, data)
 
 
 def test_what_is_forgotten_is_encoded_again(monkeypatch):
-    monkeypatch.setattr(control_requests, "REMEMBERED", 2)
     monkeypatch.setattr(control_requests, "REMEMBERED_LISTS", 1)
     encoder = Encoder()
     state = PartitionState(LeaderAndIsr(BrokerId(1), LeaderEpoch(0), (BrokerId(1),)), ControllerEpoch(1))

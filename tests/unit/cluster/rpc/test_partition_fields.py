@@ -1,0 +1,92 @@
+"""Partitions put together by hand, against the messages that protobuf encodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from cluster.model.requests import LeaderAndIsrPartition, UpdateMetadataPartition
+from cluster.rpc import control_pb2 as pb
+from cluster.rpc.partition_fields import leader_and_isr_field, update_metadata_field
+
+int32s = st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 3)
+id_tuples = st.lists(int32s.map(BrokerId), max_size=40).map(tuple)
+tps = st.builds(TopicPartition, st.just("t"), int32s)
+states = st.builds(
+    PartitionState,
+    st.builds(
+        LeaderAndIsr,
+        int32s.map(BrokerId),
+        int32s.map(LeaderEpoch),
+        id_tuples,
+        int32s.map(PartitionVersion),
+    ),
+    int32s.map(ControllerEpoch),
+)
+modest = settings(max_examples=80)
+
+
+def state_message(state):
+    known = state.leader_and_isr
+    return pb.LeadershipState(
+        controller_epoch=state.controller_epoch,
+        leader=known.leader,
+        leader_epoch=known.leader_epoch,
+        isr=known.isr,
+        zk_version=known.version,
+    )
+
+
+@given(
+    st.builds(
+        LeaderAndIsrPartition,
+        tps,
+        states,
+        st.builds(Assignment, id_tuples, id_tuples, id_tuples),
+        st.booleans(),
+    )
+)
+@modest
+def test_leader_and_isr_is_what_protobuf_writes(partition):
+    message = pb.LeaderAndIsrPartition(
+        partition=partition.topic_partition.partition,
+        state=state_message(partition.state),
+        replicas=partition.assignment.replicas,
+        adding_replicas=partition.assignment.adding,
+        removing_replicas=partition.assignment.removing,
+        is_new=partition.is_new,
+    )
+    topic = pb.LeaderAndIsrTopic(partitions=[message])
+    assert leader_and_isr_field(partition) == topic.SerializeToString()
+
+
+@given(st.builds(UpdateMetadataPartition, tps, states, id_tuples, id_tuples))
+@modest
+def test_update_metadata_is_what_protobuf_writes(partition):
+    message = pb.UpdateMetadataPartition(
+        partition=partition.topic_partition.partition,
+        state=state_message(partition.state),
+        replicas=partition.replicas,
+        offline_replicas=partition.offline_replicas,
+    )
+    topic = pb.UpdateMetadataTopic(partitions=[message])
+    assert update_metadata_field(partition) == topic.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    "fields", [{"leader": 2**31}, {"leader_epoch": -(2**31) - 1}, {"isr": (1, 2**40)}, {"version": 2**31}]
+)
+def test_a_state_that_does_not_fit_is_refused(fields):
+    fitting = LeaderAndIsr(BrokerId(1), LeaderEpoch(0), (BrokerId(1),))
+    state = PartitionState(replace(fitting, **fields), ControllerEpoch(1))
+    tp = TopicPartition("t", 0)
+    with pytest.raises(ValueError, match="expected a number of 32 bits"):
+        leader_and_isr_field(LeaderAndIsrPartition(tp, state, Assignment((BrokerId(1),))))
+    with pytest.raises(ValueError, match="expected a number of 32 bits"):
+        update_metadata_field(UpdateMetadataPartition(tp, state, (BrokerId(1),)))
