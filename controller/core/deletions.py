@@ -26,6 +26,7 @@ from controller.core.reasons_topics import (
     TopicDeleted,
 )
 from controller.core.replicas import change_replicas
+from controller.core.requested_reassignments import withdraw_topics
 from controller.core.state import ControllerContext, PartitionReplica
 
 _STARTED, _SUCCESSFUL = ReplicaMachineState.DELETION_STARTED, ReplicaMachineState.DELETION_SUCCESSFUL
@@ -185,11 +186,13 @@ def _delete_replicas(context: ControllerContext, topics: Collection[str]) -> Dec
 
 
 def _complete(context: ControllerContext, topic: str) -> Decision[None]:
+    moved = [topic] if context.is_being_reassigned(topic) else []
     replicas = context.replicas(_partitions(context, (topic,)))
     yield from change_replicas(context, replicas, ReplicaMachineState.NON_EXISTENT)
     yield from ask(DeleteTopic(topic, context.reign))
     context.forget_topic(topic)
     yield Explain(TopicDeleted(topic))
+    yield from withdraw_topics(context, moved)
 
 
 def _partitions(context: ControllerContext, topics: Iterable[str]) -> list[TopicPartition]:

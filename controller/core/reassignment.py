@@ -58,15 +58,25 @@ def advance(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
 def advance_if_complete(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
     """Complete those of ``tps`` that are being reassigned and whose last target replica has caught up."""
     for tp in tps:
-        if context.assignment(tp).is_being_reassigned and (yield from _is_complete(context, tp)):
+        if may_go_on(context, tp) and (yield from _is_complete(context, tp)):
             yield from _complete(context, tp)
 
 
 def advance_those_to(context: ControllerContext, brokers: Collection[BrokerId]) -> Decision[None]:
     """Go on with every reassignment that has one of ``brokers``, which have just come, for a target."""
     for tp in running(context):
-        if any(broker in context.assignment(tp).target for broker in brokers):
+        if may_go_on(context, tp) and any(broker in context.assignment(tp).target for broker in brokers):
             yield from advance(context, tp)
+
+
+def may_go_on(context: ControllerContext, tp: TopicPartition) -> bool:
+    """Whether ``tp`` is being reassigned and still to be kept.
+
+    A deletion waits for a reassignment, but the return of any broker with a replica lets it begin all the
+    same; from then on no replica may be told to hold the partition.
+    """
+    is_going = tp.topic in context.topics_with_deletion_started
+    return context.assignment(tp).is_being_reassigned and not is_going
 
 
 def running(context: ControllerContext) -> list[TopicPartition]:

@@ -5,7 +5,7 @@ Source: kafka-controller.md, 5.5 (``maybeRemoveFromZkReassignment``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from cluster.model.ids import BrokerId, TopicPartition
 from controller.core.effects import Decision, Explain, ask
@@ -20,6 +20,12 @@ Withdraws = Callable[[TopicPartition, tuple[BrokerId, ...]], bool]
 def read_requests() -> Decision[RequestedReassignments | None]:
     """What is asked for there, None where nothing is; the next change will be heard of."""
     return (yield from ask(ReadReassignments()))
+
+
+def withdraw_topics(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
+    """Take out what is asked for partitions of ``topics``, which are no more."""
+    if topics:
+        yield from withdraw(context, lambda tp, _: tp.topic in topics)
 
 
 def withdraw(context: ControllerContext, goes: Withdraws) -> Decision[None]:

@@ -19,6 +19,7 @@ from controller.core.partitions import change_partitions
 from controller.core.reasons import PartitionsAdded, TopicsChanged
 from controller.core.reasons_topics import PartitionsRefused, TopicNamesIllegal
 from controller.core.replicas import change_replicas
+from controller.core.requested_reassignments import withdraw_topics
 from controller.core.state import ControllerContext
 
 
@@ -31,11 +32,13 @@ def compare_topics(context: ControllerContext) -> Decision[None]:
         return
     yield Explain(TopicsChanged(new, gone))
     queued = context.topics_to_delete.intersection(gone)
+    moved = [topic for topic in gone if context.is_being_reassigned(topic)]
     for topic in gone:
         context.forget_topic(topic)
     yield from _add_partitions(context, new)
     # A mark that stayed would delete the topic that is made anew under its name.
     yield from deletions.remove_marks(context, queued, "there is no such topic any more")
+    yield from withdraw_topics(context, moved)
 
 
 def leave_out_illegal(topics: Collection[str]) -> Decision[tuple[str, ...]]:

@@ -1,9 +1,26 @@
 from __future__ import annotations
 
+import pytest
+
+from cluster.model.commands_reassignment import AlterPartitionReassignments
 from cluster.model.commands_topics import DeleteTopics
 from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
 from controller.core import effects, effects_topics
-from controller.core.inputs import DeleteTopicsRequested, TopicChange
+from controller.core.effects import NO_CONTROLLER
+from controller.core.inputs import (
+    AlterPartitionReassignmentsRequested,
+    BrokerChange,
+    ControllerChange,
+    DeleteTopicsRequested,
+    PartitionReassignmentIsrChange,
+    TopicChange,
+    TopicDeletion,
+    TopicDeletionStopReplicaResponseReceived,
+    ZkPartitionReassignment,
+)
+
+T0 = TopicPartition("t", 0)
 
 
 def ask(world, *names):
@@ -47,3 +64,106 @@ def test_on_another_broker_it_is_refused(make_world):
     world = make_world(active=False)
     (reply,) = world.sent(effects.Reply, world.run(DeleteTopicsRequested(1, DeleteTopics(("t",)))))
     assert reply.result.error is ErrorCode.NOT_CONTROLLER
+
+
+# A topic that is to be deleted while a partition of it moves to a broker that is away
+
+
+@pytest.fixture
+def moving(make_world):
+    """t-0 moves from 1 and 2 to 4 and 5, broker 5 has died on the way, and t is marked."""
+    world = make_world(1, 2, 3, 4, 5)
+    world.write_topic("t", (1, 2))
+    world.run(TopicChange())
+    world.ask_for(t_0=(4, 5))
+    world.run(ZkPartitionReassignment())
+    world.remove(5)
+    world.run(BrokerChange())
+    world.marked.add("t")
+    world.run(TopicDeletion())
+    world.effects.clear()
+    return world
+
+
+def alter(world, target):
+    world.run(AlterPartitionReassignmentsRequested(7, AlterPartitionReassignments({T0: target})))
+    return world.sent(effects.Reply)[-1].result.partitions[T0].error
+
+
+def deletes(world, some):
+    return {
+        stop.broker_id
+        for stop in world.sent(effects.SendStopReplica, some)
+        for partition in stop.request.partitions
+        if partition.delete
+    }
+
+
+def woken(world, some):
+    """Who is told to hold a replica of t."""
+    return {sent.broker_id for sent in world.sent(effects.SendLeaderAndIsr, some)}
+
+
+def answer(world, *brokers):
+    for broker in brokers:
+        epoch = world.epoch_of(broker)
+        errors = {T0: ErrorCode.NONE}
+        world.run(TopicDeletionStopReplicaResponseReceived(BrokerId(broker), epoch, errors))
+
+
+def assert_gone(world):
+    assert "t" not in world.topics
+    assert world.marked == set()
+    assert world.states == {}
+    assert world.requested is None
+    assert not world.context.assignments
+    assert not world.context.replica_states
+    assert not world.context.topics_to_delete
+    assert not world.context.topics_ineligible_for_deletion
+
+
+def succeed(world):
+    world.controller, world.owns_controller = NO_CONTROLLER, False
+    return world.run(ControllerChange())
+
+
+def test_it_waits_and_the_move_can_neither_be_cancelled_nor_replaced(moving):
+    """As in Kafka: nobody reassigns what is being deleted."""
+    assert moving.context.topics_ineligible_for_deletion == {"t"}
+    assert alter(moving, None) == alter(moving, (3,)) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert "t" in moving.topics
+
+
+def test_the_return_of_the_target_ends_it(moving):
+    moving.register(5)
+    told = moving.run(BrokerChange())
+    assert deletes(moving, told) == {1, 2, 4, 5}
+    answer(moving, 1, 2, 4, 5)
+    assert_gone(moving)
+
+
+def test_a_new_controller_waits_too(moving):
+    told = succeed(moving)
+    assert deletes(moving, told) == set()
+    assert moving.context.topics_ineligible_for_deletion == {"t"}
+    moving.register(5)
+    assert deletes(moving, moving.run(BrokerChange())) == {1, 2, 4, 5}
+    answer(moving, 1, 2, 4, 5)
+    assert_gone(moving)
+
+
+def test_what_is_deleted_already_is_not_woken_by_the_move(moving):
+    """The return of any broker with a replica begins the deletion; the target comes later, or never."""
+    moving.remove(2)
+    moving.run(BrokerChange())
+    moving.register(2)
+    told = moving.run(BrokerChange())
+    assert deletes(moving, told) == {1, 2, 4}
+    answer(moving, 1, 2, 4)
+    assert "t" in moving.topics
+    moving.register(5)
+    told = moving.run(BrokerChange(), PartitionReassignmentIsrChange(T0))
+    assert woken(moving, told) <= {5}
+    assert deletes(moving, told) == {5}
+    answer(moving, 5)
+    assert_gone(moving)

@@ -11,6 +11,7 @@ from controller.core.inputs import (
     Startup,
     TopicChange,
     TopicDeletion,
+    ZkPartitionReassignment,
 )
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 
@@ -143,3 +144,28 @@ def test_a_name_that_no_topic_may_have_reaches_no_broker(make_world, name, activ
     assert world.context.assignments.keys() == {"t"}
     assert list(world.states) == [T0]
     assert any("no topic may have" in reason for reason in world.reasons())
+
+
+def test_a_moving_topic_taken_away_by_hand_is_asked_to_move_no_more(make_world):
+    """What stayed in /admin/reassign_partitions would keep the tools of old from asking for anything."""
+    world = make_world()
+    world.write_topic("t", (1, 2))
+    world.run(TopicChange())
+    world.ask_for(t_0=(3,))
+    world.run(ZkPartitionReassignment())
+    assert world.requested is not None
+    del world.topics["t"]
+    world.run(TopicChange())
+    assert world.requested is None
+
+
+def test_a_topic_made_anew_before_anybody_looked_is_the_old_one_as_in_kafka(make_world):
+    """Deleted and created in one transaction: names are compared, and the name is there as before."""
+    world = make_world()
+    world.write_topic("t", (1, 2))
+    world.run(TopicChange())
+    before = dict(world.context.assignments["t"])
+    world.write_topic("t", (2, 3))
+    world.states.clear()
+    assert world.run(TopicChange()) == []
+    assert world.context.assignments["t"] == before
