@@ -29,7 +29,7 @@ def plan(
     tp: TopicPartition,
     current: Assignment,
     target: tuple[BrokerId, ...] | None,
-    live: Collection[BrokerId],
+    live: Collection[BrokerId] | None = None,
 ) -> Assignment | Refusal:
     """What becomes of ``current`` by a reassignment to ``target``, or by its cancellation where that is None.
 
@@ -37,7 +37,7 @@ def plan(
         tp: Which partition, for the words of a refusal.
         current: Its assignment; without replicas where it is not known.
         target: The replicas it shall have.
-        live: The brokers on which new replicas may be placed.
+        live: The brokers on which new replicas may be placed; any where None.
     """
     if target is None:
         if not current.is_being_reassigned:
@@ -46,7 +46,7 @@ def plan(
         return current.reassign_to(current.origin)
     listed = ",".join(map(str, target))
     wanted = current.reassign_to(target)
-    absent = ",".join(str(replica) for replica in wanted.adding if replica not in live)
+    absent = ",".join(str(r) for r in wanted.adding if live is not None and r not in live)
     if not target:
         message = f"The replica list of partition {tp} is empty; expected at least one broker."
     elif len(set(target)) < len(target):
@@ -91,7 +91,8 @@ def list_running(context: ControllerContext, request: ListPartitionReassignments
 def take_requests(context: ControllerContext) -> Decision[None]:
     """Begin what ``/admin/reassign_partitions`` asks for and does not run yet; take out what is refused.
 
-    One bad entry costs itself alone (KAFKA-9089).
+    One bad entry costs itself alone (KAFKA-9089). Other than by the API, brokers that are not alive are taken:
+    the reassignment waits for them, as in Kafka.
     """
     asked = yield from read_requests()
     if asked is None:
@@ -101,7 +102,7 @@ def take_requests(context: ControllerContext) -> Decision[None]:
         current = context.assignment(tp)
         if current.is_being_reassigned and current.reassign_to(target) == current:
             continue
-        planned = plan(tp, current, target, context.live_brokers)
+        planned = plan(tp, current, target)
         if (yield from _begin(context, tp, planned)) is not None:
             refused[tp] = target
     if refused or not asked.targets:

@@ -16,6 +16,7 @@ from controller.core import effects, effects_topics
 from controller.core.effects import NO_CONTROLLER, Interruption
 from controller.core.inputs import (
     AlterPartitionReassignmentsRequested,
+    BrokerChange,
     ControllerChange,
     Expire,
     ListPartitionReassignmentsRequested,
@@ -67,6 +68,11 @@ def test_a_plan_is_made_or_refused_by_the_rules_one_by_one(target, live):
         or any(broker not in live and broker not in (1, 2, 3) for broker in target)
     )
     assert isinstance(plan(T0, current, target, live), Refusal) is bad
+
+
+def test_where_no_brokers_are_named_new_replicas_may_be_anywhere():
+    assert plan(T0, Assignment((1, 2)), (9,)) == Assignment((9, 1, 2), (9,), (1, 2))
+    assert plan(T0, Assignment((1, 2)), (9, 9)).error is E.INVALID_REPLICA_ASSIGNMENT
 
 
 def test_a_refusal_names_partition_and_brokers():
@@ -181,6 +187,46 @@ def test_invalid_and_overlapping_entries_go_and_the_good_ones_finish(world):
     world.ask_for(t_0=(1, 2))
     world.run(ZkPartitionReassignment())
     assert running(world)[T0].target == (1, 2)
+
+
+def test_an_entry_for_dead_brokers_waits_for_them(world):
+    """As in Kafka: tools of old do not know who is alive."""
+    world.remove(5)
+    world.run(BrokerChange())
+    world.ask_for(t_0=(5, 6), t_1=(4, 3))
+    world.run(ZkPartitionReassignment())
+    assert running(world)[T0] == Assignment((5, 6, 1, 2), (5, 6), (1, 2))
+    assert dict(world.requested.targets) == {T0: (5, 6), T1: (4, 3)}
+    catch_up(world, T1, 2, 3, 4)
+    assert dict(world.requested.targets) == {T0: (5, 6)}, "the others do not wait"
+    for number in (5, 6):
+        world.register(number)
+        told = world.run(BrokerChange())
+        (heard,) = [e.request for e in world.sent(effects.SendLeaderAndIsr, told) if e.broker_id == number]
+        assert [(p.topic_partition, p.is_new) for p in heard.partitions] == [(T0, True)]
+    catch_up(world, T0, 1, 2, 5, 6)
+    assert world.topics["t"][0] == Assignment((5, 6))
+    assert world.requested is None
+
+
+def test_an_entry_for_brokers_that_never_come_outlives_a_controller_and_can_be_cancelled(world):
+    world.ask_for(t_0=(8, 9))
+    world.run(ZkPartitionReassignment())
+    succeed(world)
+    assert running(world) == {T0: Assignment((8, 9, 1, 2), (8, 9), (1, 2))}
+    assert alter(world, {T0: None}) == {T0: E.NONE}
+    assert world.topics["t"][0] == Assignment((1, 2))
+    assert world.leadership(T0).isr == (1, 2)
+    assert world.requested is None
+
+
+def test_an_entry_for_what_is_not_there_is_refused_as_unknown_wherever_it_is_to_go(world):
+    world.ask_for(never_0=(8,), t_9=(1,))
+    told = world.run(ZkPartitionReassignment())
+    refused = [reason for reason in world.reasons(told) if "refused with" in reason]
+    assert len(refused) == 2
+    assert all("UNKNOWN_TOPIC_OR_PARTITION" in reason for reason in refused)
+    assert world.requested is None
 
 
 def test_a_change_of_the_znode_disturbs_nothing_that_runs(world):
