@@ -30,6 +30,7 @@ class Command(Generic[R]):
 class Refused(CommandResult):
     """Not taken: ``NOT_CONTROLLER`` where this broker is not, or no longer, the controller.
 
+    (To a ``ControlledShutdown`` that is ``STALE_CONTROLLER_EPOCH``.)
     ``UNKNOWN_SERVER_ERROR`` where it failed on the way, for a reason that nobody foresaw.
     """
 

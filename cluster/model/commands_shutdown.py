@@ -28,8 +28,9 @@ class ControlledShutdownResult(CommandResult):
 class ControlledShutdown(Command[ControlledShutdownResult]):
     """Move every leadership off this broker and take it out of every ISR, for it is about to stop.
 
-    Refused with ``STALE_BROKER_EPOCH`` where the controller knows a later life of the broker, and with
-    ``BROKER_NOT_AVAILABLE`` where it knows none.
+    Refused with ``STALE_BROKER_EPOCH`` where the controller knows a later life of the broker, with
+    ``BROKER_NOT_AVAILABLE`` where it knows none. Unlike all other commands, ``STALE_CONTROLLER_EPOCH`` says
+    that the broker asked is not, or no longer, the controller.
 
     Attributes:
         broker_id: Who is about to stop.

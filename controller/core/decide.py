@@ -93,10 +93,16 @@ def decide(context: ControllerContext, happened: Input) -> Decision[None]:
 
 def refuse(preempted: Input) -> Reply | None:
     """What to tell the caller of an input that will not be handled; None where nobody waits for it."""
-    if not isinstance(preempted, CommandReceived):
-        return None
-    meaning = "This is not the correct controller for this cluster."
-    return Reply(preempted.token, Refused(ErrorCode.NOT_CONTROLLER, meaning))
+    match preempted:
+        case ControlledShutdownRequested(token):
+            # The one command that Kafka answers so (``doControlledShutdown``: ControllerMovedException).
+            refused = Refused(ErrorCode.STALE_CONTROLLER_EPOCH, "The controller has moved to another broker.")
+        case CommandReceived(token):
+            meaning = "This is not the correct controller for this cluster."
+            refused = Refused(ErrorCode.NOT_CONTROLLER, meaning)
+        case _:
+            return None
+    return Reply(token, refused)
 
 
 def recover(context: ControllerContext, failed: Input, because: str) -> Decision[None]:

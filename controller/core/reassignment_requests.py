@@ -91,8 +91,8 @@ def list_running(context: ControllerContext, request: ListPartitionReassignments
 def take_requests(context: ControllerContext) -> Decision[None]:
     """Begin what ``/admin/reassign_partitions`` asks for and does not run yet; take out what is refused.
 
-    One bad entry costs itself alone (KAFKA-9089). Other than by the API, brokers that are not alive are taken:
-    the reassignment waits for them, as in Kafka.
+    One bad entry costs itself alone (KAFKA-9089). Brokers that are not alive are taken here, and waited for,
+    as in Kafka.
     """
     asked = yield from read_requests()
     if asked is None:

@@ -8,8 +8,9 @@ import structlog
 
 from cluster.model.commands import CreateTopics, NewTopic, Refused
 from cluster.model.commands_elections import ElectionType, ElectLeaders
+from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import ControllerEpoch, EpochVersion
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
 from cluster.runtime.metrics import Metrics
@@ -152,6 +153,8 @@ async def test_its_port_refuses_where_it_does_not_act(stage):
     result = await stage.node.port.submit(CreateTopics((NewTopic("t"),)), 10_000)
     assert isinstance(result, Refused)
     assert result.error is ErrorCode.NOT_CONTROLLER
+    leave = ControlledShutdown(BrokerId(2), BrokerEpoch(7))
+    assert (await stage.node.port.submit(leave, 10_000)).error is ErrorCode.STALE_CONTROLLER_EPOCH
 
 
 async def test_changed_settings_of_elections_are_heard(stage):

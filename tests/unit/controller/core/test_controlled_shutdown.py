@@ -126,6 +126,19 @@ def test_who_is_refused(make_world, broker, epoch, error):
     assert not world.sent(effects.SendLeaderAndIsr, done)
 
 
+def test_a_broker_that_is_not_the_controller_answers_as_kafkas_does(make_world):
+    """``doControlledShutdown`` throws ControllerMovedException; others hear NOT_CONTROLLER."""
+    result, _ = ask(make_world(active=False))
+    assert result.error is ErrorCode.STALE_CONTROLLER_EPOCH
+
+
+def test_a_controller_that_loses_its_reign_over_the_request_answers_so_too(make_world):
+    world = led_world(make_world, (2, 3))
+    world.epoch += 1
+    result, _ = ask(world)
+    assert result.error is ErrorCode.STALE_CONTROLLER_EPOCH
+
+
 def test_a_broker_that_registered_anew_unseen_is_heard(make_world):
     world = led_world(make_world, (2, 3))
     result, _ = ask(world, epoch=world.epoch_of(2) + 1)
