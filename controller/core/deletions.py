@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
+from controller.core.attempts import attempt
 from controller.core.batch import update_metadata
 from controller.core.effects import Decision, Explain, ReadTopics, ask
 from controller.core.effects_topics import DeleteTopic, ReadTopicDeletions, RemoveTopicDeletions
@@ -98,7 +99,8 @@ def resume_all(context: ControllerContext) -> Decision[None]:
         replicas = context.replicas(_partitions(context, (topic,)))
         states = {context.replica_states.get(one) for one in replicas}
         if states <= {_SUCCESSFUL}:
-            yield from _complete(context, topic)
+            # What keeps the nodes of one topic, and it is tried again with the next, keeps no other.
+            yield from attempt(f"the end of topic {topic}", _complete(context, topic))
         elif _STARTED not in states:
             failed += [one for one in replicas if context.replica_states.get(one) is _INELIGIBLE]
             if topic not in context.topics_ineligible_for_deletion:

@@ -11,13 +11,13 @@ from cluster.model.epochs import UNKNOWN_BROKER_EPOCH
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import WrittenState
 from controller.core import deletions, partitions, reassignment_requests, replica_elections, replicas
+from controller.core.attempts import attempt
 from controller.core.batch import update_metadata
 from controller.core.effects import (
     BREATHE,
     Decision,
     DeleteIsrChanges,
     Explain,
-    InterruptedDecisionError,
     LogStateChange,
     OpenChannel,
     ReadAssignments,
@@ -30,15 +30,15 @@ from controller.core.effects import (
 )
 from controller.core.leadership import remove_from_isr
 from controller.core.log_dir_events import drop_log_dir_events
-from controller.core.reasons import BouncedUnseen, ControllerReady, StepFailed
+from controller.core.reasons import BouncedUnseen, ControllerReady
 from controller.core.state import ControllerContext
 from controller.core.topic_changes import leave_out_illegal
 
 
 def fail_over(context: ControllerContext) -> Decision[None]:
     """Take the cluster over."""
-    yield from _attempt("the notes of failed log directories", drop_log_dir_events(context))
-    yield from _attempt("the notes of changed ISRs", _drop_isr_changes(context))
+    yield from attempt("the notes of failed log directories", drop_log_dir_events(context))
+    yield from attempt("the notes of changed ISRs", _drop_isr_changes(context))
     written = yield from _read_cluster(context)
     for broker in context.brokers.values():
         yield OpenChannel(broker)
@@ -52,20 +52,10 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     yield from partitions.start_up(context)
     count = sum(len(numbers) for numbers in context.assignments.values())
     yield Explain(ControllerReady(context.epoch, len(context.brokers), len(context.assignments), count))
-    yield from _attempt("the reassignments", reassignment_requests.take_over(context))
-    yield from _attempt("the deletions", deletions.resume_all(context))
-    yield from _attempt("the elections of preferred replicas", replica_elections.elect_by_znode(context))
+    yield from attempt("the reassignments", reassignment_requests.take_over(context))
+    yield from attempt("the deletions", deletions.resume_all(context))
+    yield from attempt("the elections of preferred replicas", replica_elections.elect_by_znode(context))
     yield from replica_elections.schedule_first_rebalance(context)
-
-
-def _attempt(what: str, step: Decision[None]) -> Decision[None]:
-    """Take a step without which the cluster is led all the same: whatever it fails at is said and left."""
-    try:
-        yield from step
-    except InterruptedDecisionError:
-        raise
-    except Exception as error:  # noqa: BLE001  (no one znode may keep the cluster without a controller)
-        yield Explain(StepFailed(what, f"{type(error).__name__}: {error}"))
 
 
 def _drop_isr_changes(context: ControllerContext) -> Decision[None]:

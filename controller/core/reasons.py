@@ -187,13 +187,13 @@ class StateConflict(Reason):
 
 @dataclass(frozen=True, slots=True)
 class StepFailed(Reason):
-    """A part of a takeover failed; it stands without."""
+    """One of several steps failed; the others are taken without it."""
 
     what: str
     error: str
 
     def __str__(self) -> str:
-        return f"took over without {self.what}: {self.error}"
+        return f"went on without {self.what}: {self.error}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,9 +247,9 @@ class World:
                 left = effects_reassignment.RequestedReassignments(targets, version + 1)
                 self.requested = left if targets else None
                 return True
-        return self._answer_deletion(question)
+        return self.answer_deletion(question)
 
-    def _answer_deletion(self, question: Ask[Any]) -> object:
+    def answer_deletion(self, question: Ask[Any]) -> object:
         match question:
             case effects_topics.ReadTopicDeletions():
                 return frozenset(self.marked)

@@ -66,6 +66,28 @@ def test_on_another_broker_it_is_refused(make_world):
     assert reply.result.error is ErrorCode.NOT_CONTROLLER
 
 
+def test_a_topic_whose_nodes_cannot_be_deleted_keeps_no_other_and_is_tried_again(make_world):
+    world = make_world()
+    for name in ("a", "b"):
+        world.write_topic(name, (1,))
+    world.marked = {"a", "b"}
+    refusal = RuntimeError("no right to delete /brokers/topics/a")
+    world.answers[effects_topics.DeleteTopic] = lambda asked: (
+        refusal if asked.topic == "a" else world.answer_deletion(asked)
+    )
+    world.run(TopicChange(), TopicDeletion())
+    gone = {TopicPartition(name, 0): ErrorCode.NONE for name in ("a", "b")}
+    deleted = TopicDeletionStopReplicaResponseReceived(BrokerId(1), world.epoch_of(1), gone)
+    told = world.run(deleted)
+    assert (set(world.topics), world.marked) == ({"a"}, {"a"})
+    assert "went on without the end of topic a: RuntimeError: no right to delete /brokers/topics/a" in (
+        world.reasons(told)
+    )
+    del world.answers[effects_topics.DeleteTopic]
+    world.run(TopicDeletion())
+    assert (set(world.topics), world.marked) == (set(), set())
+
+
 # A topic that is to be deleted while a partition of it moves to a broker that is away
 
 

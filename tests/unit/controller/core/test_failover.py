@@ -334,7 +334,7 @@ def test_what_a_person_spoiled_beside_the_topics_does_not_undo_a_takeover(make_w
     world.failures[question] = RuntimeError("spoiled")
     world.run(Startup())
     assert world.context.is_active
-    assert [reason for reason in world.reasons() if reason.startswith("took over without")]
+    assert [reason for reason in world.reasons() if reason.startswith("went on without")]
     assert world.leadership(TopicPartition("made", 0)).leader == 1
     assert world.sent(effects_elections.ScheduleLeaderRebalance)
 
