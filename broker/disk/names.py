@@ -24,6 +24,7 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_IND
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 
 MAX_NAME_LENGTH = 255
+"""Of a file's name, in bytes: what common file systems take."""
 
 _DELETED_DIRECTORY = re.compile(r"^(?P<name>\S+)\.[0-9a-f]{32}-delete$")
 _PARTITION_DIRECTORY = re.compile(r"^(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>[0-9]+)$")
@@ -52,7 +53,8 @@ def partition_directory(topic_partition: TopicPartition) -> str:
 def deleted_directory(topic_partition: TopicPartition) -> str:
     """A new name for a partition's directory that waits for its removal, cut to what a file system takes."""
     suffix = f"-{topic_partition.partition}.{uuid4().hex}-delete"
-    return topic_partition.topic[: MAX_NAME_LENGTH - len(suffix)] + suffix
+    kept = topic_partition.topic.encode()[: MAX_NAME_LENGTH - len(suffix)]
+    return kept.decode(errors="ignore") + suffix
 
 
 def is_deleted_directory(name: str) -> bool:

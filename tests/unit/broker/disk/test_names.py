@@ -36,9 +36,12 @@ def test_other_directories_are_no_partitions(name):
     assert parse_partition_directory(name) is None
 
 
-def test_deleted_directories_fit_into_a_name():
-    name = deleted_directory(TopicPartition("t" * 249, 123456))
-    assert len(name) == 255
+@pytest.mark.parametrize("topic", ["t" * 249, "ü" * 249, "x" + "ü" * 248])
+def test_deleted_directories_fit_into_a_name(topic):
+    """A file system counts bytes, and a character is never cut in two."""
+    name = deleted_directory(TopicPartition(topic, 123456))
+    assert 254 <= len(name.encode()) <= 255
+    assert topic.startswith(name.split("-123456.")[0])
     assert is_deleted_directory(name)
     assert parse_partition_directory(name) is None
     assert not is_deleted_directory("t-0")
