@@ -1,7 +1,8 @@
 """The ordinary Kafka clients a workload works through, each behind the same two small doors.
 
 Two independent implementations of the protocol: librdkafka (confluent-kafka) and kafka-python. Both are
-idempotent and ``acks=all``, with their defaults but for a shorter back-off: the cluster is to be measured.
+idempotent and ``acks=all``, with their defaults but for a shorter back-off, since the cluster is to be
+measured, and one request at a time, since the cluster is to be judged.
 """
 
 from __future__ import annotations
@@ -18,6 +19,16 @@ from cluster.model.ids import TopicPartition
 
 RECONNECT_BACKOFF_MS_MAX = 500
 """Clients wait up to 10 or 30 s by default before they try a dead broker again."""
+
+REQUESTS_IN_FLIGHT = 1
+"""How many requests librdkafka may have under way to a broker.
+
+With more, it writes records twice where leaders move. A request of few records is refused with
+NOT_LEADER_OR_FOLLOWER, the next one is already on its way, reaches the broker when it leads, and is refused
+for the gap in its sequence. librdkafka then begins a new producer epoch for all its partitions, and numbers
+the records anew, also those that another partition's old leader has appended but could not acknowledge any
+more. In the new epoch nobody can know them again. (librdkafka issue 4953; no broker can help it.)
+"""
 
 QUEUE_FULL_WAIT_S = 0.05
 """How long a producer whose queue is full works on its answers before it tries again."""
@@ -96,6 +107,7 @@ class ConfluentProducer:
                 "enable.idempotence": True,
                 "acks": "all",
                 "linger.ms": 5,
+                "max.in.flight.requests.per.connection": REQUESTS_IN_FLIGHT,
                 "reconnect.backoff.max.ms": RECONNECT_BACKOFF_MS_MAX,
                 "log_level": 2,
                 **(settings or {}),
