@@ -1,8 +1,7 @@
-"""What Kafka's tools ask first: the servers, and properties for their own clients (``--command-config``)."""
+"""The properties that Kafka's tools take for their own clients (``--command-config``)."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +14,7 @@ class CommandConfigError(Exception):
     """The file cannot be read, or the client does not know one of its properties; the message names it."""
 
 
-def admin_flags(
-    prog: str, description: str, config_flag: str = "--command-config"
-) -> argparse.ArgumentParser:
-    """A parser with what each of Kafka's tools asks first: the servers, and the properties of its client."""
-    flags = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
-    flags.add_argument(
-        "--bootstrap-server", required=True, metavar="HOST:PORT", help="the servers to connect to"
-    )
-    flags.add_argument(
-        config_flag,
-        dest=config_flag.strip("-").replace("-", "_").replace(".", "_"),
-        type=Path,
-        metavar="FILE",
-        help="properties to pass to the admin client",
-    )
-    return flags
-
-
-def properties(path: Path | None, flag: str = "--command-config") -> dict[str, str]:
+def properties(path: str | None, flag: str = "--command-config") -> dict[str, str]:
     """The properties in the file at ``path``, which ``flag`` names; none where there is no such flag.
 
     Raises:
@@ -42,12 +23,12 @@ def properties(path: Path | None, flag: str = "--command-config") -> dict[str, s
     if path is None:
         return {}
     try:
-        return parse_properties(path.read_text(encoding="utf-8"))
+        return parse_properties(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise CommandConfigError(f"{flag} {path} cannot be read: {error}") from error
 
 
-def for_kafka_python(path: Path | None, flag: str = "--command-config") -> dict[str, Any]:
+def for_kafka_python(path: str | None, flag: str = "--command-config") -> dict[str, Any]:
     """The same as arguments of kafka-python's admin client.
 
     Raises:

@@ -25,8 +25,28 @@ from cluster.model.errors import ErrorCode
 DELETE = ConfigOperation.DELETE
 
 
+_MESSAGE_FORMAT = "message.format.version"
+
+
+def warnings(settings: Mapping[str, str]) -> list[str]:
+    """What Kafka's tools say of settings before they are asked for."""
+    if _MESSAGE_FORMAT not in settings:
+        return []
+    specified = f"The configuration {_MESSAGE_FORMAT}={settings[_MESSAGE_FORMAT]} is specified."
+    ignored = "This configuration will be ignored if the version is newer than the"
+    return [f"WARNING: {specified} {ignored} inter.broker.protocol.version specified in the broker."]
+
+
 class Refusal(Exception):
-    """The cluster refused; the text has the error's name and what the broker said."""
+    """The cluster refused, in the broker's words.
+
+    Attributes:
+        error: Why.
+    """
+
+    def __init__(self, error: ErrorCode, text: str | None) -> None:
+        super().__init__(text or error.meaning)
+        self.error = error
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,4 +147,4 @@ class ConfigClient:
 def _demand_success(result: Any) -> None:
     error = ErrorCode.from_code(result.error_code)
     if error is not ErrorCode.NONE:
-        raise Refusal(f"{error.name}: {result.error_message or error.meaning}")
+        raise Refusal(error, result.error_message)

@@ -1,12 +1,12 @@
 """``kafka-leader-election.sh``: elect preferred or unclean leaders through an ordinary Kafka client.
 
-Flags and output are those of Kafka 2.8's ``kafka.admin.LeaderElectionCommand``. Exit code 0, or 1 on any
-error, whose last line goes to standard error.
+Options and output are those of Kafka 2.8's ``kafka.admin.LeaderElectionCommand``. Exit code 0, or 1 on any
+error, which goes to standard error as Java tells of it. One word is another: Kafka 2.8 names the partitions
+that were elected where it says of others that their leader leads already (mended in 3.0).
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -14,20 +14,69 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from kafka.protocol.admin import ElectLeadersRequest
 
-from barnabas.tools.admin_client import SERVER_MS, AdminClient, AdminError
-from barnabas.tools.command_config import CommandConfigError, admin_flags, for_kafka_python
-from barnabas.tools.entry import run_tool
+from barnabas.tools.admin_client import SERVER_MS, AdminClient, AdminError, NotSupported
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.entry import run_tool, run_with_options
+from barnabas.tools.java_errors import java_class
+from barnabas.tools.options import (
+    Given,
+    JavaError,
+    Kind,
+    Option,
+    OptionError,
+    Options,
+    bootstrap_server,
+)
 from cluster.model.errors import ErrorCode
+
+PURPOSE = (
+    "This tool attempts to elect a new leader for a set of topic partitions. The type of elections supported "
+    "are preferred replicas and unclean replicas."
+)
 
 _EXAMPLE = '{"partitions": [{"topic": "foo", "partition": 1}, {"topic": "foobar", "partition": 2}]}'
 
+OPTIONS = Options(
+    bootstrap_server("the servers to connect to, separated by commas; required"),
+    Option("admin.config", "a file of properties for the admin client", "config file"),
+    Option(
+        "election-type",
+        '"preferred", or "unclean": a replica from outside the ISR if need be, records may be lost; required',
+        "election type",
+    ),
+    Option("topic", "the topic of the one partition; not with the next two", "topic name"),
+    Option("partition", "its number; required with --topic", "partition id", kind=Kind.INTEGER),
+    Option("all-topic-partitions", "every partition there is"),
+    Option("path-to-json-file", f"the partitions, such as {_EXAMPLE}", "Path to JSON file"),
+)
 
-class LeaderElectionError(Exception):
-    """What ends the tool: Kafka's ``AdminCommandFailedException`` and ``AdminOperationException``."""
+_CHOICES = ("topic", "all-topic-partitions", "path-to-json-file")
+
+
+class CommandFailed(JavaError):
+    """The tool cannot do it, or could not."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("kafka.common.AdminCommandFailedException", message)
+
+
+class OperationFailed(JavaError):
+    """The file does not say what it should."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("kafka.admin.AdminOperationException", message)
+
+
+class RequestFailed(JavaError):
+    """The cluster refused the request as a whole: how Java calls why, and in which words."""
+
+    def __init__(self, cause: str, message: str) -> None:
+        super().__init__("java.util.concurrent.ExecutionException", f"{cause}: {message}")
 
 
 Partition = tuple[str, int]
@@ -49,82 +98,72 @@ class Failure:
     text: str
 
 
-def parser() -> argparse.ArgumentParser:
-    """The flags of Kafka's tool."""
-    flags = admin_flags(
-        "kafka-leader-election.sh",
-        "This tool attempts to elect a new leader for a set of topic partitions. The type of "
-        "elections supported are preferred replicas and unclean replicas.",
-        "--admin.config",
-    )
-    flags.add_argument(
-        "--election-type",
-        required=True,
-        type=_election_type,
-        metavar="TYPE",
-        help='"preferred", or "unclean": a replica from outside the ISR if need be, records may be lost',
-    )
-    flags.add_argument("--topic", help="the topic of the one partition; not with the next two")
-    flags.add_argument("--partition", type=int, help="its number; required with --topic")
-    flags.add_argument("--all-topic-partitions", action="store_true", help="every partition there is")
-    flags.add_argument("--path-to-json-file", metavar="FILE", help=f"the partitions, such as {_EXAMPLE}")
-    return flags
+def check(given: Given) -> None:
+    """See that the options given go together.
+
+    Raises:
+        CommandFailed: They do not; the message names them.
+    """
+    missing = [name for name in ("election-type", "bootstrap-server") if not given.has(name)]
+    if missing:
+        raise CommandFailed(f"Missing required option(s): {', '.join(missing)}")
+    if sum(map(given.has, _CHOICES)) != 1:
+        raise CommandFailed(f"One and only one of the following options is required: {', '.join(_CHOICES)}")
+    if given.has("topic") and not given.has("partition"):
+        raise CommandFailed("Missing required option(s): partition")
+    if given.has("partition") and not given.has("topic"):
+        raise CommandFailed("Option partition is only allowed if topic is used")
 
 
-def _election_type(name: str) -> ElectionType:
+def election_type(name: str) -> ElectionType:
+    """The type of that name, in any case.
+
+    Raises:
+        OptionError: There is none.
+    """
     try:
         return ElectionType[name.upper()]
     except KeyError:
-        raise argparse.ArgumentTypeError(f"{name!r}; expected preferred or unclean") from None
+        raise OptionError(
+            "OptionArgumentConversionException", f"Cannot parse argument '{name}' of option election-type"
+        ) from None
 
 
-def chosen_partitions(flags: argparse.Namespace) -> list[Partition] | None:
-    """The partitions that the flags name; None for all.
+def chosen_partitions(flags: SimpleNamespace) -> list[Partition] | None:
+    """The partitions that the options name; None for all.
 
     Raises:
-        LeaderElectionError: They contradict each other, or the file cannot be used.
+        OperationFailed: The file cannot be used.
     """
-    given = [flags.topic is not None, flags.all_topic_partitions, flags.path_to_json_file is not None]
-    if sum(given) != 1:
-        raise LeaderElectionError(
-            "One and only one of the following options is required: topic, all-topic-partitions, "
-            "path-to-json-file"
-        )
-    if flags.topic is not None and flags.partition is None:
-        raise LeaderElectionError("Missing required option partition")
-    if flags.topic is None and flags.partition is not None:
-        raise LeaderElectionError("Option partition is only allowed if topic is used")
-    if flags.topic is not None:
-        return [(flags.topic, flags.partition)]
-    if flags.all_topic_partitions:
-        return None
-    try:
-        return parse_partitions(Path(flags.path_to_json_file).read_text())
-    except OSError as error:
-        raise LeaderElectionError(f"cannot read {flags.path_to_json_file}: {error.strerror}") from error
+    if flags.path_to_json_file is not None:
+        try:
+            return parse_partitions(Path(flags.path_to_json_file).read_text())
+        except OSError as error:
+            raise OperationFailed(f"cannot read {flags.path_to_json_file}: {error.strerror}") from error
+    return None if flags.topic is None else [(flags.topic, flags.partition)]
 
 
 def parse_partitions(text: str) -> list[Partition]:
     """The partitions in a file of ``--path-to-json-file``, each once.
 
     Raises:
-        LeaderElectionError: It is no such file, or names a partition twice.
+        OperationFailed: It is no such file, or names a partition twice.
     """
     try:
         body = json.loads(text)
     except ValueError as error:
-        raise LeaderElectionError("Replica election data is empty") from error
+        raise OperationFailed("Replica election data is empty") from error
     if not isinstance(body, dict) or not isinstance(body.get("partitions"), list):
-        raise LeaderElectionError('Replica election data is missing "partitions" field')
+        raise OperationFailed('Replica election data is missing "partitions" field')
     partitions: list[Partition] = []
     for item in body["partitions"]:
         topic, number = (item.get("topic"), item.get("partition")) if isinstance(item, dict) else (None, None)
         if not isinstance(topic, str) or not isinstance(number, int):
-            raise LeaderElectionError(f"{item!r} in the replica election data; expected one as in {_EXAMPLE}")
+            raise OperationFailed(f"{item!r} in the replica election data; expected one as in {_EXAMPLE}")
         partitions.append((topic, number))
     twice = [_name(each) for each, times in Counter(partitions).items() if times > 1]
     if twice:
-        raise LeaderElectionError(f"Replica election data contains duplicate partitions: {','.join(twice)}")
+        raise OperationFailed(f"Replica election data contains duplicate partitions: {','.join(twice)}")
     return partitions
 
 
@@ -142,7 +181,7 @@ def report(election_type: ElectionType, results: Mapping[Partition, Failure | No
         lines.append(f"Valid replica already elected for partitions {', '.join(needless)}")
     lines += [
         f"Error completing leader election ({election_type.name}) for partition: {_name(each)}: "
-        f"{_exception(error)}"
+        f"{java_class(error.code)}: {error.text}"
         for each, error in failures(results).items()
     ]
     return lines
@@ -166,49 +205,39 @@ def _is_needless(error: Failure | None) -> bool:
     return error is not None and error.code is ErrorCode.ELECTION_NOT_NEEDED
 
 
-_EXCEPTIONS = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "UnknownTopicOrPartitionException",
-    ErrorCode.REQUEST_TIMED_OUT: "TimeoutException",
-    ErrorCode.INVALID_TOPIC_EXCEPTION: "InvalidTopicException",
-    ErrorCode.NOT_CONTROLLER: "NotControllerException",
-    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "PreferredLeaderNotAvailableException",
-    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "EligibleLeadersNotAvailableException",
-}
-
-
-def _exception(error: Failure) -> str:
-    """An error as Java prints the exception of it."""
-    name = _EXCEPTIONS.get(error.code, "UnknownServerException")
-    return f"org.apache.kafka.common.errors.{name}: {error.text}"
-
-
-def elect(flags: argparse.Namespace, partitions: list[Partition] | None) -> dict[Partition, Failure | None]:
+def elect(
+    flags: SimpleNamespace, type_: ElectionType, partitions: list[Partition] | None
+) -> dict[Partition, Failure | None]:
     """Have the cluster elect; the error of each partition, None where it has its leader.
 
     Raises:
-        LeaderElectionError: The whole request failed, or was not answered in time.
+        CommandFailed: The request was not answered in time, or may not be made.
+        RequestFailed: It failed as a whole.
     """
     asked = None
     if partitions is not None:
         topics = sorted({topic for topic, _ in partitions})
         asked = [(topic, [number for name, number in partitions if name == topic]) for topic in topics]
     request = ElectLeadersRequest(
-        election_type=flags.election_type.value, topic_partitions=asked, timeout_ms=SERVER_MS, min_version=1
+        election_type=type_.value, topic_partitions=asked, timeout_ms=SERVER_MS, min_version=1
     )
     try:
         settings = for_kafka_python(flags.admin_config, "--admin.config")
         with AdminClient(flags.bootstrap_server, settings) as admin:
             answer = admin.ask_controller(request)
-    except (AdminError, CommandConfigError) as failure:
-        sys.stdout.write("Error while making request\n")
-        raise LeaderElectionError(str(failure)) from failure
+    except CommandConfigError as failure:
+        raise CommandFailed(str(failure)) from failure
+    except NotSupported as failure:
+        raise RequestFailed(java_class(ErrorCode.UNSUPPORTED_VERSION), str(failure)) from failure
+    except AdminError as failure:
+        raise _said_first("Timeout waiting for election results", str(failure)) from failure
     whole = ErrorCode.from_code(answer.body.error_code)
     if whole is ErrorCode.REQUEST_TIMED_OUT:
-        sys.stdout.write("Timeout waiting for election results\n")
-        raise LeaderElectionError("Timeout waiting for election results")
+        raise _said_first("Timeout waiting for election results", whole.meaning)
+    if whole is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        raise _said_first("Not authorized to perform leader election", whole.meaning)
     if whole is not ErrorCode.NONE:
-        sys.stdout.write("Error while making request\n")
-        raise LeaderElectionError(whole.meaning)
+        raise RequestFailed(java_class(whole), whole.meaning)
     return {
         (topic.topic, one.partition_id): _failure(one)
         for topic in answer.body.replica_election_results
@@ -216,24 +245,37 @@ def elect(flags: argparse.Namespace, partitions: list[Partition] | None) -> dict
     }
 
 
+def _said_first(message: str, cause: str) -> CommandFailed:
+    """A failure of which standard output tells, too."""
+    sys.stdout.write(f"{message}\n")
+    return CommandFailed(f"{message}\nCaused by: {cause}")
+
+
 def _failure(result: Any) -> Failure | None:
     error = ErrorCode.from_code(result.error_code)
     return None if error is ErrorCode.NONE else Failure(error, result.error_message or error.meaning)
 
 
+def work(given: Given) -> int:
+    """Do what the options say; the exit code.
+
+    Raises:
+        JavaError: It could not be done, at least of some partitions.
+    """
+    check(given)
+    flags = given.values()
+    type_ = election_type(flags.election_type)
+    results = elect(flags, type_, chosen_partitions(flags))
+    sys.stdout.writelines(f"{line}\n" for line in report(type_, results))
+    failed = failures(results)
+    if failed:
+        raise CommandFailed(f"{len(failed)} replica(s) could not be elected")
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
-    flags = parser().parse_args(arguments)
-    try:
-        results = elect(flags, chosen_partitions(flags))
-        sys.stdout.writelines(f"{line}\n" for line in report(flags.election_type, results))
-        failed = failures(results)
-        if failed:
-            raise LeaderElectionError(f"{len(failed)} replica(s) could not be elected")
-    except LeaderElectionError as error:
-        sys.stderr.write(f'Exception in thread "main" kafka.common.AdminCommandFailedException: {error}\n')
-        return 1
-    return 0
+    return run_with_options(OPTIONS, PURPOSE, arguments, work)
 
 
 if __name__ == "__main__":

@@ -24,13 +24,14 @@ class ReassignmentFileError(ValueError):
     """A file does not say what it should; the message says what it says."""
 
 
+def parse_targets(text: str) -> Moves:
+    """``--reassignment-json-file`` of what was begun; of a partition named twice the last word holds."""
+    return dict(_moves(text))
+
+
 def parse_moves(text: str) -> Moves:
-    """``--reassignment-json-file``: one partition at least, each once, on one broker at least, each once."""
-    moves: list[tuple[TopicPartition, tuple[BrokerId, ...]]] = []
-    for item in _items(text, "partitions"):
-        tp, replicas = _move(item)
-        _refuse_log_dirs(tp, item, replicas)
-        moves.append((tp, tuple(BrokerId(replica) for replica in replicas)))
+    """The same of what is to begin: one partition at least, each once, on one broker at least, each once."""
+    moves = _moves(text)
     if not moves:
         raise ReassignmentFileError("Partition reassignment list cannot be empty")
     if any(not replicas for _, replicas in moves):
@@ -127,6 +128,15 @@ def propose(
             placed = placement.assign(sorted(racks), len(numbers), factor, start=start, shift=shift)
         proposed |= {TopicPartition(topic, number): replicas for number, replicas in placed.items()}
     return proposed
+
+
+def _moves(text: str) -> list[tuple[TopicPartition, tuple[BrokerId, ...]]]:
+    moves = []
+    for item in _items(text, "partitions"):
+        tp, replicas = _move(item)
+        _refuse_log_dirs(tp, item, replicas)
+        moves.append((tp, tuple(BrokerId(replica) for replica in replicas)))
+    return moves
 
 
 def _items(text: str, key: str) -> list[dict[str, Any]]:

@@ -62,14 +62,14 @@ def _has_leader(partition: Any) -> bool:
 
 
 REPORTS: Mapping[str, Report] = {
-    "under_replicated_partitions": lambda partition, factor, _configs, _live: len(partition.isrs) < factor,
-    "under_min_isr_partitions": lambda partition, _factor, configs, _live: (
+    "under-replicated-partitions": lambda partition, factor, _configs, _live: len(partition.isrs) < factor,
+    "under-min-isr-partitions": lambda partition, _factor, configs, _live: (
         not _has_leader(partition) or len(partition.isrs) < configs.min_isr
     ),
-    "at_min_isr_partitions": lambda partition, _factor, configs, _live: (
+    "at-min-isr-partitions": lambda partition, _factor, configs, _live: (
         len(partition.isrs) == configs.min_isr
     ),
-    "unavailable_partitions": lambda partition, _factor, _configs, live: (
+    "unavailable-partitions": lambda partition, _factor, _configs, live: (
         not _has_leader(partition) or partition.leader not in live
     ),
 }

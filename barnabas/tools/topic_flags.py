@@ -6,11 +6,21 @@ and what serves that alone.
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
 
-from barnabas.tools.command_config import admin_flags
+from barnabas.tools.options import (
+    COMMAND_CONFIG,
+    ZOOKEEPER,
+    Given,
+    JavaError,
+    Kind,
+    Option,
+    Options,
+    UsageError,
+    bootstrap_server,
+)
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 """Kafka's own topics."""
@@ -18,32 +28,83 @@ INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 MAX_REPLICATION_FACTOR = 32767
 """What the protocol has room for."""
 
+PURPOSE = "This tool helps to create, delete, describe, or change a topic."
+PURPOSE_OF_NOTHING = "Create, delete, describe, or change a topic."
+"""What stands above the help where the command line is empty."""
+
 ACTIONS = ("create", "alter", "delete", "describe", "list")
 
 REPORTS = (
-    "under_replicated_partitions",
-    "under_min_isr_partitions",
-    "at_min_isr_partitions",
-    "unavailable_partitions",
+    "under-replicated-partitions",
+    "under-min-isr-partitions",
+    "at-min-isr-partitions",
+    "unavailable-partitions",
 )
-"""The flags of ``--describe`` that show some partitions only."""
+"""The options of ``--describe`` that show some partitions only."""
+
+_CONFIGS_CAN_ALTER = (
+    " (the kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
+)
 
 _ONLY_WITH: dict[str, tuple[str, ...]] = {
-    "config": ("create",),
-    "partitions": ("create", "alter"),
-    "replication_factor": ("create",),
-    "replica_assignment": ("create", "alter"),
-    "if_exists": ("alter", "delete", "describe"),
-    "if_not_exists": ("create",),
-    "exclude_internal": ("list", "describe"),
-    "topics_with_overrides": ("describe",),
+    "config": ("alter", "create"),
+    "delete-config": ("alter",),
+    "partitions": ("alter", "create"),
+    "replication-factor": ("create",),
+    "replica-assignment": ("create", "alter"),
     **dict.fromkeys(REPORTS, ("describe",)),
+    "topics-with-overrides": ("describe",),
+    "if-exists": ("alter", "delete", "describe"),
+    "if-not-exists": ("create",),
+    "exclude-internal": ("list", "describe"),
 }
-"""With which actions each flag goes."""
+"""With which actions each option goes, in the order in which Kafka looks at them."""
 
-_NOT_TOGETHER = (
-    *((one, other) for number, one in enumerate(REPORTS) for other in REPORTS[number + 1 :]),
-    *(("topics_with_overrides", report) for report in REPORTS),
+_NEVER_WITH: dict[str, tuple[str, ...]] = {
+    "delete-config": ("bootstrap-server",),
+    **{one: (*(other for other in REPORTS if other != one), "topics-with-overrides") for one in REPORTS},
+}
+"""Which other options each does not go with."""
+
+OPTIONS = Options(
+    bootstrap_server("the servers to connect to; required"),
+    COMMAND_CONFIG,
+    ZOOKEEPER,
+    Option("create", "create a topic"),
+    Option("alter", "give topics more partitions"),
+    Option("delete", "delete topics"),
+    Option("describe", "list details of the given topics, or of all"),
+    Option("list", "list the names of the given topics, or of all"),
+    Option("topic", "the topic to create; else a regular expression that matches whole names", "topic"),
+    Option(
+        "partitions",
+        "default at creation: the broker's num.partitions",
+        "# of partitions",
+        kind=Kind.INTEGER,
+    ),
+    Option(
+        "replication-factor",
+        "default: the broker's default.replication.factor",
+        "replication factor",
+        kind=Kind.INTEGER,
+    ),
+    Option(
+        "replica-assignment",
+        "the brokers of each partition, preferred leader first; with --alter those of all partitions",
+        "ID:ID,ID:ID",
+    ),
+    Option("config", "a topic setting; may be repeated", "name=value", repeated=True),
+    Option("delete-config", "refused: see kafka-configs.sh", "name", repeated=True),
+    Option("if-not-exists", "with --create: an existing topic is no error"),
+    Option("if-exists", "with --alter, --delete, --describe: a missing topic is no error"),
+    Option("exclude-internal", "with --list, --describe: leave Kafka's own topics out"),
+    Option("topics-with-overrides", "with --describe: only topics with settings of their own"),
+    Option("under-replicated-partitions", "with --describe: only partitions whose ISR lacks a replica"),
+    Option("under-min-isr-partitions", "with --describe: only those whose ISR is below the minimum"),
+    Option("at-min-isr-partitions", "with --describe: only those whose ISR is at the minimum"),
+    Option("unavailable-partitions", "with --describe: only those without a live leader"),
+    Option("disable-rack-aware", "of no effect: the controller places replicas"),
+    Option("force", "of no effect, kept for old scripts"),
 )
 
 
@@ -51,96 +112,80 @@ class TopicCommandError(Exception):
     """What the tool reports as ``Error while executing topic command : …``."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The flags."""
-    flags = admin_flags("kafka-topics.sh", "Create, delete, describe, or change a topic.")
-    action = flags.add_mutually_exclusive_group(required=True)
-    action.add_argument("--create", action="store_true", help="create a topic")
-    action.add_argument("--alter", action="store_true", help="give topics more partitions")
-    action.add_argument("--delete", action="store_true", help="delete topics")
-    action.add_argument("--describe", action="store_true", help="list details of the given topics, or of all")
-    action.add_argument("--list", action="store_true", help="list the names of the given topics, or of all")
-    flags.add_argument(
-        "--topic", help="the topic to create; else a regular expression that matches whole names"
-    )
-    flags.add_argument("--partitions", type=int, help="default at creation: the broker's num.partitions")
-    flags.add_argument(
-        "--replication-factor", type=int, help="default: the broker's default.replication.factor"
-    )
-    flags.add_argument(
-        "--replica-assignment",
-        metavar="ID:ID,ID:ID",
-        help="the brokers of each partition, preferred leader first; with --alter those of all partitions",
-    )
-    flags.add_argument(
-        "--config", action="append", metavar="NAME=VALUE", help="a topic setting; may be repeated"
-    )
-    for name, meaning in (
-        ("--if-not-exists", "with --create: an existing topic is no error"),
-        ("--if-exists", "with --alter, --delete, --describe: a missing topic is no error"),
-        ("--exclude-internal", "with --list, --describe: leave Kafka's own topics out"),
-        ("--topics-with-overrides", "with --describe: only topics with settings of their own"),
-        ("--under-replicated-partitions", "with --describe: only partitions whose ISR lacks a replica"),
-        ("--under-min-isr-partitions", "with --describe: only those whose ISR is below the minimum"),
-        ("--at-min-isr-partitions", "with --describe: only those whose ISR is at the minimum"),
-        ("--unavailable-partitions", "with --describe: only those without a live leader"),
-        ("--force", "of no effect, kept for old scripts"),
-    ):
-        flags.add_argument(name, action="store_true", help=meaning)
-    return flags
-
-
-def check(flags: argparse.Namespace) -> None:
-    """See that the flags given go together.
+def check(given: Given) -> None:
+    """See that the options given go together.
 
     Raises:
-        TopicCommandError: A flag is missing or does not go with another; the message names both.
+        UsageError: One is missing or does not go with another; the message names both.
+        JavaError: There is no server.
     """
-    action = next(name for name in ACTIONS if getattr(flags, name))
-    given = {name for name, value in vars(flags).items() if value not in (None, False)}
-    needed = [] if action in ("list", "describe") and not flags.if_exists else ["topic"]
-    for name in (*needed, *(("partitions",) if action == "alter" else ())):
-        if name not in given:
-            raise TopicCommandError(f'Missing required argument "[{_dashed(name)}]"')
-    pairs = [(name, action) for name, actions in _ONLY_WITH.items() if action not in actions]
-    if action == "create":
-        pairs += [("replica_assignment", "partitions"), ("replica_assignment", "replication_factor")]
-    for one, other in (*pairs, *_NOT_TOGETHER):
-        if one in given and other in given:
-            raise TopicCommandError(
-                f'Option "[{_dashed(one)}]" can\'t be used with option "[{_dashed(other)}]"'
+    if sum(map(given.has, ACTIONS)) != 1:
+        raise UsageError(
+            "Command must include exactly one action: --list, --describe, --create, --alter or --delete"
+        )
+    if given.has("bootstrap-server") == given.has("zookeeper"):
+        raise JavaError(
+            "java.lang.IllegalArgumentException",
+            "Only one of --bootstrap-server or --zookeeper must be specified",
+        )
+    if given.has("zookeeper"):
+        raise UsageError('Missing required argument "[bootstrap-server]": no tool here speaks to ZooKeeper')
+    _check_required(given)
+    for one, actions in _ONLY_WITH.items():
+        for other in (*(action for action in ACTIONS if action not in actions), *_NEVER_WITH.get(one, ())):
+            _refuse_together(given, one, other)
+    if given.has("create"):
+        _refuse_together(given, "replica-assignment", "partitions")
+        _refuse_together(given, "replica-assignment", "replication-factor")
+
+
+def _check_required(given: Given) -> None:
+    listing = given.has("list") or given.has("describe")
+    if not given.has("topic") and (not listing or (given.has("describe") and given.has("if-exists"))):
+        raise UsageError('Missing required argument "[topic]"')
+    if given.has("alter"):
+        if given.has("config"):
+            raise UsageError(
+                'Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]"'
+                + _CONFIGS_CAN_ALTER
             )
+        if not given.has("partitions"):
+            raise UsageError('Missing required argument "[partitions]"')
 
-    _check_numbers(flags)
+
+def _refuse_together(given: Given, one: str, other: str) -> None:
+    if given.has(one) and given.has(other):
+        raise UsageError(f'Option "[{one}]" can\'t be used with option "[{other}]"')
 
 
-def _check_numbers(flags: argparse.Namespace) -> None:
-    """Refuse what Kafka's tool refuses before it asks anyone."""
-    if flags.create and flags.partitions is not None and flags.partitions < 1:
-        raise TopicCommandError("The partitions must be greater than 0")
+def check_numbers(flags: SimpleNamespace) -> None:
+    """Refuse to create what Kafka's tool refuses before it asks anyone.
+
+    Raises:
+        TopicCommandError: There would be no partitions, or no replicas, or too many.
+    """
     factor = flags.replication_factor
     if factor is not None and not 1 <= factor <= MAX_REPLICATION_FACTOR:
         raise TopicCommandError(
             f"The replication factor must be between 1 and {MAX_REPLICATION_FACTOR} inclusive"
         )
-
-
-def _dashed(name: str) -> str:
-    return name.replace("_", "-")
+    if flags.partitions is not None and flags.partitions < 1:
+        raise TopicCommandError("The partitions must be greater than 0")
 
 
 def parse_configs(settings: Iterable[str]) -> dict[str, str]:
-    """The ``--config`` flags as a dictionary; a flag without ``=`` is an error."""
-    configs = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise TopicCommandError(
-                "requirement failed: Invalid topic config: all configs to be added must be in the format "
-                '"key=val".'
-            )
-        configs[name.strip()] = value.strip()
-    return configs
+    """The ``--config`` options as a dictionary.
+
+    Raises:
+        TopicCommandError: One has not exactly one ``=``, or nothing behind it.
+    """
+    pairs = [re.split(r"\s*=\s*", setting) for setting in settings]
+    if any(len(pair) != 2 or not pair[1] for pair in pairs):
+        raise TopicCommandError(
+            "requirement failed: Invalid topic config: all configs to be added must be in the format "
+            '"key=val".'
+        )
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def parse_replica_assignment(text: str) -> list[list[int]]:

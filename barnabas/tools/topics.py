@@ -5,9 +5,9 @@ Flags and output are those of Kafka 2.8's ``kafka.admin.TopicCommand``. Exit cod
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
@@ -21,19 +21,23 @@ from barnabas.tools.admin_client import (
     TopicMetadata,
 )
 from barnabas.tools.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.config_client import ConfigClient, Refusal
-from barnabas.tools.entry import run_tool
-from barnabas.tools.reassign_partitions import Cluster as Reassignments
-from barnabas.tools.reassign_partitions import ReassignCommandError
+from barnabas.tools.config_client import ConfigClient, Refusal, warnings
+from barnabas.tools.entry import run_tool, run_with_options
+from barnabas.tools.options import Given, OptionError
+from barnabas.tools.reassignments import Cluster as Reassignments
+from barnabas.tools.reassignments import ReassignCommandError
 from barnabas.tools.topic_descriptions import MIN_ISR, Cluster, Reassignment, TopicConfigs, describe_lines
 from barnabas.tools.topic_flags import (
     ACTIONS,
+    OPTIONS,
+    PURPOSE,
+    PURPOSE_OF_NOTHING,
     REPORTS,
     TopicCommandError,
     check,
+    check_numbers,
     parse_configs,
     parse_replica_assignment,
-    parser,
     select,
 )
 from cluster.model.commands_configs import ConfigResource, ConfigResourceType
@@ -49,26 +53,28 @@ COLLISION_WARNING = (
 )
 
 
-def create(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
+def create(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
     """Create ``flags.topic``; the lines to print."""
-    configs = list(parse_configs(flags.config or ()).items())
-    if flags.replica_assignment:
-        replicas = parse_replica_assignment(flags.replica_assignment)
-        topic = (flags.topic, -1, -1, list(enumerate(replicas)), configs)
-    else:
-        count = -1 if flags.partitions is None else flags.partitions
-        factor = -1 if flags.replication_factor is None else flags.replication_factor
-        topic = (flags.topic, count, factor, [], configs)
-    lines = [COLLISION_WARNING] if "." in flags.topic or "_" in flags.topic else []
+    configs = parse_configs(flags.config)
+    replicas = parse_replica_assignment(flags.replica_assignment) if flags.replica_assignment else None
+    may_collide = "." in flags.topic or "_" in flags.topic
+    for line in [*warnings(configs), *([COLLISION_WARNING] if may_collide else [])]:
+        sys.stdout.write(f"{line}\n")
+    check_numbers(flags)
+    by_hand = [] if replicas is None else list(enumerate(replicas))
+    count, factor = (
+        -1 if given is None or by_hand else given for given in (flags.partitions, flags.replication_factor)
+    )
+    topic = (flags.topic, count, factor, by_hand, list(configs.items()))
     answer = admin.ask_controller(CreateTopicsRequest(topics=[topic], timeout_ms=SERVER_MS, min_version=4))
     (result,) = answer.body.topics
     if flags.if_not_exists and result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS:
-        return lines
+        return []
     _demand_success(answer, answer.body.topics)
-    return [*lines, f"Created topic {flags.topic}."]
+    return [f"Created topic {flags.topic}."]
 
 
-def alter(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
+def alter(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
     """Give the topics wanted ``flags.partitions`` partitions; by hand, those that they have keep theirs."""
     replicas = parse_replica_assignment(flags.replica_assignment) if flags.replica_assignment else None
     wanted = []
@@ -82,7 +88,7 @@ def alter(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     return []
 
 
-def delete(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
+def delete(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
     """Delete the topics wanted."""
     names = list(known_topics(admin, flags))
     if names:
@@ -93,18 +99,18 @@ def delete(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
     return []
 
 
-def list_topics(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
-    """The names of the topics wanted."""
-    return list(select(admin.topics(), flags.topic, exclude_internal=flags.exclude_internal))
+def list_topics(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
+    """The names of the topics wanted; where there are none, an empty line as in Kafka."""
+    return list(select(admin.topics(), flags.topic, exclude_internal=flags.exclude_internal)) or [""]
 
 
-def describe(admin: AdminClient, flags: argparse.Namespace) -> list[str]:
+def describe(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
     """The lines of ``--describe`` for the topics wanted."""
     topics = known_topics(admin, flags)
     if not topics:
         return []
     configs = topic_configs(ConfigClient(admin), topics)
-    report = next((name for name in REPORTS if getattr(flags, name)), None)
+    report = next((name for name in REPORTS if getattr(flags, name.replace("-", "_"))), None)
     live = frozenset(admin.racks()) if report else frozenset()
     cluster = Cluster(live, reassignments(Reassignments(admin)))
     return [
@@ -152,7 +158,7 @@ def topic_configs(client: ConfigClient, topics: Iterable[str]) -> dict[str, Topi
     return configs
 
 
-def known_topics(admin: AdminClient, flags: argparse.Namespace) -> dict[str, TopicMetadata]:
+def known_topics(admin: AdminClient, flags: SimpleNamespace) -> dict[str, TopicMetadata]:
     """The metadata of the topics wanted, by name in order.
 
     Raises:
@@ -172,7 +178,7 @@ def _demand_success(answer: Answer, results: Iterable[Any]) -> None:
             raise TopicCommandError(answer.told(result))
 
 
-_RUN: Mapping[str, Callable[[AdminClient, argparse.Namespace], list[str]]] = {
+_RUN: Mapping[str, Callable[[AdminClient, SimpleNamespace], list[str]]] = {
     "create": create,
     "alter": alter,
     "delete": delete,
@@ -181,19 +187,25 @@ _RUN: Mapping[str, Callable[[AdminClient, argparse.Namespace], list[str]]] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool; the exit code."""
-    flags = parser().parse_args(arguments)
+def work(given: Given) -> int:
+    """Do what the options say; the exit code."""
+    check(given)
+    action = next(name for name in ACTIONS if given.has(name))
     try:
-        check(flags)
-        action = next(name for name in ACTIONS if getattr(flags, name))
+        flags = given.values()
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
             lines = _RUN[action](admin, flags)
-    except (TopicCommandError, CommandConfigError, AdminError, Refusal) as error:
+    except (TopicCommandError, OptionError, CommandConfigError, AdminError, Refusal) as error:
         sys.stdout.write(f"Error while executing topic command : {error}\n")
         return 1
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool; the exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    return run_with_options(OPTIONS, PURPOSE if words else PURPOSE_OF_NOTHING, words, work)
 
 
 if __name__ == "__main__":

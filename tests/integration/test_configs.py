@@ -231,7 +231,7 @@ def test_kafka_configs_on_a_topic(cluster, admin):
     )
     code, _, err = tool("kafka-configs.sh", *server, "--alter", *entity, "--add-config", "colour=red")
     assert code == 1
-    assert err.endswith("INVALID_CONFIG: Unknown topic config name: colour\n")
+    assert err.endswith(".InvalidConfigurationException: Unknown topic config name: colour\n")
 
 
 def test_kafka_configs_on_all_brokers(cluster, admin):

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from barnabas.tools.admin_client import AdminClient
-from barnabas.tools.config_client import ConfigClient, Refusal
+from barnabas.tools.config_client import ConfigClient, Refusal, warnings
 from cluster.model.commands_configs import (
     ConfigAlteration,
     ConfigOperation,
@@ -14,6 +14,7 @@ from cluster.model.commands_configs import (
     ConfigResourceType,
 )
 from cluster.model.configs_described import ConfigSource, ConfigSynonym
+from cluster.model.errors import ErrorCode
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 BROKER = ConfigResource(ConfigResourceType.BROKER, "2")
@@ -78,11 +79,22 @@ def test_a_brokers_own_settings_are_asked_of_itself(
     assert [broker_id for _, broker_id in admin.asked] == [asked] * 3
 
 
-def test_a_refusal_has_its_name(admin: Admin, client: ConfigClient) -> None:
+def test_a_refusal_is_told_in_the_brokers_words(admin: Admin, client: ConfigClient) -> None:
     admin.answer = SimpleNamespace(responses=[result(40, "Unknown topic config name: colour")])
-    with pytest.raises(Refusal, match="INVALID_CONFIG: Unknown topic config name: colour"):
+    with pytest.raises(Refusal, match=r"^Unknown topic config name: colour$") as refused:
         client.replace(TOPIC, {})
+    assert refused.value.error is ErrorCode.INVALID_CONFIG
 
 
 def test_what_there_is_comes_in_order(client: ConfigClient) -> None:
     assert (client.topics(), client.brokers()) == (["t", "u"], [1, 2])
+
+
+def test_the_message_format_is_warned_of() -> None:
+    assert warnings({"flush.ms": "9"}) == []
+    (line,) = warnings({"message.format.version": "2.6"})
+    assert line.startswith("WARNING: The configuration message.format.version=2.6 is specified. ")
+    assert line.endswith(
+        "will be ignored if the version is newer than the inter.broker.protocol.version specified in the "
+        "broker."
+    )

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
-from barnabas.tools.entry import INTERRUPTED_CODE, SIGPIPE_CODE, run_tool
+import pytest
+
+from barnabas.tools.entry import INTERRUPTED_CODE, SIGPIPE_CODE, run_tool, run_with_options
+from barnabas.tools.options import Given, Option, Options, UsageError
 
 TALKER = """
 import sys
@@ -38,3 +42,39 @@ def test_a_reader_that_goes_away_ends_a_tool_quietly() -> None:
         talker.stdout.close()
         assert talker.stderr.read() == ""
         assert talker.wait(30) == SIGPIPE_CODE
+
+
+OPTIONS = Options(Option("list", "say what there is"))
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--list", "--help"]])
+def test_the_help_is_an_error_as_in_kafka(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_with_options(OPTIONS, "It does it.", arguments, lambda given: 0) == 1
+    assert capsys.readouterr() == ("", f"It does it.\n{OPTIONS.usage()}\n")
+
+
+def test_the_version_is_that_of_kafka(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_with_options(OPTIONS, "", ["--version"], lambda given: 3) == 0
+    assert re.fullmatch(r"2\.8\.0 \(Commit:barnabas-\d+\.\d+\.\d+\)\n", capsys.readouterr().out)
+
+
+def test_what_the_options_say_is_done() -> None:
+    assert run_with_options(OPTIONS, "", ["--list"], lambda given: 3 if given.has("list") else 4) == 3
+
+
+def test_options_that_do_not_fit_together_bring_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(given: Given) -> int:
+        raise UsageError("No.")
+
+    assert run_with_options(OPTIONS, "", ["--list"], refuse) == 1
+    assert capsys.readouterr() == ("", f"No.\n{OPTIONS.usage()}\n")
+
+
+def test_an_error_is_told_as_java_does_or_as_the_tool_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_with_options(OPTIONS, "", ["--colour"], lambda given: 0) == 1
+    assert capsys.readouterr().err == (
+        'Exception in thread "main" joptsimple.UnrecognizedOptionException: '
+        "colour is not a recognized option\n"
+    )
+    assert run_with_options(OPTIONS, "", ["--colour"], lambda given: 0, str) == 1
+    assert capsys.readouterr().err == "colour is not a recognized option\n"

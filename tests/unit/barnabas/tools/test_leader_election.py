@@ -8,8 +8,8 @@ from typing import Any, Self
 import pytest
 
 from barnabas.tools import leader_election
-from barnabas.tools.admin_client import AdminError, Answer
-from barnabas.tools.leader_election import ElectionType, Failure, LeaderElectionError
+from barnabas.tools.admin_client import AdminError, Answer, NotSupported
+from barnabas.tools.leader_election import ElectionType, Failure, OperationFailed
 from cluster.model.errors import ErrorCode
 
 FAILED = "Error completing leader election (PREFERRED) for partition: "
@@ -17,8 +17,9 @@ SERVER = ["--bootstrap-server", "127.0.0.1:1", "--election-type", "preferred"]
 
 
 def chosen(*arguments: str) -> list[tuple[str, int]] | None:
-    flags = leader_election.parser().parse_args([*SERVER, *arguments])
-    return leader_election.chosen_partitions(flags)
+    given = leader_election.OPTIONS.parse([*SERVER, *arguments])
+    leader_election.check(given)
+    return leader_election.chosen_partitions(given.values())
 
 
 def test_one_partition_or_all() -> None:
@@ -30,16 +31,22 @@ def test_the_partitions_of_a_file(tmp_path) -> None:
     path = tmp_path / "partitions.json"
     path.write_text('{"partitions": [{"topic": "foo", "partition": 1}, {"topic": "foobar", "partition": 2}]}')
     assert chosen("--path-to-json-file", str(path)) == [("foo", 1), ("foobar", 2)]
-    with pytest.raises(LeaderElectionError, match=r"cannot read .*missing\.json"):
+    with pytest.raises(OperationFailed, match=r"cannot read .*missing\.json"):
         chosen("--path-to-json-file", str(tmp_path / "missing.json"))
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "One and only one of the following options is required"),
+        (
+            [],
+            (
+                "One and only one of the following options is required: topic, all-topic-partitions, "
+                "path-to-json-file\n"
+            ),
+        ),
         (["--topic", "t", "--partition", "0", "--all-topic-partitions"], "One and only one"),
-        (["--topic", "t"], "Missing required option partition"),
+        (["--topic", "t"], "Missing required option(s): partition"),
         (["--all-topic-partitions", "--partition", "1"], "only allowed if topic is used"),
     ],
 )
@@ -50,16 +57,27 @@ def test_flags_that_contradict_each_other(arguments, complaint, capsys) -> None:
     assert complaint in error
 
 
+def test_servers_and_type_are_required(capsys) -> None:
+    assert leader_election.main(["--all-topic-partitions"]) == 1
+    assert leader_election.main([*SERVER[:2], "--all-topic-partitions"]) == 1
+    thrown = 'Exception in thread "main" kafka.common.AdminCommandFailedException: '
+    assert capsys.readouterr().err.splitlines() == [
+        f"{thrown}Missing required option(s): election-type, bootstrap-server",
+        f"{thrown}Missing required option(s): election-type",
+    ]
+
+
 @pytest.mark.parametrize("kind", ["Preferred", "UNCLEAN"])
 def test_the_type_is_taken_in_any_case(kind) -> None:
-    flags = leader_election.parser().parse_args([*SERVER[:2], "--election-type", kind])
-    assert flags.election_type.name == kind.upper()
+    assert leader_election.election_type(kind).name == kind.upper()
 
 
 def test_an_unknown_type_is_named(capsys) -> None:
-    with pytest.raises(SystemExit):
-        leader_election.main([*SERVER[:3], "fair", "--all-topic-partitions"])
-    assert "'fair'; expected preferred or unclean" in capsys.readouterr().err
+    assert leader_election.main([*SERVER[:3], "fair", "--all-topic-partitions"]) == 1
+    assert capsys.readouterr().err == (
+        'Exception in thread "main" joptsimple.OptionArgumentConversionException: '
+        "Cannot parse argument 'fair' of option election-type\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +95,7 @@ def test_an_unknown_type_is_named(capsys) -> None:
     ],
 )
 def test_a_file_that_names_no_partitions(text, complaint) -> None:
-    with pytest.raises(LeaderElectionError, match=complaint):
+    with pytest.raises(OperationFailed, match=complaint):
         leader_election.parse_partitions(text)
 
 
@@ -93,7 +111,7 @@ def test_the_report_has_kafkas_lines() -> None:
         "Successfully completed leader election (PREFERRED) for partitions orders-2, orders-10",
         "Valid replica already elected for partitions audit-0",
         f"{FAILED}audit-1: org.apache.kafka.common.errors.PreferredLeaderNotAvailableException: it is away",
-        f"{FAILED}audit-2: org.apache.kafka.common.errors.UnknownServerException: no",
+        f"{FAILED}audit-2: org.apache.kafka.common.errors.PolicyViolationException: no",
     ]
     assert list(leader_election.failures(results)) == [("audit", 1), ("audit", 2)]
 
@@ -137,24 +155,32 @@ def test_the_controller_elects(capsys, monkeypatch) -> None:
     assert capsys.readouterr().out == 2 * f"{told}Valid replica already elected for partitions t-1\n"
 
 
+LATE = "Timeout waiting for election results"
+NOT_ALLOWED = "Not authorized to perform leader election"
+FAILED_COMMAND = "kafka.common.AdminCommandFailedException"
+FAILED_REQUEST = "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors"
+
+
 @pytest.mark.parametrize(
     ("error", "out", "err"),
     [
-        (AdminError("nobody"), "Error while making request\n", "nobody"),
-        (int(ErrorCode.REQUEST_TIMED_OUT), "Timeout waiting for election results\n", "Timeout waiting for"),
+        (AdminError("nobody"), LATE, f"{FAILED_COMMAND}: {LATE}\nCaused by: nobody\n"),
+        (int(ErrorCode.REQUEST_TIMED_OUT), LATE, f"{FAILED_COMMAND}: {LATE}\nCaused by: "),
         (
             int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
-            "Error while making request\n",
-            ErrorCode.CLUSTER_AUTHORIZATION_FAILED.meaning,
+            NOT_ALLOWED,
+            f"{FAILED_COMMAND}: {NOT_ALLOWED}\nCaused",
         ),
+        (NotSupported("too old"), "", f"{FAILED_REQUEST}.UnsupportedVersionException: too old\n"),
+        (int(ErrorCode.UNKNOWN_SERVER_ERROR), "", f"{FAILED_REQUEST}.UnknownServerException: the server"),
     ],
 )
 def test_a_request_that_fails_as_a_whole(error, out, err, capsys, monkeypatch) -> None:
     monkeypatch.setattr(leader_election, "AdminClient", Admin(error=error))
     assert leader_election.main([*SERVER, "--all-topic-partitions"]) == 1
     printed = capsys.readouterr()
-    assert printed.out == out
-    assert f"AdminCommandFailedException: {err}" in printed.err
+    assert printed.out == (f"{out}\n" if out else "")
+    assert printed.err.startswith(f'Exception in thread "main" {err}')
 
 
 def test_a_file_of_properties_that_cannot_be_read_is_named(capsys) -> None:

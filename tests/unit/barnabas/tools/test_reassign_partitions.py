@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
@@ -12,6 +11,9 @@ from kafka.protocol.admin import ListPartitionReassignmentsRequest
 
 from barnabas.tools import reassign_partitions as tool
 from barnabas.tools.admin_client import AdminError, Answer, PartitionMetadata, TopicMetadata
+from barnabas.tools.config_client import Refusal
+from barnabas.tools.options import UsageError
+from barnabas.tools.reassignment_files import parse_moves
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
 
@@ -28,6 +30,12 @@ class Admin:
         self.asked: list[dict[Any, Any]] = []
         self.errors: dict[Any, tuple[ErrorCode, str | None]] = {}
         self.refusal: tuple[ErrorCode, str | None] = (ErrorCode.NONE, None)
+        self.settings: list[tuple[str, list[Any]]] = []
+
+    def alter_incrementally(self, resource: Any, steps: Any) -> None:
+        self.settings.append((resource.name, [step.value for step in steps]))
+        if resource.name == "u":
+            raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Topic 'u' does not exist.")
 
     def __enter__(self) -> Self:
         return self
@@ -77,12 +85,15 @@ class Admin:
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     path = tmp_path / "file.json"
 
-    def run_it(admin: Admin, *arguments: str, file: str = TO_3_4) -> tuple[int, str]:
+    def run_it(admin: Admin, *arguments: str, file: str = TO_3_4, err: str = "") -> tuple[int, str]:
         path.write_text(file)
         monkeypatch.setattr(tool, "AdminClient", lambda servers, settings: admin)
+        monkeypatch.setattr(tool, "ConfigClient", lambda client: client)
         words = [str(path) if word == "FILE" else word for word in arguments]
         code = tool.main(["--bootstrap-server", "h:1", *words])
-        return code, capsys.readouterr().out
+        printed = capsys.readouterr()
+        assert printed.err == err
+        return code, printed.out
 
     return run_it
 
@@ -151,15 +162,91 @@ def test_verify_knows_three_answers(run: Any) -> None:
     )
 
 
+BROKERS, TOPICS = (
+    "Clearing broker-level throttles on brokers 1,2,3,4\n",
+    "Clearing topic-level throttles on topic t\n",
+)
+CLEARED = [*((str(id_), ["", "", ""]) for id_ in (1, 2, 3, 4)), ("t", ["", ""])]
+
+
+def test_verify_removes_throttles_when_nothing_moves_any_more(run: Any) -> None:
+    file = '{"partitions":[{"topic":"t","partition":1,"replicas":[1,2]}]}'
+    status = "Status of partition reassignment:\nReassignment of partition t-1 is complete.\n\n"
+    admin = Admin()
+    assert run(admin, "--verify", *WITH_FILE, file=file) == (0, f"{status}{BROKERS}{TOPICS}")
+    assert admin.settings == CLEARED
+    admin = Admin()
+    assert run(admin, "--verify", "--preserve-throttles", *WITH_FILE, file=file) == (0, status)
+    assert run(Admin(running={T0: MOVING}), "--verify", *WITH_FILE, file=file) == (0, status)
+    assert admin.settings == []
+
+
+def test_verify_takes_a_file_of_nothing(run: Any) -> None:
+    status = "Status of partition reassignment:\n\n"
+    assert run(Admin(), "--verify", *WITH_FILE, file="{}") == (
+        0,
+        f"{status}{BROKERS}Clearing topic-level throttles on topics \n",
+    )
+
+
+def test_a_throttle_that_cannot_be_removed_is_an_error_after_what_was_done(run: Any) -> None:
+    file = '{"partitions":[{"topic":"u","partition":0,"replicas":[1]}]}'
+    code, out = run(Admin(), "--verify", *WITH_FILE, file=file)
+    assert (code, out.splitlines()[-3:]) == (
+        1,
+        [
+            BROKERS.strip(),
+            "Clearing topic-level throttles on topic u",
+            (
+                "Error: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: "
+                "Topic 'u' does not exist."
+            ),
+        ],
+    )
+
+
+def test_a_throttle_is_set_before_anything_moves(run: Any) -> None:
+    admin = Admin()
+    throttled = ("--throttle", "500", "--replica-alter-log-dirs-throttle", "7")
+    code, out = run(admin, "--execute", *throttled, *WITH_FILE, err=f"{tool.NOT_ACTED_UPON}\n")
+    assert (code, out.splitlines()[5:]) == (
+        0,
+        [
+            (
+                "Warning: You must run --verify periodically, until the reassignment completes, to ensure "
+                "the throttle is removed."
+            ),
+            "The inter-broker throttle limit was set to 500 B/s",
+            "The replica-alter-dir throttle limit was set to 7 B/s",
+            "Successfully started partition reassignment for t-0",
+        ],
+    )
+    assert admin.settings == [
+        ("t", ["0:1,0:2", "0:3,0:4"]),
+        *((str(id_), ["500", "500"]) for id_ in (1, 2, 3, 4)),
+    ]
+
+
+def test_a_partition_that_is_not_there_cannot_be_throttled(run: Any) -> None:
+    file = '{"partitions":[{"topic":"t","partition":9,"replicas":[3]}]}'
+    err = f"{tool.NOT_ACTED_UPON}\n"
+    code, out = run(Admin(), "--execute", "--throttle", "5", *WITH_FILE, file=file, err=err)
+    assert (code, out.splitlines()[-1]) == (
+        1,
+        "Error: Trying to reassign a topic partition t-9 with 0 replicas",
+    )
+
+
 def test_cancel_takes_back_what_runs_of_the_file(run: Any) -> None:
     admin = Admin(running={T0: MOVING, T1: MOVING})
     moves = "None of the specified partition moves are active.\n"
     assert run(admin, "--cancel", *WITH_FILE) == (
         0,
-        f"Successfully cancelled partition reassignment for: t-0\n{moves}",
+        f"Successfully cancelled partition reassignment for: t-0\n{moves}{BROKERS}{TOPICS}",
     )
     assert admin.asked == [{T0: None}]
-    assert run(Admin(), "--cancel", *WITH_FILE) == (
+    assert admin.settings == CLEARED
+    assert run(Admin(), "--cancel", "--preserve-throttles", *WITH_FILE) == (
         0,
         f"None of the specified partition reassignments are active.\n{moves}",
     )
@@ -197,7 +284,7 @@ def test_generate_proposes_and_carries_nothing_out(run: Any) -> None:
     assert code == 0
     assert lines[0] == "Current partition replica assignment"
     assert lines[2:4] == ["", "Proposed partition reassignment configuration"]
-    moves = tool.parse_moves(lines[4])
+    moves = parse_moves(lines[4])
     assert {frozenset(replicas) for replicas in moves.values()} == {frozenset({3, 4})}
     assert admin.asked == []
 
@@ -212,29 +299,53 @@ def test_generate_proposes_and_carries_nothing_out(run: Any) -> None:
             ["--verify", *WITH_FILE, "--timeout", "5"],
             'Option "[timeout]" can\'t be used with action "[verify]"',
         ),
-        (["--execute", *WITH_FILE, "--throttle", "500"], "--throttle 500 cannot be kept: replication is not"),
+        (["--list", "--zookeeper", "z"], 'Option "[zookeeper]" can\'t be used with action "[list]"'),
     ],
 )
-def test_flags_that_do_not_fit(arguments: list[str], complaint: str) -> None:
-    flags = tool.parser().parse_args(["--bootstrap-server", "h:1", *arguments])
-    with pytest.raises(tool.ReassignCommandError) as refused:
-        tool.check(flags)
-    assert complaint in str(refused.value)
+def test_options_that_do_not_fit(arguments: list[str], complaint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        tool.check(tool.OPTIONS.parse(["--bootstrap-server", "h:1", *arguments]))
+    assert str(refused.value) == complaint
 
 
-@pytest.mark.parametrize("arguments", [["--list"], ["--bootstrap-server", "h:1"], ["--list", "--verify"]])
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "This tool helps to move topic partitions between replicas."),
+        (["--list"], "Please specify --bootstrap-server"),
+        (["--list", "--zookeeper", "z"], "Please specify --bootstrap-server"),
+        *(
+            (
+                ["--bootstrap-server", "h:1", *actions],
+                "Command must include exactly one action: --generate, --execute, --verify, --cancel, --list",
+            )
+            for actions in ([], ["--list", "--verify"])
+        ),
+    ],
+)
 def test_one_action_and_a_server_are_required(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit):
-        tool.parser().parse_args(arguments)
-    assert "usage: kafka-reassign-partitions.sh" in capsys.readouterr().err
+    assert tool.main(arguments) == 1
+    assert capsys.readouterr() == ("", f"{complaint}\n{tool.OPTIONS.usage()}\n")
 
 
-def test_every_action_has_its_arguments_and_its_deed() -> None:
-    flags = argparse.Namespace(action="list", bootstrap_server="h:1")
-    tool.check(flags)
-    assert set(tool.ACTIONS) == {"verify", "generate", "execute", "cancel", "list"}
+def test_zookeeper_is_looked_past(run: Any) -> None:
+    code, out = run(Admin(), "--verify", "--zookeeper", "z", *WITH_FILE)
+    assert (code, out.splitlines()[0]) == (
+        0,
+        (
+            "Warning: ignoring deprecated --zookeeper option because --bootstrap-server was specified.  The "
+            "--zookeeper option will be removed in a future version of Kafka."
+        ),
+    )
+
+
+def test_a_value_that_cannot_be_used_is_an_error(run: Any) -> None:
+    assert run(Admin(), "--execute", "--throttle", "1k", *WITH_FILE) == (
+        1,
+        "Error: Cannot parse argument '1k' of option throttle\n",
+    )
 
 
 def test_a_file_that_is_not_there_is_named(run: Any) -> None:

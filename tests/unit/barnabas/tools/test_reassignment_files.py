@@ -26,6 +26,13 @@ def test_moves_are_read_with_and_without_a_version_and_log_dirs() -> None:
     assert files.parse_moves(moves(move())) == {T0: (1, 2)}
 
 
+def test_targets_of_old_may_be_none_or_named_twice() -> None:
+    assert files.parse_targets("{}") == {}
+    assert files.parse_targets(moves(move(), move(replicas=[1, 1]), move(1, []))) == {T0: (1, 1), T1: ()}
+    with pytest.raises(files.ReassignmentFileError, match="is not a valid JSON"):
+        files.parse_targets("{")
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

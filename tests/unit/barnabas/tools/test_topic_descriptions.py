@@ -43,10 +43,10 @@ def test_only_topics_with_settings_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("report", "shown"),
     [
-        ("under_replicated_partitions", [1, 2, 3]),
-        ("under_min_isr_partitions", [2, 3]),
-        ("at_min_isr_partitions", [1]),
-        ("unavailable_partitions", [3, 4]),
+        ("under-replicated-partitions", [1, 2, 3]),
+        ("under-min-isr-partitions", [2, 3]),
+        ("at-min-isr-partitions", [1]),
+        ("unavailable-partitions", [3, 4]),
     ],
 )
 def test_a_report_shows_some_partitions_without_their_topic(report: str, shown: list[int]) -> None:
@@ -85,7 +85,7 @@ def test_replicas_that_are_to_come_do_not_make_a_partition_under_replicated() ->
 
     def shown(isrs: tuple[int, ...]) -> int:
         some = topic(moved(isrs))
-        return len(describe_lines(some, TopicConfigs(), cluster, report="under_replicated_partitions"))
+        return len(describe_lines(some, TopicConfigs(), cluster, report="under-replicated-partitions"))
 
     assert shown((1, 2, 3)) == 0
     assert shown((1, 2)) == 1

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from barnabas.tools.options import JavaError, UsageError
 from barnabas.tools.topic_flags import (
+    OPTIONS,
     TopicCommandError,
     check,
+    check_numbers,
     parse_configs,
     parse_replica_assignment,
-    parser,
     select,
 )
 
@@ -15,7 +17,7 @@ NAMES = ["orders", "orders.eu", "bills", "__consumer_offsets"]
 
 
 def checked(*arguments: str) -> None:
-    check(parser().parse_args(["--bootstrap-server", "h:1", *arguments]))
+    check(OPTIONS.parse(["--bootstrap-server", "h:1", *arguments]))
 
 
 @pytest.mark.parametrize(
@@ -42,25 +44,30 @@ def test_these_go_together(line: str) -> None:
         ("--delete", 'Missing required argument "[topic]"'),
         ("--describe --if-exists", 'Missing required argument "[topic]"'),
         ("--alter --topic t", 'Missing required argument "[partitions]"'),
-        ("--alter --topic t --partitions 2 --config a=b", '"[config]" can\'t be used with option "[alter]"'),
+        (
+            "--alter --topic t --partitions 2 --config a=b",
+            (
+                'Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]" (the '
+                "kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
+            ),
+        ),
+        (
+            "--alter --topic t --partitions 2 --delete-config a",
+            '"[delete-config]" can\'t be used with option "[bootstrap-server]"',
+        ),
+        ("--describe --topic t --config a=b", '"[config]" can\'t be used with option "[describe]"'),
         ("--delete --topic t --partitions 2", '"[partitions]" can\'t be used with option "[delete]"'),
         ("--list --if-exists --topic t", '"[if-exists]" can\'t be used with option "[list]"'),
         ("--delete --topic t --if-not-exists", '"[if-not-exists]" can\'t be used with option "[delete]"'),
         ("--delete --topic t --exclude-internal", '"[exclude-internal]" can\'t be used with'),
         ("--list --unavailable-partitions", '"[unavailable-partitions]" can\'t be used with option "[list]"'),
-        ("--create --topic t --partitions 0", "The partitions must be greater than 0"),
-        (
-            "--create --topic t --replication-factor 0",
-            "The replication factor must be between 1 and 32767 inclusive",
-        ),
-        ("--create --topic t --replication-factor 32768", "must be between 1 and 32767 inclusive"),
         (
             "--create --topic t --replica-assignment 1 --partitions 1",
             '"[replica-assignment]" can\'t be used with option "[partitions]"',
         ),
         (
             "--describe --at-min-isr-partitions --topics-with-overrides",
-            '"[topics-with-overrides]" can\'t be used with option "[at-min-isr-partitions]"',
+            '"[at-min-isr-partitions]" can\'t be used with option "[topics-with-overrides]"',
         ),
         (
             "--describe --at-min-isr-partitions --under-min-isr-partitions",
@@ -69,15 +76,60 @@ def test_these_go_together(line: str) -> None:
     ],
 )
 def test_these_do_not(line: str, complaint: str) -> None:
-    with pytest.raises(TopicCommandError) as refused:
+    with pytest.raises(UsageError) as refused:
         checked(*line.split())
     assert complaint in str(refused.value)
 
 
-def test_configs_are_name_and_value() -> None:
-    assert parse_configs(["a.b=1", "c = x=y "]) == {"a.b": "1", "c": "x=y"}
+@pytest.mark.parametrize("line", ["", "--topic t", "--list --create --topic t"])
+def test_exactly_one_action(line: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        checked(*line.split())
+    assert str(refused.value) == (
+        "Command must include exactly one action: --list, --describe, --create, --alter or --delete"
+    )
+
+
+@pytest.mark.parametrize("line", ["--list", "--list --bootstrap-server h:1 --zookeeper h:2"])
+def test_exactly_one_server(line: str) -> None:
+    with pytest.raises(JavaError) as refused:
+        check(OPTIONS.parse(line.split()))
+    assert (refused.value.java_class, str(refused.value)) == (
+        "java.lang.IllegalArgumentException",
+        "Only one of --bootstrap-server or --zookeeper must be specified",
+    )
+
+
+def test_there_is_no_way_past_the_brokers() -> None:
+    with pytest.raises(UsageError, match="no tool here speaks to ZooKeeper"):
+        check(OPTIONS.parse(["--list", "--zookeeper", "h:1"]))
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("--partitions 0", "The partitions must be greater than 0"),
+        ("--replication-factor 0", "The replication factor must be between 1 and 32767 inclusive"),
+        (
+            "--partitions 0 --replication-factor 32768",
+            "The replication factor must be between 1 and 32767 inclusive",
+        ),
+    ],
+)
+def test_a_topic_has_partitions_and_replicas(line: str, complaint: str) -> None:
     with pytest.raises(TopicCommandError) as refused:
-        parse_configs(["retention.ms"])
+        check_numbers(OPTIONS.parse(line.split()).values())
+    assert str(refused.value) == complaint
+
+
+def test_configs_are_name_and_value() -> None:
+    assert parse_configs(["a.b=1", "c = x y "]) == {"a.b": "1", "c": "x y"}
+
+
+@pytest.mark.parametrize("setting", ["retention.ms", "retention.ms=", "a=b=c", ""])
+def test_a_config_has_one_equals_sign_and_something_behind_it(setting: str) -> None:
+    with pytest.raises(TopicCommandError) as refused:
+        parse_configs(["a.b=1", setting])
     assert str(refused.value) == (
         'requirement failed: Invalid topic config: all configs to be added must be in the format "key=val".'
     )

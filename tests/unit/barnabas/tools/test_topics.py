@@ -144,21 +144,53 @@ def test_describe_does_without_a_controller(run: Any, admin: Admin) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [[], ["--list"], ["--bootstrap-server", "h:1"], ["--bootstrap-server", "h:1", "--list", "--create"]],
+    ("arguments", "complaint"),
+    [
+        ([], "Create, delete, describe, or change a topic."),
+        (["--help"], "This tool helps to create, delete, describe, or change a topic."),
+        (["--bootstrap-server", "h:1"], "Command must include exactly one action: --list, --describe, "),
+        (["--bootstrap-server", "h:1", "--create"], 'Missing required argument "[topic]"\n'),
+        (
+            ["--list"],
+            'Exception in thread "main" java.lang.IllegalArgumentException: Only one of --bootstrap-server ',
+        ),
+        (["--colour"], 'Exception in thread "main" joptsimple.UnrecognizedOptionException: colour is not '),
+    ],
 )
-def test_one_action_and_a_server_are_required(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+def test_options_that_make_no_sense_end_the_tool_with_1(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        topics.main(arguments)
-    assert exit_.value.code == 2
-    assert "usage: kafka-topics.sh" in capsys.readouterr().err
+    assert topics.main(arguments) == 1
+    out, err = capsys.readouterr()
+    assert (out, err[: len(complaint)]) == ("", complaint)
+    assert ("--exclude-internal" in err) == ("Exception" not in err)
 
 
-def test_create_wants_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
-    assert topics.main(["--bootstrap-server", "127.0.0.1:1", "--create"]) == 1
-    assert 'Missing required argument "[topic]"' in capsys.readouterr().out
+def test_a_value_that_cannot_be_used_is_an_error_of_the_command(run: Any) -> None:
+    told = "Error while executing topic command :"
+    assert run("--create", "--topic", "t", "--partitions", "many") == (
+        1,
+        f"{told} Cannot parse argument 'many' of option partitions\n",
+        "",
+    )
+    assert run("--list", "--topic", "t", "--topic", "u")[1] == (
+        f"{told} Found multiple arguments for option topic, but you asked for only one\n"
+    )
+
+
+def test_warnings_come_before_the_error(run: Any) -> None:
+    flags = ("--replication-factor", "0", "--config", "message.format.version=2.6")
+    code, out, _ = run("--create", "--topic", "a.b", *flags)
+    warning, *others = out.splitlines()
+    assert (code, warning.startswith("WARNING: The configuration message.format.version=2.6")) == (1, True)
+    assert others == [
+        topics.COLLISION_WARNING,
+        "Error while executing topic command : The replication factor must be between 1 and 32767 inclusive",
+    ]
+
+
+def test_a_list_of_nothing_is_an_empty_line(run: Any) -> None:
+    assert run("--list", "--topic", "nothing.*") == (0, "\n", "")
 
 
 @pytest.mark.parametrize(

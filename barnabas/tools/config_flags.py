@@ -1,0 +1,251 @@
+"""The options of ``kafka-configs.sh``: which there are, which go together, and what they name.
+
+They are those of Kafka 2.8's ``kafka.admin.ConfigCommand``; what brokers here have no settings of is refused
+by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+from barnabas.tools.options import (
+    COMMAND_CONFIG,
+    ZOOKEEPER,
+    Given,
+    JavaError,
+    Option,
+    Options,
+    UsageError,
+    bootstrap_server,
+)
+from cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from cluster.model.configs_described import ConfigSource
+from cluster.model.properties import parse_properties
+
+PURPOSE = "This tool helps to manipulate and describe entity config for a topic, client, user, broker or ip"
+
+TOPICS, BROKERS = "topics", "brokers"
+_RESOURCE_TYPES = {TOPICS: ConfigResourceType.TOPIC, BROKERS: ConfigResourceType.BROKER}
+
+KINDS = (TOPICS, "clients", "users", BROKERS, "ips", "broker-loggers")
+"""What has settings in Kafka."""
+
+DEFAULT_ENTITY = ""
+"""How what all of a kind share is called."""
+
+_NAMED = {
+    "topic": TOPICS,
+    "client": "clients",
+    "user": "users",
+    "broker": BROKERS,
+    "broker-logger": "broker-loggers",
+    "ip": "ips",
+}
+_DEFAULTS = {
+    "client-defaults": "clients",
+    "user-defaults": "users",
+    "broker-defaults": BROKERS,
+    "ip-defaults": "ips",
+}
+"""The short options, which stand for a kind and a name."""
+
+_WITH_DEFAULTS = frozenset(_DEFAULTS.values())
+
+_ADDING = ("add-config", "add-config-file", "delete-config")
+
+_OUTSIDE_BRACKETS = r"(?=[^\]]*(?:\[|$))"
+"""What follows a separator that does not stand between brackets."""
+
+OPTIONS = Options(
+    bootstrap_server("the servers to connect to; required"),
+    COMMAND_CONFIG,
+    ZOOKEEPER,
+    Option("alter", "alter the settings of the entity"),
+    Option("describe", "list the settings of the entity, or of all"),
+    Option("all", "with --describe: static settings and defaults too"),
+    Option("entity-type", "topics or brokers", "", repeated=True),
+    Option("entity-name", "the topic's name or the broker's id", "", repeated=True),
+    Option("entity-default", "what all brokers share"),
+    Option("topic", "short for --entity-type topics --entity-name TOPIC", ""),
+    Option("broker", "short for --entity-type brokers --entity-name BROKER", ""),
+    Option("broker-defaults", "short for --entity-type brokers --entity-default"),
+    *(
+        Option(name, "refused: brokers here have no such settings", "")
+        for name in _NAMED
+        if name not in ("topic", "broker")
+    ),
+    *(
+        Option(name, "refused: brokers here have no such settings")
+        for name in _DEFAULTS
+        if name != "broker-defaults"
+    ),
+    Option("add-config", "settings to set, k1=v1,k2=[v1,v2]; a list stands in square brackets", ""),
+    Option("add-config-file", "a file of properties: the settings to set", ""),
+    Option("delete-config", "settings to remove, k1,k2", "", repeated=True, separator=","),
+    Option("force", "of no effect: nothing is asked here"),
+)
+
+
+class InvalidArgument(JavaError):
+    """The options contradict each other, or name what is not there; the text is all that is printed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("java.lang.IllegalArgumentException", message)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """What the options name.
+
+    Attributes:
+        kind: ``topics`` or ``brokers``.
+        name: Its name, None for all of that kind, empty for what all brokers share.
+    """
+
+    kind: str
+    name: str | None
+
+    @property
+    def resource(self) -> ConfigResource:
+        """What a request names."""
+        return ConfigResource(_RESOURCE_TYPES[self.kind], self.name or "")
+
+    @property
+    def dynamic_source(self) -> ConfigSource:
+        """Where the settings come from that were altered at run time."""
+        if self.kind == TOPICS:
+            return ConfigSource.DYNAMIC_TOPIC_CONFIG
+        if self.name == DEFAULT_ENTITY:
+            return ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+        return ConfigSource.DYNAMIC_BROKER_CONFIG
+
+
+def entity_of(given: Given) -> Entity:
+    """What the options name, after everything about them was checked, in the order in which Kafka does.
+
+    Raises:
+        UsageError: There is not one action, or an option does not go with it.
+        InvalidArgument: The options contradict each other, or name what is not there.
+    """
+    if given.has("alter") == given.has("describe"):
+        raise UsageError("Command must include exactly one action: --describe, --alter")
+    for name in ("add-config", "delete-config"):
+        if given.has("describe") and given.has(name):
+            raise UsageError(f'Option "[describe]" can\'t be used with option "[{name}]"')
+    kind, names = _kind(given), list(_names(given))
+    _check_servers(given)
+    for name in (*given.texts("entity-name"), *given.texts("broker")):
+        if kind == BROKERS and not re.fullmatch("[+-]?[0-9]+", name):
+            raise InvalidArgument(
+                f"The entity name for brokers must be a valid integer broker id, but it is: {name}"
+            )
+    if given.has("alter"):
+        _check_alter(given, kind, names)
+    if kind not in _RESOURCE_TYPES:
+        raise InvalidArgument(f"Brokers here have no settings of {kind}; expected topics or brokers")
+    if kind == TOPICS and DEFAULT_ENTITY in names:
+        raise InvalidArgument("--entity-default is for brokers; topics have no default of their own")
+    return Entity(kind, names[0] if names else None)
+
+
+def _kind(given: Given) -> str:
+    long = given.texts("entity-type")
+    short = [kind for name, kind in (_NAMED | _DEFAULTS).items() if given.has(name)]
+    kinds = [*long, *short]
+    twice = [kind for number, kind in enumerate(kinds) if kind in kinds[:number]]
+    if twice:
+        raise InvalidArgument(f"Duplicate entity type(s) specified: {','.join(twice)}")
+    for kind in kinds:
+        if kind not in KINDS:
+            server = "--bootstrap-server" if given.has("bootstrap-server") else "--zookeeper"
+            known = ",".join(KINDS if given.has("bootstrap-server") else KINDS[:-1])
+            raise InvalidArgument(
+                f"Invalid entity type {kind}, the entity type must be one of {known} with the {server} "
+                "argument"
+            )
+    if not kinds:
+        raise InvalidArgument("At least one entity type must be specified")
+    if len(kinds) > 1 and set(kinds) != {"users", "clients"}:
+        raise InvalidArgument("Only 'users' and 'clients' entity types may be specified together")
+    if short and any(map(given.has, ("entity-type", "entity-name", "entity-default"))):
+        raise InvalidArgument(
+            "--entity-{type,name,default} should not be used in conjunction with specific entity flags"
+        )
+    return kinds[0]
+
+
+def _names(given: Given) -> Iterator[str]:
+    for name in given.names:
+        if name == "entity-name":
+            yield from given.texts(name)
+        elif name == "entity-default":
+            yield DEFAULT_ENTITY
+    for name in _NAMED:
+        yield from given.texts(name)
+    yield from (DEFAULT_ENTITY for name in _DEFAULTS if given.has(name))
+
+
+def _check_servers(given: Given) -> None:
+    if not given.has("bootstrap-server") and not given.has("zookeeper"):
+        raise InvalidArgument(
+            "One of the required --bootstrap-server or --zookeeper arguments must be specified"
+        )
+    if given.has("bootstrap-server") and given.has("zookeeper"):
+        raise InvalidArgument("Only one of --bootstrap-server or --zookeeper must be specified")
+    if given.has("zookeeper"):
+        raise InvalidArgument("--bootstrap-server must be specified: no tool here speaks to ZooKeeper")
+
+
+def _check_alter(given: Given, kind: str, names: list[str]) -> None:
+    if kind in _WITH_DEFAULTS:
+        if not names:
+            raise InvalidArgument(
+                "an entity-name or default entity must be specified with --alter of users, clients, brokers "
+                "or ips"
+            )
+    elif not any(names):
+        raise InvalidArgument(f"an entity name must be specified with --alter of {kind}")
+    if given.has("add-config") and given.has("add-config-file"):
+        raise InvalidArgument("Only one of --add-config or --add-config-file must be specified")
+    if not any(map(given.has, _ADDING)):
+        raise InvalidArgument(
+            "At least one of --add-config, --add-config-file, or --delete-config must be specified with "
+            "--alter"
+        )
+    if len(names) > 1:
+        raise InvalidArgument("An entity name must be specified for every entity type")
+
+
+def settings_to_add(flags: SimpleNamespace) -> dict[str, str]:
+    """What ``--add-config`` or the file of ``--add-config-file`` holds: settings by name.
+
+    Raises:
+        InvalidArgument: A part of it is no ``key=value``, or it cannot be read.
+    """
+    if flags.add_config_file is not None:
+        path = Path(flags.add_config_file)
+        try:
+            return parse_properties(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidArgument(f"--add-config-file {path} cannot be read: {error}") from error
+    return {} if flags.add_config is None else parse_settings(flags.add_config)
+
+
+def parse_settings(text: str) -> dict[str, str]:
+    """``k1=v1,k2=[v1,v2]`` as settings by name; nothing may stand behind the last comma.
+
+    Raises:
+        InvalidArgument: A part of it is no ``key=value``.
+    """
+    parts = re.split("," + _OUTSIDE_BRACKETS, text.rstrip(",") or text)
+    pairs = [re.split(r"\s*=\s*" + _OUTSIDE_BRACKETS, part) for part in parts]
+    if any(len(pair) != 2 for pair in pairs):
+        raise InvalidArgument(
+            "requirement failed: Invalid entity config: all configs to be added must be in the format "
+            '"key=val".'
+        )
+    return {name.strip(): re.sub(r"[\[\]]", "", value).strip() for name, value in pairs}

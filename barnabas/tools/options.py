@@ -1,0 +1,253 @@
+"""The options of Kafka's tools: how a command line is read, complained of and explained.
+
+Kafka reads them with joptsimple 5.0.4, whose rules and words these are: an option may stand behind one dash
+or two, its value behind ``=`` or a blank, whatever it looks like; what is no option does not count; a value
+is judged when it is asked for. Sources: ``joptsimple.OptionParser``, ``ExceptionMessages.properties``,
+``BuiltinHelpFormatter``.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import SimpleNamespace
+
+HELP_WIDTH = 80
+"""How wide the help is, in characters."""
+
+_GAP = 2
+"""What stands between the columns of the help, and before a line that goes on."""
+
+
+class JavaError(Exception):
+    """What ends a tool of Kafka's as an exception that nobody catches.
+
+    Attributes:
+        java_class: How Kafka calls it.
+    """
+
+    def __init__(self, java_class: str, message: str) -> None:
+        super().__init__(message)
+        self.java_class = java_class
+
+
+class OptionError(JavaError):
+    """An option is not known, or its value cannot be used."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"joptsimple.{kind}", message)
+
+
+class UsageError(Exception):
+    """The options do not fit together: the message is printed, and the help with it."""
+
+
+class Kind(Enum):
+    """What the value of an option is: how Java calls it, and in how many bits it must fit."""
+
+    STRING = "String", 0
+    INTEGER = "Integer", 32
+    LONG = "Long", 64
+
+    @property
+    def java_name(self) -> str:
+        """How the help calls it."""
+        return self.value[0]
+
+    def fits(self, text: str) -> bool:
+        """Whether ``text`` is such a value."""
+        _, bits = self.value
+        if not bits:
+            return True
+        return bool(re.fullmatch("[+-]?[0-9]+", text)) and -(2 ** (bits - 1)) <= int(text) < 2 ** (bits - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option.
+
+    Attributes:
+        name: As it is written, without the dashes.
+        meaning: What the help says of it.
+        takes: What its value is, for the help, which may be nothing; None for a switch, which takes no value.
+        kind: The type of its value.
+        repeated: Whether it may be given more than once.
+        separator: What stands between several values in one; None where there are none.
+        default: Its value where it is not given, as text.
+    """
+
+    name: str
+    meaning: str
+    takes: str | None = None
+    kind: Kind = Kind.STRING
+    repeated: bool = False
+    separator: str | None = None
+    default: str | None = None
+
+    @property
+    def attribute(self) -> str:
+        """How its value is called in `Given.values`."""
+        return re.sub("[-.]", "_", self.name)
+
+    @property
+    def shown(self) -> str:
+        """The left column of the help."""
+        if self.takes is None:
+            return f"--{self.name}"
+        return f"--{self.name} <{self.kind.java_name}{': ' if self.takes else ''}{self.takes}>"
+
+    @property
+    def told(self) -> str:
+        """The right column of the help."""
+        return self.meaning if self.default is None else f"{self.meaning} (default: {self.default})"
+
+    def split(self, value: str) -> list[str]:
+        """The values in one; an empty one is a value, an empty one among others is none."""
+        parts = [value] if self.separator is None else value.split(self.separator)
+        return [part for part in parts if part] or [value]
+
+    def read(self, text: str) -> str | int:
+        """``text`` in the type of the option."""
+        if not self.kind.fits(text):
+            raise OptionError(
+                "OptionArgumentConversionException", f"Cannot parse argument '{text}' of option {self.name}"
+            )
+        return text if self.kind is Kind.STRING else int(text)
+
+
+class Given:
+    """What a command line says.
+
+    Args:
+        options: All options by name.
+        found: The values of each option that was given, in the order in which they were.
+    """
+
+    def __init__(self, options: Mapping[str, Option], found: Mapping[str, list[str]]) -> None:
+        self._options = options
+        self._found = found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The options that were given, in their order."""
+        return tuple(self._found)
+
+    def has(self, name: str) -> bool:
+        """Whether an option was given."""
+        return name in self._found
+
+    def texts(self, name: str) -> list[str]:
+        """Every value of an option, as it stands."""
+        return self._found.get(name, [])
+
+    def values(self) -> SimpleNamespace:
+        """The value of each option, None where it has none; a list of a repeated one, a bool of a switch.
+
+        Raises:
+            OptionError: A value is of another type, or there are two for one.
+        """
+        return SimpleNamespace(**{each.attribute: self._value(each) for each in self._options.values()})
+
+    def _value(self, option: Option) -> object:
+        if option.takes is None:
+            return self.has(option.name)
+        texts = self.texts(option.name)
+        if option.repeated:
+            return [option.read(text) for text in texts]
+        if len(texts) > 1:
+            raise OptionError(
+                "MultipleArgumentsForOptionException",
+                f"Found multiple arguments for option {option.name}, but you asked for only one",
+            )
+        text = texts[0] if texts else option.default
+        return None if text is None else option.read(text)
+
+
+class Options:
+    """The options of a tool; ``--help`` and ``--version`` are among those of each.
+
+    Args:
+        options: The others.
+    """
+
+    def __init__(self, *options: Option) -> None:
+        self._options = {each.name: each for each in (*options, HELP, VERSION)}
+
+    def parse(self, arguments: Sequence[str]) -> Given:
+        """Read a command line.
+
+        Raises:
+            OptionError: It has an option that is not known, or one without its value.
+        """
+        found: dict[str, list[str]] = {}
+        words = iter(arguments)
+        for word in words:
+            if word == "--":
+                break
+            if word.startswith("-") and word != "-":
+                name, equals, value = word.removeprefix("-").removeprefix("-").partition("=")
+                option = self._option(name, whole=word.startswith("--"))
+                values = found.setdefault(name, [])
+                if option.takes is not None:
+                    values += option.split(value if equals else _next(words, name))
+        return Given(self._options, found)
+
+    def usage(self) -> str:
+        """The help."""
+        rows = [("Option", "Description"), ("------", "-----------")]
+        rows += [(each.shown, each.told) for _, each in sorted(self._options.items())]
+        left = min((HELP_WIDTH - _GAP) // 2, max(len(shown) for shown, _ in rows))
+        right = HELP_WIDTH - _GAP - left
+        lines = []
+        for shown, told in rows:
+            halves = _wrapped(shown, left), _wrapped(told, right)
+            height = max(map(len, halves))
+            columns = [[*half, *[""] * (height - len(half))] for half in halves]
+            lines += [f"{one:{left + _GAP}}{other}".rstrip() for one, other in zip(*columns, strict=True)]
+        return "\n".join(lines)
+
+    def _option(self, name: str, *, whole: bool) -> Option:
+        option = self._options.get(name)
+        if option is None:
+            # Behind one dash each letter would be an option of its own; none here has such a name.
+            raise OptionError(
+                "UnrecognizedOptionException", f"{name if whole else name[:1]} is not a recognized option"
+            )
+        return option
+
+
+def _next(words: Iterator[str], name: str) -> str:
+    try:
+        return next(words)
+    except StopIteration:
+        raise OptionError(
+            "OptionMissingRequiredArgumentException", f"Option {name} requires an argument"
+        ) from None
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text, width, subsequent_indent=" " * _GAP, break_long_words=False, break_on_hyphens=False
+    )
+
+
+HELP = Option("help", "Print usage information.")
+VERSION = Option("version", "Display Kafka version.")
+
+COMMAND_CONFIG = Option(
+    "command-config", "a file of properties for the admin client", "command config property file"
+)
+"""Properties of the client."""
+
+ZOOKEEPER = Option(
+    "zookeeper", "refused: no tool here speaks to ZooKeeper; it is deprecated in Kafka, too", "hosts"
+)
+"""The way to ZooKeeper past the brokers."""
+
+
+def bootstrap_server(meaning: str) -> Option:
+    """Where to find the cluster."""
+    return Option("bootstrap-server", meaning, "server to connect to")
