@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from pathlib import Path
 
 import confluent_kafka
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
@@ -60,7 +61,7 @@ class Stage:
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory):
     """Topics prefer the broker that neither is the controller nor stays: it was killed and is back."""
-    overrides = {**SETTINGS, "auto.leader.rebalance.enable": "false"}
+    overrides = {**SETTINGS, "auto.leader.rebalance.enable": "false", "delete.topic.enable": "false"}
     with LocalCluster(tmp_path_factory.mktemp("elections") / "cluster", overrides=overrides) as cluster:
         stage = Stage(cluster)
         away, other = stage.preferred, stage.other
@@ -73,6 +74,15 @@ def stage(tmp_path_factory):
             producer.produce(topic, b"both have it", partition=0)
         assert producer.flush(30) == 0
         yield stage
+
+
+@pytest.fixture(scope="module")
+def zookeeper(stage):
+    client = KazooClient(stage.cluster.zookeeper_connect)
+    client.start(timeout=20)
+    yield client
+    client.stop()
+    client.close()
 
 
 def test_by_script_after_the_preferred_replica_has_returned(stage):
@@ -98,20 +108,23 @@ def test_by_script_after_the_preferred_replica_has_returned(stage):
     assert stage.elect(*one) == (0, "Valid replica already elected for partitions script-0\n", "")
 
 
-def test_by_znode(stage):
+def test_by_znode(stage, zookeeper):
     stage.until_led("znode", stage.other, [stage.preferred, stage.other])
-    zookeeper = KazooClient(stage.cluster.zookeeper_connect)
-    zookeeper.start(timeout=20)
-    try:
-        body = admin.encode_partitions([TopicPartition("znode", 0), TopicPartition("nowhere", 0)])
-        zookeeper.create(paths.PREFERRED_REPLICA_ELECTION, body)
-        stage.until_led("znode", stage.preferred)
-        stage.until(
-            lambda: zookeeper.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "the znode is deleted"
-        )
-    finally:
-        zookeeper.stop()
-        zookeeper.close()
+    body = admin.encode_partitions([TopicPartition("znode", 0), TopicPartition("nowhere", 0)])
+    zookeeper.create(paths.PREFERRED_REPLICA_ELECTION, body)
+    stage.until_led("znode", stage.preferred)
+    stage.until(lambda: zookeeper.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "the znode is deleted")
+
+
+def test_no_topic_is_deleted_where_that_is_disabled(stage, zookeeper):
+    """``delete.topic.enable=false``: the request is refused, a mark that a person leaves is taken away."""
+    with pytest.raises(KafkaException) as refusal:
+        stage.admin.delete_topics(["znode"])["znode"].result(DEADLINE_S)
+    assert refusal.value.args[0].code() == KafkaError.TOPIC_DELETION_DISABLED
+    zookeeper.create(paths.delete_topic("znode"))
+    stage.until(lambda: zookeeper.exists(paths.delete_topic("znode")) is None, "the mark is gone")
+    assert zookeeper.exists(paths.topic("znode")) is not None
+    stage.until_led("znode", stage.preferred, [stage.preferred, stage.other])
 
 
 def test_unclean_by_a_changed_setting_and_by_request(stage):
@@ -146,6 +159,28 @@ def test_unclean_by_a_changed_setting_and_by_request(stage):
     gauge = "kafka_controller_ControllerStats_UncleanLeaderElectionsPerSec_total"
     assert cluster.brokers[stage.controller].gauges()[gauge] == 2
     assert read_one("by-request", cluster.bootstrap) == b"both have it"
+
+
+def test_one_asked_for_while_nobody_acts_is_held_by_the_next_controller(stage, zookeeper):
+    cluster, tp = stage.cluster, TopicPartition("pending", 0)
+    cluster.restart(stage.other)
+    controller = cluster.controller_id()
+    first, second = [id_ for id_ in cluster.brokers if id_ != controller]
+    stage.create("pending", [[first, second]])
+    stage.until_led("pending", first, [first, second])
+    zookeeper.create(paths.REASSIGN_PARTITIONS, admin.encode_reassignment({tp: (second, first)}))
+    stage.until(lambda: zookeeper.exists(paths.REASSIGN_PARTITIONS) is None, "the other order")
+    reign = int(zookeeper.get(paths.CONTROLLER_EPOCH)[0])
+    cluster.pause(controller)
+    try:
+        # Nobody watches it: the one who would does not run, and the others are no controllers.
+        zookeeper.create(paths.PREFERRED_REPLICA_ELECTION, admin.encode_partitions([tp]))
+        stage.until(lambda: zookeeper.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "it is held")
+        state = json.loads(zookeeper.get(paths.partition_state(tp))[0])
+        assert state["leader"] == second
+        assert state["controller_epoch"] > reign
+    finally:
+        cluster.resume(controller)
 
 
 def read_one(topic, servers):
