@@ -135,7 +135,8 @@ class Filling:
 
 def records_in(cluster, topic):
     """The records that a consumer finds in partition 0."""
-    consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "unused"})
+    settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "unused", "enable.auto.commit": False}
+    consumer = confluent_kafka.Consumer(settings)
     place = confluent_kafka.TopicPartition(topic, 0, 0)
     end = consumer.get_watermark_offsets(place, timeout=20)[1]
     consumer.assign([place])

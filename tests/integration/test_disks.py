@@ -1,0 +1,246 @@
+"""Disks that are full or turn read-only, as the kernel has it: real file systems under real brokers.
+
+The seam to the system is tested call by call in ``tests/unit/broker/disk``; here is one broker with a log
+directory on a small tmpfs, one with a log directory on an ext4 that gives up as it does after an I/O error.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import time
+
+import confluent_kafka
+import confluent_kafka.admin
+import psutil
+import pytest
+
+from barnabas.cluster import LocalCluster
+
+FULL, READ_ONLY = 1, 2
+"""The brokers whose first log directory is a disk of its own."""
+
+ROOM = 24 << 20
+"""Bytes of the disk that gets full."""
+
+VALUE = bytes(500_000)
+
+AN_HOUR_MS = str(3_600_000)
+
+OVERRIDES = {
+    "log.dirs": "data/one,data/two",
+    # Nothing but the records is written meanwhile: it is the append that meets the failure.
+    "replica.high.watermark.checkpoint.interval.ms": AN_HOUR_MS,
+    "log.flush.offset.checkpoint.interval.ms": AN_HOUR_MS,
+    "log.flush.start.offset.checkpoint.interval.ms": AN_HOUR_MS,
+}
+
+
+def command(*words):
+    """Run a command of the system; what it says is in the error where it fails."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(done.returncode, f"{' '.join(map(str, words))}: {done.stderr.strip()}")
+
+
+def mount_tmpfs(place):
+    command("mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", place)
+
+
+def make_ext4(path):
+    with path.open("wb") as file:
+        file.truncate(64 << 20)
+    command("mkfs.ext4", "-q", "-F", path)
+
+
+def mount_image(image, place):
+    command("mount", "-o", "loop", image, place)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    """A file for an ext4 of its own."""
+    return tmp_path_factory.mktemp("image") / "ext4"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory, image):
+    running = LocalCluster(tmp_path_factory.mktemp("disks") / "cluster", overrides=OVERRIDES)
+    places = {number: running.brokers[number].dir / "data" / "one" for number in (FULL, READ_ONLY)}
+    for place in places.values():
+        place.mkdir(parents=True)
+    try:
+        try:
+            make_ext4(image)
+            mount_tmpfs(places[FULL])
+            mount_image(image, places[READ_ONLY])
+        except OSError as error:
+            pytest.skip(f"file systems cannot be made and mounted here, as root can: {error}")
+        with running:
+            yield running
+    finally:
+        for place in places.values():
+            if place.is_mount():
+                command("umount", "--lazy", place)
+
+
+@pytest.fixture(scope="module")
+def admin(cluster):
+    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+
+
+def until(condition, what, deadline_s=60):
+    """Poll, because the fact lies in another process."""
+    deadline = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.1)
+
+
+def partitions(admin, topic):
+    return admin.list_topics(topic, timeout=20).topics[topic].partitions
+
+
+def lies_on_the_disk(broker, topic, number):
+    return (broker.dir / "data" / "one" / f"{topic}-{number}").is_dir()
+
+
+def create_led_by(admin, broker, topic):
+    """A topic of two partitions, both led by the broker; returns the one on its disk and the other one."""
+    others = [number for number in (1, 2, 3) if number != broker.id]
+    assignment = [[int(broker.id), *others]] * 2
+    new = confluent_kafka.admin.NewTopic(topic, num_partitions=2, replica_assignment=assignment)
+    admin.create_topics([new])[topic].result(60)
+    until(lambda: topic in admin.list_topics(timeout=20).topics, lambda: f"{topic} is unknown")
+    until(
+        lambda: all(len(partition.isrs) == 3 for partition in partitions(admin, topic).values()),
+        lambda: f"not in sync: {partitions(admin, topic)}",
+    )
+    there = [number for number in (0, 1) if lies_on_the_disk(broker, topic, number)]
+    assert len(there) == 1
+    return there[0], 1 - there[0]
+
+
+class Writing:
+    """Writes to a partition, record by record, and hears what became of each.
+
+    It never asks twice, so that it hears the broker's own answer.
+    """
+
+    def __init__(self, cluster, topic, partition):
+        self.written = 0
+        self.errors = []
+        self._place = (topic, partition)
+        settings = {"bootstrap.servers": cluster.bootstrap, "acks": "all", "retries": 0}
+        self._producer = confluent_kafka.Producer(settings)
+
+    def write(self):
+        topic, partition = self._place
+        self._producer.produce(topic, VALUE, partition=partition, on_delivery=self._heard)
+        assert self._producer.flush(120) == 0
+
+    def _heard(self, error, _):
+        if error is None:
+            self.written += 1
+        else:
+            self.errors.append(error.code())
+
+
+def records_in(cluster, topic, partition):
+    """How many records a consumer finds in the partition."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "unused", "enable.auto.commit": False}
+    consumer = confluent_kafka.Consumer(settings)
+    place = confluent_kafka.TopicPartition(topic, partition, 0)
+    end = consumer.get_watermark_offsets(place, timeout=60)[1]
+    consumer.assign([place])
+    offsets = []
+    deadline = time.monotonic() + 60
+    while len(offsets) < end:
+        assert time.monotonic() < deadline, f"{len(offsets)} of {end} records"
+        offsets += [message.offset() for message in consumer.consume(100, timeout=1) if not message.error()]
+    consumer.close()
+    return len(offsets)
+
+
+def expect_it_was_left_to_others(cluster, admin, broker, topic, failed, kept):
+    """Others lead what lay on the disk that failed; the broker stays, and keeps what lies on the other one."""
+    pid = broker.pid
+
+    def is_moved():
+        now = partitions(admin, topic)[failed]
+        return now.leader not in {-1, broker.id} and broker.id not in now.isrs
+
+    until(is_moved, lambda: f"still at broker {broker.id}: {partitions(admin, topic)}")
+    other = partitions(admin, topic)[kept]
+    assert other.leader == broker.id
+    assert broker.id in other.isrs
+    assert psutil.Process(pid).is_running()
+    assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
+    lost = [path for path in (broker.dir / "data" / "one").iterdir() if path.name.rpartition("-")[2].isdigit()]
+    assert broker.gauge("kafka_server_ReplicaManager_OfflineReplicaCount") == len(lost)
+    on_good_disk = Writing(cluster, topic, kept)
+    on_good_disk.write()
+    assert on_good_disk.errors == []
+
+
+def expect_it_comes_back(cluster, admin, broker, topic):
+    cluster.restart(broker.id)
+    until(
+        lambda: all(broker.id in partition.isrs for partition in partitions(admin, topic).values()),
+        lambda: f"not back in every ISR: {partitions(admin, topic)}",
+    )
+    assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 0
+
+
+def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
+    broker, topic = cluster.brokers[FULL], "filling"
+    failed, kept = create_led_by(admin, broker, topic)
+    writing = Writing(cluster, topic, failed)
+    while not writing.errors:
+        assert writing.written * len(VALUE) <= ROOM
+        writing.write()
+    assert writing.errors == [confluent_kafka.KafkaError.KAFKA_STORAGE_ERROR]
+    assert os.strerror(errno.ENOSPC) in (broker.dir / "logs" / "server.log").read_text(encoding="utf-8")
+
+    expect_it_was_left_to_others(cluster, admin, broker, topic, failed, kept)
+    before = writing.written
+    until(lambda: writing.write() or writing.written > before, lambda: f"no new leader: {writing.errors}")
+    assert records_in(cluster, topic, failed) >= writing.written
+
+    # With room again, the replica is cut behind its last whole batch and catches up.
+    cluster.terminate(broker.id)
+    command("mount", "-o", f"remount,size={4 * ROOM}", broker.dir / "data" / "one")
+    expect_it_comes_back(cluster, admin, broker, topic)
+
+
+def test_a_disk_that_turns_read_only_is_answered_and_left_to_others(cluster, admin, image):
+    broker, topic = cluster.brokers[READ_ONLY], "refused"
+    failed, kept = create_led_by(admin, broker, topic)
+    disk = broker.dir / "data" / "one"
+    writing = Writing(cluster, topic, failed)
+    writing.write()
+    assert writing.errors == []
+
+    command("mount", "-o", "remount,abort", disk)
+    writing.write()
+    assert writing.errors == [confluent_kafka.KafkaError.KAFKA_STORAGE_ERROR]
+    assert os.strerror(errno.EROFS) in (broker.dir / "logs" / "server.log").read_text(encoding="utf-8")
+
+    expect_it_was_left_to_others(cluster, admin, broker, topic, failed, kept)
+    until(lambda: writing.write() or writing.written > 1, lambda: f"no new leader: {writing.errors}")
+    assert records_in(cluster, topic, failed) >= writing.written
+
+    # A start meets the read-only disk at once, serves what lies on the good one, and makes nothing anew there.
+    cluster.restart(broker.id)
+    until(
+        lambda: broker.id in partitions(admin, topic)[kept].isrs,
+        lambda: f"not back in the ISR: {partitions(admin, topic)}",
+    )
+    assert broker.id not in partitions(admin, topic)[failed].isrs
+    assert not (broker.dir / "data" / "two" / f"{topic}-{failed}").exists()
+
+    cluster.terminate(broker.id)
+    command("umount", disk)
+    mount_image(image, disk)
+    expect_it_comes_back(cluster, admin, broker, topic)
