@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -129,10 +130,11 @@ class BrokerProcess:
                 return False
         return True
 
-    def gauges(self) -> dict[str, float]:
-        """Its metrics without labels by name; none where the broker does not answer."""
+    def gauges(self, *names: str) -> dict[str, float]:
+        """Those metrics without labels, or all, by name; none where the broker does not answer."""
+        query = urllib.parse.urlencode([("name[]", name) for name in names])
         try:
-            with urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=2) as answer:
+            with urllib.request.urlopen(f"http://{self.metrics}/metrics?{query}", timeout=2) as answer:
                 page = answer.read().decode()
         except OSError:
             return {}
@@ -141,7 +143,7 @@ class BrokerProcess:
 
     def gauge(self, name: str) -> float | None:
         """The value of a metric without labels, or None where the broker does not tell it."""
-        return self.gauges().get(name)
+        return self.gauges(name).get(name)
 
     def arm(self, failpoint: str, action: str) -> None:
         """Have ``action`` (``off``, ``pause``, ``error``, ``exit``) happen at ``failpoint``.

@@ -150,7 +150,7 @@ class LocalCluster:
                 raise ClusterError(f"broker {broker.id} ended with status {status}: {broker.last_words()}")
         controllers = 0.0
         for broker in running:
-            gauges = broker.gauges()
+            gauges = broker.gauges(_STATE, _LIVE, _CONTROLLERS)
             if gauges.get(_STATE) != _RUNNING or gauges.get(_LIVE) != len(running):
                 return False
             controllers += gauges[_CONTROLLERS]

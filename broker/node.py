@@ -196,6 +196,7 @@ class Node:
             threads.__getitem__,
             _now_ms,
             self._config.integer("transactional.id.expiration.ms"),
+            self._live.config.integer("num.recovery.threads.per.data.dir"),
         )
         opening = asyncio.ensure_future(asyncio.to_thread(LogDirs.open, self._config.log_dirs, options))
         self._stack.push_async_callback(self._close_logs, opening)

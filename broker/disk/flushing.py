@@ -74,6 +74,32 @@ class Flushing:
         self._recovery_point = max(self._recovery_point, flush.up_to)
 
 
+class DirectoryNames:
+    """The names in a log directory: whether those of the partitions' directories are on the disk itself.
+
+    Until they are, a log that was flushed may be gone after a loss of power, with all that lies in it.
+    """
+
+    def __init__(self, log_dir: Path) -> None:
+        self._log_dir = log_dir
+        self._are_synced = False  # what made them may have been killed
+
+    def changed(self) -> None:
+        """A directory was made."""
+        self._are_synced = False
+
+    def sync(self) -> None:
+        """Put the names on the disk, unless they are there; on the directory's thread.
+
+        Raises:
+            OSError: The disk refused.
+        """
+        if not self._are_synced:
+            # First: what is made from now on may come too late for this time.
+            self._are_synced = True
+            sync_directory(self._log_dir)
+
+
 def sync_segments(segments: Iterable[LogSegment], directory: Path) -> None:
     """Put the batches of these segments, the leader epochs and the names of the files on the disk."""
     for segment in segments:

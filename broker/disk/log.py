@@ -61,7 +61,7 @@ class Log:
         self.topic_partition = topic_partition
         self.directory = directory
         self.config = config
-        self._files = LogFiles(directory, loaded, context.executor)
+        self._files = LogFiles(directory, loaded, context.executor, context.sync_names)
         self._context = context
         self._failure: KafkaStorageError | None = None
         self._last_flush_ms = context.clock()
@@ -98,6 +98,11 @@ class Log:
     def size(self) -> int:
         """Bytes of all segments' batches."""
         return self._files.segments.size
+
+    @property
+    def segment_count(self) -> int:
+        """How many segments there are."""
+        return len(self._files.segments)
 
     @property
     def first_segment_offset(self) -> Offset:
@@ -323,9 +328,9 @@ class Log:
         return self.config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
 
     def _answer_duplicate(self, batch: CachedBatch) -> LogAppendInfo:
-        time = batch.timestamp if self._stamps_append_time else NO_TIME
+        # Kafka tells the time of what stands in the log whatever kind of time that is.
         return LogAppendInfo(
-            batch.first_offset, batch.last_offset, time, self.log_start_offset, duplicate=True
+            batch.first_offset, batch.last_offset, batch.timestamp, self.log_start_offset, duplicate=True
         )
 
     def _adopt_earlier_start(self, records: Buffer) -> None:

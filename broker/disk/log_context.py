@@ -23,6 +23,7 @@ class LogContext:
         on_recovery_point_lowered: Told when a truncation went below the recovery point: its checkpoint is
             written again before anything else is appended.
         on_retired: Told of files that retention has given up, to unlink at the given time (milliseconds).
+        sync_names: Puts the names of the partitions' directories on the disk; called on that thread.
         producer_expiration_ms: After how long an idle producer is forgotten.
     """
 
@@ -32,4 +33,5 @@ class LogContext:
     on_failure: Callable[[KafkaStorageError], None]
     on_recovery_point_lowered: Callable[[], None]
     on_retired: Callable[[Sequence[Path], int], None]
+    sync_names: Callable[[], None]
     producer_expiration_ms: int = EXPIRATION_MS

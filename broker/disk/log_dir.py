@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ from broker.disk.files import (
     sync_directory,
     write_file,
 )
+from broker.disk.flushing import DirectoryNames
 from broker.disk.log import Log
 from broker.disk.log_context import LogContext
 from broker.disk.names import (
@@ -82,6 +83,8 @@ class LogDirsOptions:
             it, after ``close``.
         clock: Wall time in milliseconds since the epoch.
         producer_expiration_ms: After how long an idle producer is forgotten.
+        recovery_threads: How many logs of a directory are opened at a time
+            (``num.recovery.threads.per.data.dir``).
     """
 
     broker_id: BrokerId
@@ -90,6 +93,7 @@ class LogDirsOptions:
     executor_for: Callable[[Path], Executor]
     clock: Callable[[], int]
     producer_expiration_ms: int = EXPIRATION_MS
+    recovery_threads: int = 1
 
 
 class LogDir:
@@ -107,6 +111,7 @@ class LogDir:
         self.logs: dict[TopicPartition, Log] = {}
         self._options = options
         self._executor = options.executor_for(path)
+        self._names = DirectoryNames(path)
         self._context = LogContext(
             path,
             self._executor,
@@ -114,6 +119,7 @@ class LogDir:
             on_failure,
             self._write_lowered_recovery_point,
             self._doom,
+            self._names.sync,
             options.producer_expiration_ms,
         )
         self._lock: int | None = None
@@ -187,6 +193,7 @@ class LogDir:
             if error.errno in _NAME_REFUSED:
                 raise LogNameError(self.path, topic_partition, error) from error
             raise
+        self._names.changed()
         config = self._options.config_for(topic_partition.topic)
         return self._enter(
             topic_partition, directory, config, new_log(directory, config, self._options.clock())
@@ -284,14 +291,19 @@ class LogDir:
         recovery_points = self._read_offsets(RECOVERY_POINT)
         starts = self._read_offsets(LOG_START_OFFSET)
         self._high_watermarks = self._read_offsets(HIGH_WATERMARK)
-        for directory in sorted(path for path in self.path.iterdir() if path.is_dir()):
-            if is_deleted_directory(directory.name):
-                self._doomed.append((self._options.clock(), directory))
-                continue
-            tp = parse_partition_directory(directory.name)
-            if tp is not None:
-                state = LogState(clean, recovery_points.get(tp, NO_OFFSET), starts.get(tp, NO_OFFSET))
-                self._open(tp, directory, state)
+        with ThreadPoolExecutor(
+            self._options.recovery_threads, thread_name_prefix=f"log-recovery-{self.path.name}"
+        ) as pool:
+            opening = []
+            for directory in sorted(path for path in self.path.iterdir() if path.is_dir()):
+                if is_deleted_directory(directory.name):
+                    self._doomed.append((self._options.clock(), directory))
+                    continue
+                tp = parse_partition_directory(directory.name)
+                if tp is not None:
+                    state = LogState(clean, recovery_points.get(tp, NO_OFFSET), starts.get(tp, NO_OFFSET))
+                    opening.append(pool.submit(self._open, tp, directory, state))
+            _first_failure_ends_all(opening)
         for tp in self._high_watermarks.keys() - self.logs.keys():
             del self._high_watermarks[tp]
 
@@ -349,3 +361,12 @@ class LogDir:
     def _finish(self) -> None:
         while self._under_way:
             self._under_way.popleft().result()
+
+
+def _first_failure_ends_all(opening: Sequence[Future[Log]]) -> None:
+    """Wait for all logs to be opened; after a failure those that nobody has begun with stay closed."""
+    done, _ = wait(opening, return_when=FIRST_EXCEPTION)
+    for future in opening:
+        future.cancel()
+    for future in done:
+        future.result()

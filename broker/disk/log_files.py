@@ -5,7 +5,7 @@ Nothing is judged here, and ``OSError`` comes out as it is: ``Log`` does both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -39,7 +39,9 @@ class LogFiles:
         log_end_offset: The offset that the next record gets.
     """
 
-    def __init__(self, directory: Path, loaded: LoadedLog, executor: Executor) -> None:
+    def __init__(
+        self, directory: Path, loaded: LoadedLog, executor: Executor, sync_names: Callable[[], None]
+    ) -> None:
         self.directory = directory
         self.segments = loaded.segments
         self.epochs = loaded.epochs
@@ -47,6 +49,7 @@ class LogFiles:
         self.flushing = Flushing(executor, loaded.recovery_point)
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
+        self._sync_names = sync_names
         self._snapshots = ProducerSnapshots(directory)
         self._retiring: list[LogSegment] = []
 
@@ -95,7 +98,7 @@ class LogFiles:
             self._snapshots.write(end_offset, snapshot)
             old.store_indexes()
             old.unload_indexes()
-            sync_segments(doubtful, self.directory)
+            self._sync(doubtful)
 
         self.flushing.begin(seal, end_offset)
 
@@ -117,7 +120,11 @@ class LogFiles:
     def begin_flush(self) -> None:
         """Have all that is not known to be on the disk put there, on the directory's thread."""
         doubtful = self.segments.from_offset(self.flushing.recovery_point())
-        self.flushing.begin(lambda: sync_segments(doubtful, self.directory), self.log_end_offset)
+        self.flushing.begin(lambda: self._sync(doubtful), self.log_end_offset)
+
+    def _sync(self, segments: Sequence[LogSegment]) -> None:
+        sync_segments(segments, self.directory)
+        self._sync_names()
 
     def seal(self) -> None:
         """Store the active segment's indexes and a producer snapshot; all else is flushed."""

@@ -9,7 +9,7 @@ from broker.core.control_gate import ControlGate
 from broker.core.metadata_cache import MetadataCache, MetadataChange
 from broker.replicas.append import Appender
 from broker.replicas.fetchers import Fetchers
-from broker.replicas.hosted import HostedPartitions, Logs
+from broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
 from broker.replicas.isr_keeper import IsrKeeper, IsrStore
 from broker.replicas.leadership import Leadership, Write
 from broker.replicas.purgatory_metrics import show_purgatory
@@ -19,6 +19,7 @@ from broker.replicas.sessions import FollowerSessions
 from broker.replicas.settings import ReplicaSettings
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.requests import LeaderAndIsrRequest
+from cluster.runtime.log_metrics import LogMetrics, LogSize
 from cluster.runtime.metrics import Metrics
 from cluster.runtime.supervisor import Supervisor
 
@@ -96,6 +97,7 @@ class ReplicaService:
         metrics.watch(metrics.under_replicated_partitions, lambda: hosted.under_replicated_count)
         metrics.watch(metrics.under_min_isr_partition_count, lambda: hosted.under_min_isr_count)
         metrics.watch(metrics.offline_replica_count, lambda: len(hosted.offline))
+        metrics.registry.register(LogMetrics(lambda: map(_size_of, tuple(hosted.all))))
         show_purgatory(metrics, hosted.produces)
         show_purgatory(metrics, hosted.fetches)
 
@@ -121,3 +123,10 @@ class ReplicaService:
         self.leadership.close()
         await self._fetchers.close()
         self.hosted.checkpoint_high_watermarks()
+
+
+def _size_of(partition: HostedPartition) -> LogSize:
+    log = partition.log
+    return LogSize(
+        partition.topic_partition, log.segment_count, log.log_start_offset, log.log_end_offset, log.size
+    )

@@ -163,8 +163,8 @@ def records_in(cluster, topic, partition):
     return len(offsets)
 
 
-def expect_it_was_left_to_others(cluster, admin, broker, topic, failed, kept):
-    """Others lead what lay on the disk that failed; the broker stays, and keeps what lies on the other one."""
+def expect_it_was_left_to_others(cluster, admin, broker, topic, *, failed, kept):
+    """Others lead what lay on the disk that failed; the broker stays, and leads what lies on the other."""
     pid = broker.pid
 
     def is_moved():
@@ -177,7 +177,9 @@ def expect_it_was_left_to_others(cluster, admin, broker, topic, failed, kept):
     assert broker.id in other.isrs
     assert psutil.Process(pid).is_running()
     assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
-    lost = [path for path in (broker.dir / "data" / "one").iterdir() if path.name.rpartition("-")[2].isdigit()]
+    lost = [
+        path for path in (broker.dir / "data" / "one").iterdir() if path.name.rpartition("-")[2].isdigit()
+    ]
     assert broker.gauge("kafka_server_ReplicaManager_OfflineReplicaCount") == len(lost)
     on_good_disk = Writing(cluster, topic, kept)
     on_good_disk.write()
@@ -203,7 +205,7 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     assert writing.errors == [confluent_kafka.KafkaError.KAFKA_STORAGE_ERROR]
     assert os.strerror(errno.ENOSPC) in (broker.dir / "logs" / "server.log").read_text(encoding="utf-8")
 
-    expect_it_was_left_to_others(cluster, admin, broker, topic, failed, kept)
+    expect_it_was_left_to_others(cluster, admin, broker, topic, failed=failed, kept=kept)
     before = writing.written
     until(lambda: writing.write() or writing.written > before, lambda: f"no new leader: {writing.errors}")
     assert records_in(cluster, topic, failed) >= writing.written
@@ -227,11 +229,11 @@ def test_a_disk_that_turns_read_only_is_answered_and_left_to_others(cluster, adm
     assert writing.errors == [confluent_kafka.KafkaError.KAFKA_STORAGE_ERROR]
     assert os.strerror(errno.EROFS) in (broker.dir / "logs" / "server.log").read_text(encoding="utf-8")
 
-    expect_it_was_left_to_others(cluster, admin, broker, topic, failed, kept)
+    expect_it_was_left_to_others(cluster, admin, broker, topic, failed=failed, kept=kept)
     until(lambda: writing.write() or writing.written > 1, lambda: f"no new leader: {writing.errors}")
     assert records_in(cluster, topic, failed) >= writing.written
 
-    # A start meets the read-only disk at once, serves what lies on the good one, and makes nothing anew there.
+    # A start serves what lies on the good disk, and makes nothing of the other anew there.
     cluster.restart(broker.id)
     until(
         lambda: broker.id in partitions(admin, topic)[kept].isrs,

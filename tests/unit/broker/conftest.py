@@ -84,6 +84,7 @@ class Logs:
     now_ms: int = BASE_TIME
     failures: list[KafkaStorageError] = field(default_factory=list)
     lowered: int = 0
+    names_synced: int = 0
     retired: list[tuple[int, list[str]]] = field(default_factory=list)
     opened: list[Log] = field(default_factory=list)
 
@@ -99,6 +100,7 @@ class Logs:
             self.failures.append,
             self._lowered,
             lambda paths, due_ms: self.retired.append((due_ms, [path.name for path in paths])),
+            self._names_synced,
         )
         log = Log(TP, directory, config, loaded, context)
         self.opened.append(log)
@@ -110,6 +112,9 @@ class Logs:
 
     def path(self, suffix: str, base_offset: int = 0) -> Path:
         return self.directory / str(TP) / f"{base_offset:020d}{suffix}"
+
+    def _names_synced(self) -> None:
+        self.names_synced += 1
 
     def _lowered(self) -> None:
         self.lowered += 1
@@ -158,13 +163,16 @@ def open_dirs() -> Iterator[Callable[..., LogDirs]]:
         broker: int = 1,
         clock=lambda: BASE_TIME,
         at_once: bool = False,
+        config_for: Callable[[str], LogConfig] | None = None,
+        recovery_threads: int = 1,
     ) -> LogDirs:
         options = LogDirsOptions(
             broker_id=BrokerId(broker),
             cluster_id="b4rnab4sb4rnab4sb4rnab",
-            config_for=lambda _: config or LogConfig(),
+            config_for=config_for or (lambda _: config or LogConfig()),
             executor_for=lambda _: ImmediateExecutor() if at_once else executor,
             clock=clock,
+            recovery_threads=recovery_threads,
         )
         opened.append(LogDirs.open(paths, options))
         return opened[-1]

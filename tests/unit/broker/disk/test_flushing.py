@@ -4,7 +4,8 @@ from concurrent.futures import Executor, Future
 
 import pytest
 
-from broker.disk.flushing import Flushing, sync_epochs
+from broker.disk import flushing as module
+from broker.disk.flushing import DirectoryNames, Flushing, sync_epochs
 
 
 class HeldExecutor(Executor):
@@ -65,3 +66,37 @@ def test_what_has_not_begun_is_dropped(executor):
 
 def test_a_log_without_epochs_has_none_to_sync(tmp_path):
     sync_epochs(tmp_path)
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """The directories whose names were put on the disk."""
+    paths = []
+    monkeypatch.setattr(module, "sync_directory", paths.append)
+    return paths
+
+
+def test_names_are_synced_once_until_they_change(synced, tmp_path):
+    names = DirectoryNames(tmp_path)
+    names.sync()
+    names.sync()
+    assert synced == [tmp_path]
+    names.changed()
+    names.sync()
+    names.sync()
+    assert synced == [tmp_path, tmp_path]
+
+
+def test_a_name_that_is_made_while_others_are_synced_is_not_forgotten(monkeypatch, tmp_path):
+    names, synced = DirectoryNames(tmp_path), []
+
+    def sync(path):
+        synced.append(path)
+        if len(synced) == 1:
+            names.changed()
+
+    monkeypatch.setattr(module, "sync_directory", sync)
+    names.sync()
+    names.sync()
+    names.sync()
+    assert len(synced) == 2

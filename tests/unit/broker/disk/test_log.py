@@ -80,6 +80,7 @@ def test_a_duplicate_is_answered_and_not_written(logs, batch):
         first.last_offset,
         True,
     )
+    assert (first.log_append_time, again.log_append_time) == (-1, logs.now_ms + 2)
     assert (log.log_end_offset, again.size) == (6, 0)
     gap = log.append_as_leader(batch(1, producer=(9, 0, 5)), EPOCH)
     assert isinstance(gap, Refusal)

@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
+import psutil
 import pytest
 from structlog.testing import capture_logs
 
 from broker.core.log_config import LogConfig
+from broker.disk import flushing, log_dir
 from broker.disk.errors import InconsistentDirectoryError
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import TopicPartition
@@ -21,6 +25,12 @@ fcntl.lockf(file, fcntl.LOCK_EX)
 print("held", flush=True)
 input()
 """
+
+
+def open_files(directory):
+    """What this process has open there."""
+    paths = (Path(file.path) for file in psutil.Process().open_files())
+    return [path for path in paths if path.is_relative_to(directory)]
 
 
 def listing(path):
@@ -59,6 +69,21 @@ def test_a_clean_stop_leaves_all_checkpoints_and_its_mark(open_dirs, tmp_path, b
     assert (again.get(B).log_start_offset, again.get(B).log_end_offset) == (12, 15)
 
 
+def test_before_a_log_counts_as_flushed_so_does_its_name(open_dirs, tmp_path, batch, monkeypatch):
+    dirs = open_dirs(tmp_path)
+    synced = []
+    monkeypatch.setattr(flushing, "sync_directory", synced.append)
+    for tp in (A, B):
+        log = dirs.get_or_create(tp)
+        log.append_as_leader(batch(), EPOCH)
+        assert synced == []
+        log.flush()
+        log.append_as_leader(batch(), EPOCH)
+        log.flush()
+        assert synced == [log.directory, tmp_path, log.directory]
+        synced.clear()
+
+
 def test_a_stop_that_was_not_clean_is_recovered(open_dirs, tmp_path, batch):
     dirs = open_dirs(tmp_path)
     dirs.get_or_create(A).append_as_leader(batch(3), EPOCH)
@@ -72,6 +97,43 @@ def test_a_stop_that_was_not_clean_is_recovered(open_dirs, tmp_path, batch):
     assert (line["discarded_bytes"], line["log_end_offset"]) == (7, 3)
     assert again.get(A).log_end_offset == 3
     assert again.high_watermark(A) == 0
+
+
+def test_as_many_logs_are_opened_at_a_time_as_there_are_threads(open_dirs, tmp_path, batch):
+    dirs = open_dirs(tmp_path)
+    for tp in (A, B):
+        dirs.get_or_create(tp).append_as_leader(batch(3), EPOCH)
+    dirs.fail(tmp_path, "a crash")
+    both = threading.Barrier(2)
+
+    def config_for(_):
+        both.wait(30)
+        return LogConfig()
+
+    again = open_dirs(tmp_path, config_for=config_for, recovery_threads=2)
+    assert [again.get(tp).log_end_offset for tp in (A, B)] == [3, 3]
+
+
+def test_a_log_that_cannot_be_opened_takes_the_directory_offline_with_the_others(
+    open_dirs, tmp_path, batch, monkeypatch
+):
+    one, two = tmp_path / "one", tmp_path / "two"
+    dirs = open_dirs(one)
+    for tp in (A, B):
+        dirs.get_or_create(tp).append_as_leader(batch(3), EPOCH)
+    dirs.fail(one, "a crash")
+    load = log_dir.load_log
+
+    def load_or_fail(directory, *more):
+        if directory.name == "a-0":
+            raise OSError(5, "Input/output error")
+        return load(directory, *more)
+
+    monkeypatch.setattr(log_dir, "load_log", load_or_fail)
+    again = open_dirs(one, two, recovery_threads=2)
+    assert list(again.offline) == [one]
+    assert again.logs == {}
+    assert open_files(tmp_path) == [two / ".lock"]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def later():
 
 @pytest.fixture
 def files(tmp_path: Path, later):
-    opened = LogFiles(tmp_path, load_log(tmp_path, CONFIG, LogState(), 0), later)
+    opened = LogFiles(tmp_path, load_log(tmp_path, CONFIG, LogState(), 0), later, lambda: None)
     yield opened
     later.run()
     opened.close()

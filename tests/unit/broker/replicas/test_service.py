@@ -44,6 +44,8 @@ async def test_from_start_to_close(room):
     assert shown["kafka_server_ReplicaManager_LeaderCount"] == 1
     assert shown["kafka_server_ReplicaManager_PartitionCount"] == 1
     assert shown["kafka_server_ReplicaManager_UnderReplicatedPartitions"] == 1
+    assert shown["kafka_log_Log_LogEndOffset"] == shown["kafka_log_Log_NumLogSegments"] == 1
+    assert shown["kafka_log_Log_Size"] == len(room.batch(b"a"))
     await service.reads.fetch({TP: FetchPartition(1, 100)}, max_wait_ms=1, min_bytes=1, max_bytes=100)
     expired = metrics.fetch_expirations.labels(fetcherType="consumer")._value
     await room.until(lambda: expired.get() == 1)
