@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from barnabas.children import Children
-from barnabas.ports import HOST, BrokerPorts
+from barnabas.place import HERE, Place
+from barnabas.ports import BrokerPorts
 from cluster.model.brokers import GRPC_LISTENER
 from cluster.model.ids import BrokerId
 from cluster.model.properties import render_properties
@@ -36,14 +37,22 @@ class BrokerProcess:
         own_settings: Settings of this broker alone, to be made before its server.properties is written.
     """
 
-    def __init__(self, broker_id: BrokerId, directory: Path, ports: BrokerPorts, children: Children) -> None:
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        directory: Path,
+        ports: BrokerPorts,
+        children: Children,
+        place: Place = HERE,
+    ) -> None:
         self.id = broker_id
         self.directory = directory
-        self.kafka = f"{HOST}:{ports.kafka}"
-        self.grpc = f"{HOST}:{ports.grpc}"
-        self.metrics = f"{HOST}:{ports.metrics}"
+        self.kafka = f"{place.host}:{ports.kafka}"
+        self.grpc = f"{place.host}:{ports.grpc}"
+        self.metrics = f"{place.host}:{ports.metrics}"
         self.own_settings: dict[str, str] = {}
         self._children = children
+        self._place = place
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -59,7 +68,7 @@ class BrokerProcess:
     @property
     def command(self) -> str:
         """What a person types, in whichever directory, to start it by hand."""
-        return shlex.join([sys.executable, "-m", "broker", str(self.properties)])
+        return shlex.join([*self._place.enter, sys.executable, "-m", "broker", str(self.properties)])
 
     @property
     def state_change_log(self) -> Path:
@@ -113,7 +122,7 @@ class BrokerProcess:
     def start(self) -> None:
         """Start the process and return at once; does nothing while it runs."""
         if self.pid is None:
-            command = [sys.executable, "-P", "-m", "broker", str(self.properties)]
+            command = [*self._place.enter, sys.executable, "-P", "-m", "broker", str(self.properties)]
             self._process = self._children.start(command, self.directory, self.console)
 
     def signal(self, number: signal.Signals) -> None:

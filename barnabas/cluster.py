@@ -18,6 +18,7 @@ from typing import Self
 
 from barnabas.broker_process import BrokerProcess
 from barnabas.children import Children
+from barnabas.place import HERE, Place
 from barnabas.ports import any_free, derived
 from barnabas.zookeeper import EmbeddedZooKeeper
 from cluster.model.ids import BrokerId
@@ -51,6 +52,7 @@ class LocalCluster:
         port: The first broker's port for clients (see `barnabas.ports.derived`); 0 takes any free ones.
         overrides: Settings for every broker's server.properties.
         zookeeper: The connect string of a ZooKeeper that runs already; None has one embedded.
+        places: Where ``zookeeper``, ``broker-1``, ``broker-2``, … live, if elsewhere than on loopback.
 
     Attributes:
         brokers: The brokers by id.
@@ -66,19 +68,31 @@ class LocalCluster:
         port: int = 0,
         overrides: Mapping[str, str] | None = None,
         zookeeper: str | None = None,
+        *,
+        places: Mapping[str, Place] | None = None,
     ) -> None:
         self.directory = Path(directory).resolve()
         self._children = Children()
         self._overrides = dict(overrides or {})
+        places = places or {}
         ports = derived(port, brokers) if port else any_free(brokers)
         self.brokers: dict[BrokerId, BrokerProcess] = {
-            BrokerId(n): BrokerProcess(BrokerId(n), self.directory / f"broker-{n}", each, self._children)
+            BrokerId(n): BrokerProcess(
+                BrokerId(n),
+                self.directory / f"broker-{n}",
+                each,
+                self._children,
+                places.get(f"broker-{n}", HERE),
+            )
             for n, each in enumerate(ports.brokers, start=1)
         }
         self.zookeeper: EmbeddedZooKeeper | None = None
         if zookeeper is None:
-            self.zookeeper = EmbeddedZooKeeper(self.directory / "zookeeper", ports.zookeeper)
-        self._connect = zookeeper or f"127.0.0.1:{ports.zookeeper}"
+            self.zookeeper = EmbeddedZooKeeper(
+                self.directory / "zookeeper", ports.zookeeper, place=places.get("zookeeper", HERE)
+            )
+            zookeeper = self.zookeeper.address
+        self._connect = zookeeper
 
     @property
     def bootstrap(self) -> str:

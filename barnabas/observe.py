@@ -146,6 +146,19 @@ class Observer:
         self.wait_until_in_sync(name, partitions=partitions, timeout_s=timeout_s)
         return tuple(TopicPartition(name, number) for number in range(partitions))
 
+    def delete_topic(self, name: str, timeout_s: float = 20.0) -> bool:
+        """Ask for a topic's deletion, which goes on after the answer.
+
+        Returns:
+            Whether the cluster took it on; False where it refused (there may be no such topic), or nobody
+            can say.
+        """
+        try:
+            self._admin.delete_topics([name], request_timeout=timeout_s)[name].result(timeout_s)
+        except (confluent_kafka.KafkaException, TimeoutError):
+            return False
+        return True
+
     def wait_until_in_sync(self, topic: str, *, partitions: int, timeout_s: float) -> ClusterView:
         """Wait until every partition of ``topic`` has a leader and all its replicas are in sync.
 

@@ -26,6 +26,7 @@ from types import FrameType, TracebackType
 from typing import IO, Self
 
 from barnabas.children import tied_to_parent
+from barnabas.place import HERE, Place
 
 MINIMUM_JAVA = 17
 """The oldest Java that pyspark 4 runs on; the server asks for the same, so that one Java serves both."""
@@ -38,8 +39,6 @@ MINIMUM_SESSION_TIMEOUT_MS = 1_000
 
 MAXIMUM_SESSION_TIMEOUT_MS = 60_000
 """The longest session granted: ZooKeeper's own limit of 20 ticks would cut Kafka's default of 18 s."""
-
-HOST = "127.0.0.1"
 
 _JARS = (
     "zookeeper-3.*.jar",
@@ -77,7 +76,7 @@ class ZooKeeperStartError(Exception):
 
 
 class EmbeddedZooKeeper:
-    """One standalone ZooKeeper server as a child process, on 127.0.0.1.
+    """One standalone ZooKeeper server as a child process, on 127.0.0.1 unless another place is given.
 
     On Linux the server is killed when the thread that started it ends, however that happens; so start it from
     a thread that lives as long as the server is needed, such as the main thread. It runs in a process session
@@ -88,17 +87,20 @@ class EmbeddedZooKeeper:
         port: The TCP port; for 0, any free one, chosen at construction and kept over restarts.
     """
 
-    def __init__(self, directory: Path | str, port: int = 0, tick_ms: int = DEFAULT_TICK_MS) -> None:
+    def __init__(
+        self, directory: Path | str, port: int = 0, tick_ms: int = DEFAULT_TICK_MS, place: Place = HERE
+    ) -> None:
         self.directory = Path(directory).resolve()
         self.port = port or _free_port()
         self._tick_ms = tick_ms
+        self._place = place
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
     @property
     def address(self) -> str:
         """``host:port``, as ``zookeeper.connect`` takes it."""
-        return f"{HOST}:{self.port}"
+        return f"{self._place.host}:{self.port}"
 
     @property
     def pid(self) -> int | None:
@@ -129,14 +131,16 @@ class EmbeddedZooKeeper:
         if self.pid is not None:
             raise ZooKeeperStartError(f"ZooKeeper already runs on {self.address} as process {self.pid}")
         java, jars = find_java(), find_jars()
-        _check_port_free(self.port)
+        if self._place == HERE:
+            _check_port_free(self.port)
         for name in ("data", "datalog"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         config = self.directory / "zoo.cfg"
-        config.write_text(render_config(self.directory, self.port, self._tick_ms), encoding="utf-8")
+        settings = render_config(self.directory, self.port, self._tick_ms, self._place.host)
+        config.write_text(settings, encoding="utf-8")
         class_path = os.pathsep.join(str(jar) for jar in jars)
         main = "org.apache.zookeeper.server.ZooKeeperServerMain"
-        command = [java, *_JVM_FLAGS, "-cp", class_path, main, str(config)]
+        command = [*self._place.enter, java, *_JVM_FLAGS, "-cp", class_path, main, str(config)]
         with _locked(self.directory / ".lock") as lock, self.log_file.open("ab") as log:
             self._log_start = log.tell()
             self._process = subprocess.Popen(
@@ -156,7 +160,7 @@ class EmbeddedZooKeeper:
             ZooKeeperStartError: It ended, or did not answer within ``timeout_s``; it is killed then.
         """
         deadline = time.monotonic() + timeout_s
-        while not _serves(self.port):
+        while not _serves(self._place.host, self.port):
             if self._process is None or self._process.poll() is not None:
                 raise ZooKeeperStartError(
                     f"ZooKeeper on {self.address} ended at its start: {self._log_tail()}"
@@ -184,6 +188,16 @@ class EmbeddedZooKeeper:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+    def pause(self) -> None:
+        """Hold the server with SIGSTOP; does nothing where none runs."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a held server go on."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
 
     def wait(self) -> int:
         """Block until the server process has ended; its exit status (negative: the signal that ended it)."""
@@ -244,14 +258,14 @@ def run_in_foreground(directory: Path | str, port: int) -> int:
     return 0
 
 
-def render_config(directory: Path, port: int, tick_ms: int) -> str:
+def render_config(directory: Path, port: int, tick_ms: int, host: str = HERE.host) -> str:
     """The server's configuration file, for a standalone server whose data lies under ``directory``."""
     settings = {
         "tickTime": tick_ms,
         "minSessionTimeout": MINIMUM_SESSION_TIMEOUT_MS,
         "maxSessionTimeout": MAXIMUM_SESSION_TIMEOUT_MS,
         "clientPort": port,
-        "clientPortAddress": HOST,
+        "clientPortAddress": host,
         "maxClientCnxns": 0,  # no limit: all brokers of a local cluster come from one address
         "dataDir": directory / "data",
         "dataLogDir": directory / "datalog",
@@ -316,7 +330,7 @@ def find_jars() -> tuple[Path, ...]:
 
 def _free_port() -> int:
     with socket.socket() as probe:
-        probe.bind((HOST, 0))
+        probe.bind((HERE.host, 0))
         port: int = probe.getsockname()[1]
         return port
 
@@ -325,10 +339,10 @@ def _check_port_free(port: int) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            probe.bind((HERE.host, port))
         except OSError as error:
             raise ZooKeeperStartError(
-                f"ZooKeeper cannot listen on {HOST}:{port}: {error.strerror}"
+                f"ZooKeeper cannot listen on {HERE.host}:{port}: {error.strerror}"
             ) from error
 
 
@@ -343,10 +357,10 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _serves(port: int) -> bool:
+def _serves(host: str, port: int) -> bool:
     """Whether the server answers the four-letter word ``srvr`` with its mode, as it does once it serves."""
     try:
-        with socket.create_connection((HOST, port), timeout=0.5) as connection:
+        with socket.create_connection((host, port), timeout=0.5) as connection:
             connection.sendall(b"srvr")
             with connection.makefile("rb") as answer:
                 return b"Mode:" in answer.read()

@@ -9,18 +9,25 @@ value. Judged are:
 * **reordered**: two values of one producer stand in a partition in the order opposite to their sending;
 * **inconsistent offsets**: two values at one offset, whether by two reads, two acks, or an ack and a read;
 * **aborted reads**: read, though its write certainly failed;
-* **phantoms**: read, but sent by nobody.
+* **phantoms**: read, but sent by nobody;
+* **stale reads**: an end of a partition below what was acknowledged or read before it was asked for, while no
+  nemesis was about. (A leader that is cut off or held does not know yet that it leads no more, and tells what
+  it has: Kafka has no leases.)
 
-And measured: per partition the longest time without an acknowledgement while a write was waiting for one.
+A producer that is not idempotent may have values twice, and a deleted topic may have lost everything.
+
+And measured: per partition the waits for acknowledgements (``waits``).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from barnabas.faults.history import Acked, Failed, Op, Read, Sent, Tail, Unknown
+from barnabas.faults.history import Acked, Deleted, Failed, Joined, Op, Read, Sent, Tail
+from barnabas.faults.stale import StaleRead, stale_reads
+from barnabas.faults.waits import Stall, longest
 from cluster.model.ids import TopicPartition
 
 
@@ -67,20 +74,6 @@ class Inconsistency:
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
-    """The longest stretch in which a partition took no write although one was waiting; times in seconds."""
-
-    partition: TopicPartition
-    start: float
-    end: float
-
-    @property
-    def seconds(self) -> float:
-        """How long it lasted."""
-        return self.end - self.start
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judgement of a history.
 
@@ -90,6 +83,9 @@ class Verdict:
         failed: Writes certainly not made.
         unknown: Writes of which nobody can say.
         read: Distinct values read.
+        stale: Where a reader was told an older end, while no nemesis was about.
+        tolerated: How many duplicates of producers that are not idempotent there were, and how many stale
+            reads while a nemesis was about.
         stalls: One for each partition that was written to, in the order of partitions.
     """
 
@@ -105,6 +101,8 @@ class Verdict:
     inconsistent: tuple[Inconsistency, ...]
     aborted_reads: tuple[Write, ...]
     phantoms: tuple[Write, ...]
+    stale: tuple[StaleRead, ...]
+    tolerated: Mapping[str, int]
     stalls: tuple[Stall, ...]
 
     @property
@@ -127,6 +125,7 @@ class Verdict:
             "inconsistent offsets": self.inconsistent,
             "aborted reads": self.aborted_reads,
             "phantoms": self.phantoms,
+            "stale reads": self.stale,
         }
         return [f"{name}: {len(cases)}, first {cases[0]}" for name, cases in kinds.items() if cases]
 
@@ -143,6 +142,10 @@ class _Partition:
     position: int = 0
     end: int | None = None
 
+    def producer_of(self, value: str) -> str | None:
+        """Who sent it; None for a phantom."""
+        return self.sent[value][0] if value in self.sent else None
+
     def is_lost(self, offset: int | None) -> bool:
         """Whether an acknowledged value that was not read at all is proven lost."""
         if offset is not None and offset < self.position:
@@ -156,11 +159,16 @@ def check(history: Iterable[Op]) -> Verdict:
     """Judge a history; the ops must be in the order of their times for the stalls to be right."""
     ops = tuple(history)
     partitions = _by_partition(ops)
+    deleted = {op.topic for op in ops if isinstance(op, Deleted)}
+    lenient = {op.process for op in ops if isinstance(op, Joined) and not op.idempotent}
+    duplicates = [d for tp, p in partitions.items() for d in _duplicates(tp, p)]
+    forbidden = [d for d in duplicates if partitions[d.partition].producer_of(d.value) not in lenient]
+    stale = stale_reads(ops)
     missing = [
         (partition, Write(tp, offset, value))
         for tp, partition in partitions.items()
         for value, offset in partition.acked.items()
-        if value not in partition.where
+        if value not in partition.where and tp.topic not in deleted
     ]
     return Verdict(
         sent=sum(len(p.sent) for p in partitions.values()),
@@ -170,7 +178,7 @@ def check(history: Iterable[Op]) -> Verdict:
         read=sum(len(p.where) for p in partitions.values()),
         lost=tuple(write for partition, write in missing if partition.is_lost(write.offset)),
         unread=tuple(write for partition, write in missing if not partition.is_lost(write.offset)),
-        duplicated=tuple(d for tp, p in partitions.items() for d in _duplicates(tp, p)),
+        duplicated=tuple(forbidden),
         reordered=tuple(i for tp, p in partitions.items() for i in _inversions(tp, p)),
         inconsistent=tuple(i for tp, p in partitions.items() for i in _inconsistencies(tp, p)),
         aborted_reads=tuple(
@@ -183,7 +191,12 @@ def check(history: Iterable[Op]) -> Verdict:
             for tp, p in partitions.items()
             for value in sorted(p.where.keys() - p.sent.keys())
         ),
-        stalls=_stalls(ops),
+        stale=tuple(read for read in stale if not read.disturbed),
+        tolerated={
+            "duplicated": len(duplicates) - len(forbidden),
+            "stale reads": sum(read.disturbed for read in stale),
+        },
+        stalls=longest(ops),
     )
 
 
@@ -252,40 +265,3 @@ def _inconsistencies(tp: TopicPartition, partition: _Partition) -> list[Inconsis
         for offset, values in sorted(claimed.items())
         if len(values) > 1
     ]
-
-
-def _stalls(ops: tuple[Op, ...]) -> tuple[Stall, ...]:
-    """The longest wait of each partition.
-
-    A wait begins with the last acknowledgement, or with the first send after a time in which nothing was
-    outstanding; it ends with the next acknowledgement, or with the end of the writing.
-    """
-    outstanding: dict[TopicPartition, int] = defaultdict(int)
-    since: dict[TopicPartition, float] = {}
-    longest: dict[TopicPartition, Stall] = {}
-
-    def close(tp: TopicPartition, time: float) -> None:
-        stall = Stall(tp, since.pop(tp, time), time)
-        if tp not in longest or stall.seconds > longest[tp].seconds:
-            longest[tp] = stall
-
-    last = 0.0
-    for op in ops:
-        match op:
-            case Sent(time=last, partition=tp):
-                outstanding[tp] += 1
-                since.setdefault(tp, last)
-            case Acked(time=last, partition=tp):
-                outstanding[tp] -= 1
-                close(tp, last)
-                if outstanding[tp] > 0:
-                    since[tp] = last
-            case Failed(time=last, partition=tp) | Unknown(time=last, partition=tp):
-                outstanding[tp] -= 1
-                if outstanding[tp] == 0:
-                    close(tp, last)
-            case _:
-                pass
-    for tp in list(since):
-        close(tp, last)
-    return tuple(longest[tp] for tp in sorted(longest))

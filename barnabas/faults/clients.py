@@ -144,17 +144,24 @@ class ConfluentProducer:
 
 
 class KafkaPythonProducer:
-    """kafka-python."""
+    """kafka-python.
+
+    Args:
+        bootstrap: ``host:port,…``.
+        settings: What differs from the settings of every run.
+    """
 
     _CERTAIN = (kafka.errors.MessageSizeTooLargeError, kafka.errors.RecordListTooLargeError)
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, settings: dict[str, str | int | bool] | None = None) -> None:
+        usual = {
+            "acks": "all",
+            "enable_idempotence": True,
+            "linger_ms": 5,
+            "reconnect_backoff_max_ms": RECONNECT_BACKOFF_MS_MAX,
+        }
         self._client = kafka.KafkaProducer(
-            bootstrap_servers=bootstrap.split(","),
-            acks="all",
-            enable_idempotence=True,
-            linger_ms=5,
-            reconnect_backoff_max_ms=RECONNECT_BACKOFF_MS_MAX,
+            bootstrap_servers=bootstrap.split(","), **{**usual, **(settings or {})}
         )
 
     def send(self, partition: TopicPartition, value: bytes, done: Callable[[Delivery], None]) -> None:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from cluster.model.ids import TopicPartition
 
@@ -121,11 +122,70 @@ class Fault:
     what: str
 
 
-Op = Sent | Acked | Failed | Unknown | Read | Tail | Fault
+class Phase(StrEnum):
+    """Of a nemesis."""
 
-_KINDS: dict[str, type[Op]] = {
-    kind.__name__.lower(): kind for kind in (Sent, Acked, Failed, Unknown, Read, Tail, Fault)
-}
+    STRIKE = "strike"
+    HEAL = "heal"
+    RECOVERED = "recovered"
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbed:
+    """A nemesis of a schedule struck, was undone, or the cluster is whole again after it.
+
+    Attributes:
+        nemesis: Its name.
+        detail: Whom it hit, in words.
+    """
+
+    time: float
+    nemesis: str
+    phase: Phase
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A producer that does not promise what others do; without this a producer is idempotent.
+
+    Attributes:
+        idempotent: Whether its retries may not be written twice.
+    """
+
+    time: float
+    process: str
+    idempotent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The deletion of a topic was asked for: from now on its records may be gone."""
+
+    time: float
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A reader asked where a partition ends.
+
+    Attributes:
+        time: When it was answered.
+        asked: When it asked.
+        end: The high watermark it was told.
+    """
+
+    time: float
+    process: str
+    partition: TopicPartition
+    asked: float
+    end: int
+
+
+Op = Sent | Acked | Failed | Unknown | Read | Tail | Fault | Disturbed | Joined | Deleted | Looked
+
+_KINDS: dict[str, type[Op]] = {kind.__name__.lower(): kind for kind in get_args(Op)}
 
 
 def encode(op: Op) -> str:
@@ -149,6 +209,8 @@ def decode(line: str) -> Op:
         raise ValueError(f"{name} has the keys {sorted(body)}, expected {sorted(expected)}")
     if "partition" in body:
         body["partition"] = TopicPartition(*body["partition"])
+    if "phase" in body:
+        body["phase"] = Phase(body["phase"])
     return kind(**body)
 
 

@@ -1,6 +1,7 @@
 import pytest
 
 from barnabas.cluster import ClusterError, LocalCluster
+from barnabas.place import Place
 
 
 def test_brokers_are_numbered_from_one_and_have_directories_of_their_own(tmp_path):
@@ -38,3 +39,11 @@ def test_no_controller_in_time_is_an_error(tmp_path):
     cluster.brokers[1].console.touch()
     with pytest.raises(ClusterError, match="did not have one controller within 0 s"):
         cluster.controller_id(timeout_s=0)
+
+
+def test_processes_may_live_elsewhere(tmp_path):
+    places = {"zookeeper": Place("198.18.0.1"), "broker-1": Place("198.18.0.2", ("/bin/env", "A=1"))}
+    cluster = LocalCluster(tmp_path, brokers=1, places=places)
+    assert cluster.zookeeper_connect.startswith("198.18.0.1:")
+    assert cluster.bootstrap.startswith("198.18.0.2:")
+    assert cluster.brokers[1].command.startswith("/bin/env A=1 ")

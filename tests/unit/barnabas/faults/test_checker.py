@@ -8,11 +8,25 @@ from barnabas.faults.checker import (
     Duplicate,
     Inconsistency,
     Inversion,
-    Stall,
     Write,
     check,
 )
-from barnabas.faults.history import Acked, Failed, Fault, Read, Sent, Tail, Unknown
+from barnabas.faults.history import (
+    Acked,
+    Deleted,
+    Disturbed,
+    Failed,
+    Fault,
+    Joined,
+    Looked,
+    Phase,
+    Read,
+    Sent,
+    Tail,
+    Unknown,
+)
+from barnabas.faults.stale import StaleRead
+from barnabas.faults.waits import Stall
 from cluster.model.ids import TopicPartition
 
 TP = TopicPartition("t", 0)
@@ -218,6 +232,30 @@ def test_giving_up_on_some_writes_does_not_end_the_stall_of_the_others():
 
 def test_giving_up_on_the_last_write_ends_the_stall():
     assert stall(Sent(0.0, "p", TP, "a"), Unknown(5.0, "p", TP, "a", "timed out")).seconds == 5.0
+
+
+def test_a_producer_that_is_not_idempotent_may_have_a_value_twice():
+    twice = [*CLEAN, *read({3: "b"})]
+    assert check(twice).duplicated == (Duplicate(TP, "b", (1, 3)),)
+    lenient = check([Joined(0.0, "p", idempotent=False), *twice])
+    assert lenient.valid
+    assert lenient.tolerated["duplicated"] == 1
+
+
+def test_what_a_deleted_topic_held_is_not_missed():
+    unread = [*sent("a"), *acked({"a": 0})]
+    assert check(unread).missing == 1
+    assert check([*unread, Deleted(2.0, "another")]).missing == 1
+    assert check([*unread, Deleted(2.0, "t")]).valid
+
+
+def test_a_stale_read_counts_unless_a_nemesis_is_about():
+    looked = Looked(6.0, "r", TP, 5.5, 2)
+    assert check([*CLEAN, looked]).stale == (StaleRead(TP, "r", 5.5, 2, 3, disturbed=False),)
+    cut = [Disturbed(4.0, "cut-off", Phase.STRIKE, "1"), Disturbed(5.0, "cut-off", Phase.HEAL, "")]
+    during = check([*CLEAN, *cut, looked, Disturbed(7.0, "cut-off", Phase.RECOVERED, "")])
+    assert during.valid
+    assert during.tolerated["stale reads"] == 1
 
 
 # Clean histories at random, and one fault planted in each

@@ -1,0 +1,181 @@
+"""``python -m barnabas.faults``: a run of chaos, as ``make chaos`` and CI start it.
+
+A cluster of three brokers and a ZooKeeper, each in a network namespace of its own, is written to and read
+from while a seeded schedule of faults goes on; then everything is judged. Exit code 0 where every promise was
+kept, 1 where one was broken (history, logs, seed and the Spark report are kept then), 2 where this machine
+cannot do it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+
+from barnabas.cluster import LocalCluster
+from barnabas.faults.chaos import Chaos, Findings
+from barnabas.faults.disk import SmallDisk
+from barnabas.faults.epochs import Epochs, acts_of, check_epochs
+from barnabas.faults.history import History, save
+from barnabas.faults.nemeses import ZOOKEEPER, Arena, node_of
+from barnabas.faults.network import Network, why_not
+from barnabas.faults.reckoning import Reckoning, reckon
+from barnabas.faults.schedule import BY_NAME, KINDS, Kind, schedule
+from barnabas.faults.traffic import TOPICS
+from barnabas.faults.txn_log import read_txns
+from cluster.model.ids import BrokerId, TopicPartition
+
+BROKERS = 3
+SMALL = "data-small"
+SMALL_MIB = 256
+
+SETTINGS = {
+    "zookeeper.session.timeout.ms": "6000",
+    "log.segment.bytes": str(1 << 20),  # short segments roll, and recovery finds several
+    "auto.create.topics.enable": "false",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags."""
+    flags = argparse.ArgumentParser(prog="chaos", description=(__doc__ or "").split("\n\n")[1])
+    flags.add_argument("--minutes", type=float, default=8.0, help="how long faults go on (8)")
+    flags.add_argument("--seed", type=int, help="of the schedule; a fresh one is printed")
+    flags.add_argument(
+        "--only", type=kinds_of, default=KINDS, metavar="NAME,…", help=f"of {', '.join(BY_NAME)}"
+    )
+    flags.add_argument("--dir", type=Path, default=Path("build/chaos"), help="where a failing run is kept")
+    flags.add_argument("--keep", action="store_true", help="keep a run that passed too")
+    return flags
+
+
+def kinds_of(names: str) -> tuple[Kind, ...]:
+    """The nemeses of a list of names.
+
+    Raises:
+        argparse.ArgumentTypeError: There is none of that name.
+    """
+    unknown = [name for name in names.split(",") if name not in BY_NAME]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no nemesis {', '.join(unknown)}; there are {', '.join(BY_NAME)}")
+    return tuple(BY_NAME[name] for name in names.split(","))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run; the exit code."""
+    flags = parser().parse_args(arguments)
+    reason = why_not()
+    if reason is not None:
+        say(f"chaos: no real cut can be made here: {reason}")
+        return 2
+    seed = secrets.randbelow(1 << 32) if flags.seed is None else flags.seed
+    say(f"chaos: {flags.minutes:g} minutes, SEED={seed}")
+    signal.signal(signal.SIGTERM, _stop)
+    directory = (flags.dir / str(seed)).resolve()
+    if directory.exists():
+        shutil.rmtree(directory)
+    history = History(time.monotonic)
+    with arena_in(directory) as arena:
+        findings = _run(arena, history, flags.only, seed, flags.minutes * 60)
+        reckoning = judge(directory, history, findings, flags.only)
+        save(directory / "history.jsonl", history.ops())
+        if reckoning.problems:
+            _keep_disks(arena)
+    report = "\n".join([f"SEED={seed}", *reckoning.lines(), "", *findings.notes, *reckoning.problems])
+    (directory / "reckoning.txt").write_text(report + "\n", encoding="utf-8")
+    say(report)
+    if reckoning.problems:
+        analyze(directory)
+        say(f"chaos: FAILED with SEED={seed}; history, logs and Spark's report are in {directory}")
+        return 1
+    if not flags.keep:
+        shutil.rmtree(directory)
+    say(f"chaos: passed, {findings.steps} steps, {findings.cuts} real network cuts, SEED={seed}")
+    return 0
+
+
+def say(line: str) -> None:
+    """Print it at once: who watches a run of an hour wants to see it."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def arena_in(directory: Path) -> Iterator[Arena]:
+    """A running cluster in namespaces of its own, each broker with a small disk beside its other one."""
+    nodes = [ZOOKEEPER, *(node_of(BrokerId(n)) for n in range(1, BROKERS + 1))]
+    with ExitStack() as cleaning:
+        network = cleaning.enter_context(Network(nodes))
+        cluster = LocalCluster(
+            directory / "cluster", brokers=BROKERS, overrides=SETTINGS, places=network.places
+        )
+        disks = {}
+        for broker in cluster.brokers.values():
+            disk = SmallDisk(broker.directory / SMALL, SMALL_MIB)
+            disks[broker.id] = cleaning.enter_context(disk)
+            broker.own_settings["log.dirs"] = f"{broker.directory / 'data'},{disk.directory}"
+        cleaning.enter_context(cluster)
+        if not network.can_delay:
+            say("chaos: this kernel has no netem: slow links are of few bits (tbf) without delay")
+        yield Arena(cluster, network, disks)
+
+
+def _run(arena: Arena, history: History, kinds: Sequence[Kind], seed: int, seconds: float) -> Findings:
+    chaos = Chaos(arena, history, say)
+    chaos.run(schedule(seed, kinds), seconds)
+    return chaos.findings
+
+
+def judge(directory: Path, history: History, findings: Findings, kinds: Sequence[Kind]) -> Reckoning:
+    """The judgement of a run that lies in ``directory``.
+
+    A run whose nemeses include a cut and that made none, has proven too little: that is a problem too.
+    """
+    found = list(findings.problems)
+    if any(kind.is_cut for kind in kinds) and findings.cuts == 0:
+        found.append("no real cut of the network was made")
+    lasting = [TopicPartition(topic, n) for topic, (count, _) in TOPICS.items() for n in range(count)]
+    return reckon(history.ops(), epochs_of(directory / "cluster"), found, lasting)
+
+
+def epochs_of(cluster: Path) -> Epochs:
+    """What ZooKeeper's transaction log and the state-change logs below a cluster's directory prove."""
+    files = sorted(cluster.glob("zookeeper/datalog/version-2/log.*"), key=lambda p: int(p.suffix[1:], 16))
+    txns = [txn for file in files for txn in read_txns(file.read_bytes())]
+    acts = set()
+    for log in sorted(cluster.glob("broker-*/logs/state-change.log*")):
+        broker = BrokerId(int(log.parents[1].name.removeprefix("broker-")))
+        with log.open(encoding="utf-8", errors="replace") as lines:
+            acts |= acts_of(broker, lines)
+    return check_epochs(txns, acts)
+
+
+def _keep_disks(arena: Arena) -> None:
+    """Small disks end with the run: what is on them is copied beside."""
+    for disk in arena.disks.values():
+        shutil.copytree(disk.directory, disk.directory.with_name(f"{SMALL}-kept"))
+
+
+def analyze(directory: Path) -> None:
+    """The Spark report over the brokers' logs, into ``directory``; a failure of it is told and no more."""
+    logs = [str(path) for path in sorted((directory / "cluster").glob("broker-*/logs"))]
+    command = [sys.executable, "-P", "-m", "barnabas", "analyze", *logs, "--out", str(directory / "report")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        say(f"chaos: the report was not made: {done.stderr.strip()[-500:]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

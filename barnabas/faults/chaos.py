@@ -1,0 +1,149 @@
+"""A run of chaos: strikes by a schedule while traffic runs, and a whole cluster after each of them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import confluent_kafka
+
+from barnabas.cluster import ClusterError
+from barnabas.faults.disk import DiskError
+from barnabas.faults.expiry import ExpiryError
+from barnabas.faults.history import Disturbed, History, Phase
+from barnabas.faults.nemeses import Arena, Blow, strike
+from barnabas.faults.network import NetworkError
+from barnabas.faults.recovery import NotRecoveredError, revive, undeleted, wait_until_whole
+from barnabas.faults.schedule import Kind, Step, choose
+from barnabas.faults.traffic import Traffic
+from barnabas.observe import ClusterView, Observer
+from cluster.model.ids import BrokerId
+
+RECOVERY_TIMEOUT_S = 180.0
+"""From healing to a whole cluster: seconds on a quiet machine; longer than this and it hangs."""
+
+DELETION_TIMEOUT_S = 120.0
+
+_NOT_POSSIBLE = (ClusterError, NetworkError, DiskError, ExpiryError, OSError)
+
+
+@dataclass
+class Findings:
+    """What a run found besides its history.
+
+    Attributes:
+        problems: Broken promises that no history tells, a line each.
+        notes: What is worth telling, a line each.
+        cuts: Steps with a cut that dropped packets.
+        steps: Steps carried out.
+    """
+
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    cuts: int = 0
+    steps: int = 0
+
+
+class Chaos:
+    """Strikes an arena by a schedule while traffic runs.
+
+    Args:
+        arena: Runs already.
+        history: Where everything is noted.
+        say: Takes a line of progress.
+    """
+
+    def __init__(self, arena: Arena, history: History, say: Callable[[str], None]) -> None:
+        self._arena = arena
+        self._history = history
+        self._say = say
+        self._observer = Observer(arena.cluster.bootstrap)
+        self._traffic = Traffic(arena.cluster.bootstrap, history)
+        self._view = ClusterView()
+        self.findings = Findings()
+
+    def run(self, steps: Iterator[Step], seconds: float) -> None:
+        """Go through ``steps`` as long as there is time, then end the traffic and read everything back."""
+        self._traffic.start()
+        deadline = time.monotonic() + seconds
+        try:
+            self._traffic.wait_for_progress(RECOVERY_TIMEOUT_S)
+            for step in steps:
+                time.sleep(step.calm_s)
+                if time.monotonic() + step.hold_s > deadline:
+                    break
+                self._step(step)
+        except (NotRecoveredError, TimeoutError, ClusterError) as error:
+            self.findings.problems.append(f"the cluster did not recover: {error}")
+        self.findings.problems += self._traffic.stop()
+        deleted = frozenset(self._traffic.churn.deleted)
+        self.findings.notes.append(
+            f"{self._traffic.churn.created} topics came and {len(deleted)} were to go again"
+        )
+        self.findings.problems += undeleted(
+            self._arena.cluster, self._observer.look, deleted, DELETION_TIMEOUT_S
+        )
+
+    def _step(self, step: Step) -> None:
+        blows = self._strike(step)
+        time.sleep(step.hold_s)
+        dropped = self._heal(step, blows)
+        if any(kind.is_cut for kind in step.kinds) and dropped:
+            self.findings.cuts += 1
+        healed = self._history.now()
+        allowed = {broker for blow in blows for broker in blow.deadly}
+        self.findings.problems += revive(self._arena.cluster, allowed)
+        wait_until_whole(
+            self._arena.cluster, self._observer.look, self._traffic.partitions, RECOVERY_TIMEOUT_S
+        )
+        self._traffic.wait_for_progress(RECOVERY_TIMEOUT_S)
+        self._note(step, Phase.RECOVERED)
+        self.findings.steps += 1
+        packets = f", {dropped} packets dropped" if dropped else ""
+        self._say(f"    whole again {self._history.now() - healed:.1f} s after the healing{packets}")
+
+    def _strike(self, step: Step) -> list[Blow]:
+        blows: list[Blow] = []
+        struck: set[BrokerId] = set()
+        for kind, die in zip(step.kinds, step.dice, strict=True):
+            standing = [
+                b.id for b in self._arena.cluster.brokers.values() if b.pid is not None and b.id not in struck
+            ]
+            victims = choose(kind.role, die, self._look(), standing)
+            struck.update(victims)
+            names = ", ".join(map(str, victims))
+            self._history.add(Disturbed(self._history.now(), kind.name, Phase.STRIKE, names))
+            with self._noting(kind):
+                blows.append(strike(kind.name, self._arena, victims))
+        details = "; ".join(blow.detail for blow in blows) or "nothing could be done"
+        self._say(
+            f"{self._history.now():7.1f} s  {step.number:3}  {step.name}: {details}, {step.hold_s:.1f} s"
+        )
+        return blows
+
+    @contextlib.contextmanager
+    def _noting(self, kind: Kind) -> Iterator[None]:
+        """A nemesis may find nothing to strike (a session that ended already, a ZooKeeper that is down)."""
+        try:
+            yield
+        except _NOT_POSSIBLE as error:
+            self.findings.notes.append(f"{kind.name} could not strike: {error}")
+
+    def _heal(self, step: Step, blows: Sequence[Blow]) -> int:
+        self._note(step, Phase.HEAL)
+        dropped = self._arena.links.heal()
+        for blow in reversed(blows):
+            blow.heal()
+        return dropped
+
+    def _note(self, step: Step, phase: Phase) -> None:
+        for kind in step.kinds:
+            self._history.add(Disturbed(self._history.now(), kind.name, phase, ""))
+
+    def _look(self) -> ClusterView:
+        """The cluster now, or as it was seen last where nobody answers."""
+        with contextlib.suppress(confluent_kafka.KafkaException):
+            self._view = self._observer.look(timeout_s=2.0)
+        return self._view

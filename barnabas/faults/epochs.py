@@ -1,0 +1,205 @@
+"""Never two acting in one epoch: ZooKeeper's own history held against itself and what brokers logged. Pure.
+
+From the transactions, which ZooKeeper alone writes:
+
+* ``/controller_epoch`` rises by one at a time, in the transaction that creates ``/controller``: one winner
+  each;
+* a partition's controller epoch and leader epoch never fall, and one leader epoch has one leader;
+* a leader epoch is raised in the session alone that won the controller epoch which stands there then, and
+  names that epoch: nothing of a deposed controller gets through.
+
+From the state-change logs:
+
+* who speaks as the controller of an epoch is the one who won it;
+* who starts to lead a partition in a leader epoch is the leader whom ZooKeeper has in that epoch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from barnabas.faults.txn_log import Change, Txn, ZnodeChange
+from cluster.model.epochs import ControllerEpoch, LeaderEpoch
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import PartitionState
+from cluster.model.statechange import Kind, read_message
+from cluster.zk.schema import paths
+from cluster.zk.schema.brokers import decode_controller, decode_controller_epoch
+from cluster.zk.schema.topics import decode_state
+
+
+@dataclass(frozen=True, slots=True)
+class ActedAsController:
+    """A line of state-change.log by a controller.
+
+    Attributes:
+        log: Whose log it stands in.
+        controller: Who it says is speaking.
+        epoch: In which reign.
+    """
+
+    log: BrokerId
+    controller: BrokerId
+    epoch: ControllerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class StartedToLead:
+    """A line of state-change.log by a broker that became leader."""
+
+    log: BrokerId
+    partition: TopicPartition
+    epoch: LeaderEpoch
+
+
+Act = ActedAsController | StartedToLead
+
+_CONTROLLER = re.compile(r"\[Controller id=(\d+) epoch=(\d+)\]")
+_MESSAGE = re.compile(r"^\[[^\]]+\] [A-Z]+ (.*) \([\w.]+\)$")
+_STARTS = " starts at leader epoch "
+
+
+def acts_of(log: BrokerId, lines: Iterable[str]) -> set[Act]:
+    """What a broker's state-change.log says that it did, each act once."""
+    found: set[Act] = set()
+    for line in lines:
+        said = _CONTROLLER.search(line)
+        if said is not None:
+            found.add(ActedAsController(log, BrokerId(int(said[1])), ControllerEpoch(int(said[2]))))
+        elif _STARTS in line and (whole := _MESSAGE.match(line.rstrip("\n"))) is not None:
+            message = read_message(whole[1])
+            if message.kind is Kind.LEADER_STARTS:
+                epoch = LeaderEpoch(message.values["leader_epoch"])
+                found.add(StartedToLead(log, message.values["tp"], epoch))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Epochs:
+    """What was found.
+
+    Attributes:
+        reigns: How many controllers were elected.
+        elections: How many leader epochs were begun, over all partitions.
+        acts: How many different acts the logs tell.
+        problems: A line for each broken rule.
+    """
+
+    reigns: int
+    elections: int
+    acts: int
+    problems: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Tree:
+    """What stands in ZooKeeper after the transactions so far."""
+
+    epoch: int = 0
+    session: int = 0
+    winners: dict[ControllerEpoch, BrokerId] = field(default_factory=dict)
+    states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
+    leaders: dict[tuple[TopicPartition, LeaderEpoch], set[BrokerId]] = field(default_factory=dict)
+
+
+def check_epochs(txns: Iterable[Txn], acts: Iterable[Act]) -> Epochs:
+    """Judge a whole history: the transactions from the first one on, and the acts of all brokers."""
+    tree = _Tree()
+    problems = [problem for txn in txns for problem in _apply(tree, txn)]
+    acts = sorted(set(acts), key=str)
+    problems += [problem for act in acts for problem in _check_act(tree, act)]
+    return Epochs(len(tree.winners), len(tree.leaders), len(acts), tuple(problems))
+
+
+def _apply(tree: _Tree, txn: Txn) -> Iterator[str]:
+    # The epoch first: what a controller writes along with its election belongs to its own reign.
+    yield from _apply_election(tree, txn)
+    for change in txn.changes:
+        tp = paths.partition_of_state(change.path)
+        if tp is None:
+            continue
+        if change.change is Change.DELETE:
+            tree.states.pop(tp, None)
+            for key in [key for key in tree.leaders if key[0] == tp]:
+                del tree.leaders[key]
+        elif change.data:
+            yield from _apply_state(tree, txn, tp, decode_state(tp, change.data, 0))
+
+
+def _apply_election(tree: _Tree, txn: Txn) -> Iterator[str]:
+    raised = _last(txn, paths.CONTROLLER_EPOCH)
+    won = [c for c in txn.changes if c.path == paths.CONTROLLER and c.change is Change.CREATE]
+    if raised is not None:
+        epoch = decode_controller_epoch(raised.data)
+        if raised.change is Change.SET and epoch != tree.epoch + 1:
+            yield f"{_at(txn)}: controller epoch {tree.epoch} was followed by {epoch}"
+        if epoch > tree.epoch and not won:
+            yield f"{_at(txn)}: controller epoch {epoch} was begun without an election"
+        tree.epoch = epoch
+    if won:
+        broker = decode_controller(won[0].data).broker
+        if raised is None:
+            yield f"{_at(txn)}: broker {broker} was elected controller in epoch {tree.epoch}, which had begun"
+        tree.winners[ControllerEpoch(tree.epoch)] = broker
+        tree.session = txn.session
+
+
+def _last(txn: Txn, path: str) -> ZnodeChange | None:
+    mine = [c for c in txn.changes if c.path == path and c.change is not Change.DELETE]
+    return mine[-1] if mine else None
+
+
+def _apply_state(tree: _Tree, txn: Txn, tp: TopicPartition, state: PartitionState) -> Iterator[str]:
+    now, before = state.leader_and_isr, tree.states.get(tp)
+    tree.states[tp] = state
+    if state.controller_epoch > tree.epoch:
+        yield f"{_at(txn)}: {tp} has controller epoch {state.controller_epoch}, the last is {tree.epoch}"
+    if before is not None:
+        was = before.leader_and_isr
+        if now.leader_epoch < was.leader_epoch:
+            yield f"{_at(txn)}: {tp} fell from leader epoch {was.leader_epoch} to {now.leader_epoch}"
+        if state.controller_epoch < before.controller_epoch:
+            yield (
+                f"{_at(txn)}: {tp} fell from controller epoch {before.controller_epoch} "
+                f"to {state.controller_epoch}"
+            )
+        if now.leader_epoch == was.leader_epoch and now.leader != was.leader:
+            yield (
+                f"{_at(txn)}: {tp} changed its leader from {was.leader} to {now.leader} "
+                f"within leader epoch {now.leader_epoch}"
+            )
+        if now.leader_epoch == was.leader_epoch:
+            return
+    if txn.session != tree.session or state.controller_epoch != tree.epoch:
+        yield (
+            f"{_at(txn)}: {tp} got leader epoch {now.leader_epoch} in session {txn.session:#x} "
+            f"with controller epoch {state.controller_epoch}; epoch {tree.epoch} was won in session "
+            f"{tree.session:#x}"
+        )
+    tree.leaders.setdefault((tp, now.leader_epoch), set()).add(now.leader)
+
+
+def _check_act(tree: _Tree, act: Act) -> Iterator[str]:
+    match act:
+        case ActedAsController(log, controller, epoch):
+            winner = tree.winners.get(epoch)
+            if winner != controller or log != controller:
+                yield (
+                    f"broker {log}'s log has controller {controller} act in epoch {epoch}, "
+                    f"which {'nobody' if winner is None else f'broker {winner}'} won"
+                )
+        case StartedToLead(log, tp, epoch):
+            leaders = tree.leaders.get((tp, epoch))
+            if leaders is not None and leaders != {log}:
+                yield (
+                    f"broker {log} started to lead {tp} in leader epoch {epoch}, "
+                    f"whose leader in ZooKeeper is {', '.join(map(str, sorted(leaders)))}"
+                )
+            if leaders is None and tp in tree.states:
+                yield f"broker {log} started to lead {tp} in leader epoch {epoch}, which ZooKeeper never had"
+
+
+def _at(txn: Txn) -> str:
+    return f"zxid {txn.zxid:#x}"

@@ -1,0 +1,266 @@
+"""What each nemesis of the schedule does to a cluster in namespaces, and how it is undone."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from barnabas.cluster import LocalCluster
+from barnabas.faults.disk import SmallDisk, turn_read_only
+from barnabas.faults.expiry import expire_owner
+from barnabas.faults.network import CLIENTS
+from barnabas.zookeeper import EmbeddedZooKeeper
+from cluster.model.ids import BrokerId
+
+ZOOKEEPER = "zookeeper"
+LOSS = 0.1
+"""The fraction of packets that a lossy link loses."""
+
+TERMINATE_TIMEOUT_S = 120.0
+"""A controlled shutdown takes seconds; longer than this, on whatever machine, and it hangs."""
+
+
+class Links(Protocol):
+    """What can be done to a network; ``barnabas.faults.network.Network`` is one."""
+
+    def cut(self, sender: str, receiver: str) -> None:
+        """One way."""
+        ...
+
+    def lose(self, node: str, fraction: float) -> None:
+        """Of what arrives."""
+        ...
+
+    def slow(self, node: str) -> None:
+        """What it sends."""
+        ...
+
+    def heal(self) -> int:
+        """Undo everything; how many packets were dropped."""
+        ...
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Everything there is to strike at.
+
+    Attributes:
+        cluster: With an embedded ZooKeeper.
+        links: The network between its processes, nodes named ``zookeeper``, ``broker-1``, …
+        disks: The small disk of each broker.
+    """
+
+    cluster: LocalCluster
+    links: Links
+    disks: dict[BrokerId, SmallDisk]
+
+    @property
+    def zookeeper(self) -> EmbeddedZooKeeper:
+        """The cluster's own."""
+        if self.cluster.zookeeper is None:
+            raise ValueError("the cluster's ZooKeeper is not its own")
+        return self.cluster.zookeeper
+
+    def others(self, broker: BrokerId) -> list[str]:
+        """The nodes of the other brokers."""
+        return [node_of(other) for other in self.cluster.brokers if other != broker]
+
+
+Heal = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Blow:
+    """What was done.
+
+    Attributes:
+        detail: To whom, in words.
+        heal: Undoes it; raises ClusterError where that does not work.
+        deadly: Brokers that may end by themselves of it.
+    """
+
+    detail: str
+    heal: Heal
+    deadly: tuple[BrokerId, ...] = ()
+
+
+def node_of(broker: BrokerId) -> str:
+    """The name of a broker's node in the network."""
+    return f"broker-{broker}"
+
+
+def strike(name: str, arena: Arena, victims: Sequence[BrokerId]) -> Blow:
+    """Do it.
+
+    Args:
+        name: That of a kind of the schedule.
+        arena: To what.
+        victims: As the schedule chose them.
+
+    Raises:
+        KeyError: There is no such nemesis.
+        ClusterError, NetworkError, DiskError, ExpiryError, OSError: It could not be done.
+    """
+    return _STRIKES[name](arena, tuple(victims))
+
+
+def _names(victims: Sequence[BrokerId]) -> str:
+    return f"broker{'s' if len(victims) > 1 else ''} {', '.join(map(str, victims))}"
+
+
+def _kill(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    for broker in victims:
+        arena.cluster.brokers[broker].signal(signal.SIGKILL)
+    for broker in victims:
+        arena.cluster.kill(broker)  # waits for its end
+
+    return Blow(f"SIGKILL {_names(victims)}", lambda: _restart(arena, victims))
+
+
+def _restart(arena: Arena, brokers: Sequence[BrokerId]) -> None:
+    for broker in brokers:
+        arena.cluster.terminate(broker, TERMINATE_TIMEOUT_S)
+        arena.cluster.restart(broker, wait=False)
+
+
+def _terminate(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    for broker in victims:
+        arena.cluster.brokers[broker].signal(signal.SIGTERM)
+
+    return Blow(f"SIGTERM {_names(victims)}", lambda: _restart(arena, victims), deadly=victims)
+
+
+def _pause(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    for broker in victims:
+        arena.cluster.pause(broker)
+
+    def heal() -> None:
+        for broker in victims:
+            arena.cluster.resume(broker)
+
+    return Blow(f"SIGSTOP {_names(victims)}", heal)
+
+
+def _cut(arena: Arena, ways: Sequence[tuple[str, str]], detail: str) -> Blow:
+    for sender, receiver in ways:
+        arena.links.cut(sender, receiver)
+    return Blow(detail, lambda: None)
+
+
+def _both(one: str, others: Sequence[str]) -> list[tuple[str, str]]:
+    return [way for other in others for way in ((one, other), (other, one))]
+
+
+def _partition_one_way(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    ways = [(node_of(broker), other) for broker in victims for other in arena.others(broker)]
+    return _cut(arena, ways, f"other brokers hear nothing of {_names(victims)}")
+
+
+def _partition(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    ways = [way for broker in victims for way in _both(node_of(broker), arena.others(broker))]
+    return _cut(arena, ways, f"{_names(victims)} | other brokers")
+
+
+def _cut_off(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    ways = [
+        way
+        for broker in victims
+        for way in _both(node_of(broker), [*arena.others(broker), ZOOKEEPER, CLIENTS])
+    ]
+    return _cut(arena, ways, f"{_names(victims)} | everybody else")
+
+
+def _cut_from_zookeeper(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    ways = [way for broker in victims for way in _both(node_of(broker), [ZOOKEEPER])]
+    return _cut(arena, ways, f"{_names(victims)} | ZooKeeper")
+
+
+def _cut_zookeeper_one_way(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    ways = [(ZOOKEEPER, node_of(broker)) for broker in victims]
+    return _cut(arena, ways, f"{_names(victims)} hears nothing of ZooKeeper")
+
+
+def _cut_from_clients(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    ways = [way for broker in victims for way in _both(node_of(broker), [CLIENTS])]
+    return _cut(arena, ways, f"{_names(victims)} | clients")
+
+
+def _slow(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    for broker in victims:
+        arena.links.slow(node_of(broker))
+    return Blow(f"slow links from {_names(victims)}", lambda: None)
+
+
+def _lose(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    for broker in victims:
+        arena.links.lose(node_of(broker), LOSS)
+    return Blow(f"{LOSS:.0%} of packets to {_names(victims)} are lost", lambda: None)
+
+
+def _zookeeper_restart(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
+    arena.zookeeper.stop()
+    return Blow("SIGTERM ZooKeeper", lambda: arena.zookeeper.start(timeout_s=60))
+
+
+def _zookeeper_kill(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
+    arena.zookeeper.kill()
+    return Blow("SIGKILL ZooKeeper", lambda: arena.zookeeper.start(timeout_s=60))
+
+
+def _zookeeper_pause(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
+    arena.zookeeper.pause()
+    return Blow("SIGSTOP ZooKeeper", arena.zookeeper.resume)
+
+
+def _expire(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    owners = [expire_owner(arena.zookeeper.address, f"/brokers/ids/{broker}") for broker in victims]
+    sessions = ", ".join(f"{owner:#x}" for owner in owners)
+    return Blow(f"session {sessions} of {_names(victims)} ended", lambda: None)
+
+
+def _disk_full(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    for broker in victims:
+        arena.disks[broker].fill()
+
+    def heal() -> None:
+        for broker in victims:
+            arena.disks[broker].free()
+        _restart(arena, victims)  # a log directory that failed comes back with its broker
+
+    return Blow(f"a disk of {_names(victims)} is full", heal, deadly=victims)
+
+
+def _disk_read_only(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+    for broker in victims:
+        pid = arena.cluster.brokers[broker].pid
+        if pid is not None:
+            turn_read_only(_directory(arena, broker), pid)
+    return Blow(f"a disk of {_names(victims)} is read-only", lambda: _restart(arena, victims), deadly=victims)
+
+
+def _directory(arena: Arena, broker: BrokerId) -> Path:
+    return arena.disks[broker].directory
+
+
+_STRIKES: dict[str, Callable[[Arena, tuple[BrokerId, ...]], Blow]] = {
+    **dict.fromkeys(("kill-any", "kill-leader", "kill-controller", "kill-several", "kill-all"), _kill),
+    **dict.fromkeys(("term-any", "term-leader", "term-controller"), _terminate),
+    **dict.fromkeys(("pause-any", "pause-leader", "pause-controller", "pause-several"), _pause),
+    "partition-one-way": _partition_one_way,
+    **dict.fromkeys(("partition-both-ways", "partition-leader", "partition-controller"), _partition),
+    "cut-off": _cut_off,
+    **dict.fromkeys(("cut-from-zookeeper", "cut-controller-from-zookeeper"), _cut_from_zookeeper),
+    "cut-zookeeper-one-way": _cut_zookeeper_one_way,
+    "cut-from-clients": _cut_from_clients,
+    "slow-links": _slow,
+    "lossy-links": _lose,
+    "zookeeper-restart": _zookeeper_restart,
+    "zookeeper-kill": _zookeeper_kill,
+    "zookeeper-pause": _zookeeper_pause,
+    **dict.fromkeys(("session-expiry", "session-expiry-controller"), _expire),
+    "disk-full": _disk_full,
+    "disk-read-only": _disk_read_only,
+}

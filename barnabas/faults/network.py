@@ -1,0 +1,215 @@
+"""Network namespaces on one machine, joined by a bridge, whose links can be cut, slowed and made lossy.
+
+Each node (a broker, ZooKeeper) gets a namespace of its own with one interface ``eth0``; the bridge lies in a
+namespace of its own too, so that no firewall of the machine meets what passes it. The machine itself, where
+the clients run, has one interface on the bridge. Addresses come from 198.18.0.0/15, which RFC 2544 keeps for
+tests. Needs root, ``ip`` (iproute2) and ``iptables`` on Linux.
+
+A cut is one way: the receiver's namespace drops what comes from the sender (or, towards the clients, the
+sender's drops what it sends), as a broken path does: no reset, no refusal, connections stand and say nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from barnabas.place import Place
+
+CLIENTS = "clients"
+"""The machine itself, as a node."""
+
+SLOW_DELAY_MS = 100
+SLOW_RATE_MBIT = 3
+"""What Trogdor's degraded network has: 100 ms and 3 Mbit/s."""
+
+_PREFIX = "barnabas"
+_NAME = re.compile(rf"^{_PREFIX}-(\d+)-")
+_DROPPED = re.compile(r"^\s*(\d+)\s+\d+\s+DROP\b", re.MULTILINE)
+
+
+class NetworkError(Exception):
+    """The network cannot be had or changed; the message names the command and what it said."""
+
+
+def why_not() -> str | None:
+    """Why this machine cannot have such a network; None where it can."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return "network namespaces need root"
+    for program, package in (("ip", "iproute2"), ("iptables", "iptables")):
+        if shutil.which(program) is None:
+            return f"there is no {program} (Debian's package {package})"
+    try:
+        with Network(["probe"]) as network:
+            network.cut(CLIENTS, "probe")
+    except NetworkError as error:
+        return str(error)
+    return None
+
+
+class Network:
+    """The namespaces of ``nodes``, from ``start`` to ``stop``.
+
+    What a process that was killed left behind is removed at the next start.
+
+    Attributes:
+        places: Where each node lives, for its processes.
+        can_delay: Whether this kernel has netem; without it a slow link is one of few bits (tbf) alone.
+    """
+
+    def __init__(self, nodes: Iterable[str]) -> None:
+        self._nodes = tuple(nodes)
+        self._switch = f"{_PREFIX}-{os.getpid()}-switch"
+        self._uplink = f"brn{os.getpid()}"
+        net = f"198.{random.choice((18, 19))}.{random.randrange(256)}"
+        self._addresses = {name: f"{net}.{n}" for n, name in enumerate(self._nodes, start=1)}
+        self._addresses[CLIENTS] = f"{net}.254"
+        self.places: Mapping[str, Place] = {
+            node: Place(self._addresses[node], (_ip(), "netns", "exec", self._namespace(node)))
+            for node in self._nodes
+        }
+        self.can_delay = False
+
+    def start(self) -> None:
+        """Build it.
+
+        Raises:
+            NetworkError: A command failed; nothing is left then.
+        """
+        _remove_leftovers()
+        try:
+            self._build()
+        except NetworkError:
+            self.stop()
+            raise
+
+    def _build(self) -> None:
+        _run("ip", "netns", "add", self._switch)
+        self._in_switch("ip", "link", "add", "bridge", "type", "bridge")
+        self._in_switch("ip", "link", "set", "bridge", "up")
+        _run(
+            "ip", "link", "add", self._uplink, "type", "veth", "peer", "name", CLIENTS, "netns", self._switch
+        )
+        _run("ip", "addr", "add", f"{self._addresses[CLIENTS]}/24", "dev", self._uplink)
+        _run("ip", "link", "set", self._uplink, "up")
+        self._plug(CLIENTS)
+        for node in self._nodes:
+            namespace = self._namespace(node)
+            _run("ip", "netns", "add", namespace)
+            _run(
+                *("ip", "link", "add", "eth0", "netns", namespace, "type", "veth"),
+                *("peer", "name", node, "netns", self._switch),
+            )
+            self._plug(node)
+            self._in(node, "ip", "addr", "add", f"{self._addresses[node]}/24", "dev", "eth0")
+            self._in(node, "ip", "link", "set", "eth0", "up")
+            self._in(node, "ip", "link", "set", "lo", "up")
+        self.can_delay = self._try_netem()
+
+    def _plug(self, node: str) -> None:
+        self._in_switch("ip", "link", "set", node, "master", "bridge")
+        self._in_switch("ip", "link", "set", node, "up")
+
+    def _try_netem(self) -> bool:
+        try:
+            self._in(self._nodes[0], "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "1ms")
+        except NetworkError:
+            return False
+        self._in(self._nodes[0], "tc", "qdisc", "del", "dev", "eth0", "root")
+        return True
+
+    def stop(self) -> None:
+        """Remove it; what lives in it lives on without a network."""
+        for name in (*map(self._namespace, self._nodes), self._switch):
+            _run("ip", "netns", "del", name, may_fail=True)
+        _run("ip", "link", "del", self._uplink, may_fail=True)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def cut(self, sender: str, receiver: str) -> None:
+        """Have nothing that ``sender`` sends arrive at ``receiver``; the way back stays."""
+        if receiver == CLIENTS:
+            self._iptables(sender, "-A", "OUTPUT", "-d", self._addresses[CLIENTS], "-j", "DROP")
+        else:
+            self._iptables(receiver, "-A", "INPUT", "-s", self._addresses[sender], "-j", "DROP")
+
+    def lose(self, node: str, fraction: float) -> None:
+        """Have this fraction of the packets that other nodes and clients send to ``node`` not arrive."""
+        self._iptables(
+            node,
+            *("-A", "INPUT", "-i", "eth0", "-m", "statistic", "--mode", "random"),
+            *("--probability", str(fraction), "-j", "DROP"),
+        )
+
+    def slow(self, node: str) -> None:
+        """Have ``node`` send ``SLOW_RATE_MBIT``, with ``SLOW_DELAY_MS`` where this kernel can delay."""
+        rate = f"{SLOW_RATE_MBIT}mbit"
+        how = (
+            ("netem", "delay", f"{SLOW_DELAY_MS}ms", "rate", rate)
+            if self.can_delay
+            else ("tbf", "rate", rate, "burst", "16kbit", "latency", f"{SLOW_DELAY_MS}ms")
+        )
+        self._in(node, "tc", "qdisc", "replace", "dev", "eth0", "root", *how)
+
+    def heal(self) -> int:
+        """Undo everything.
+
+        Returns:
+            How many packets the cuts and the losses have dropped.
+        """
+        dropped = 0
+        for node in self._nodes:
+            for chain in ("INPUT", "OUTPUT"):
+                listing = self._iptables(node, "-L", chain, "-v", "-x", "-n")
+                dropped += sum(map(int, _DROPPED.findall(listing)))
+            self._iptables(node, "-F")
+            self._in(node, "tc", "qdisc", "del", "dev", "eth0", "root", may_fail=True)
+        return dropped
+
+    def _iptables(self, node: str, *arguments: str) -> str:
+        return self._in(node, "iptables", "-w", *arguments)
+
+    def _in(self, node: str, *command: str, may_fail: bool = False) -> str:
+        return _run("ip", "netns", "exec", self._namespace(node), *command, may_fail=may_fail)
+
+    def _in_switch(self, *command: str) -> str:
+        return _run("ip", "netns", "exec", self._switch, *command)
+
+    def _namespace(self, node: str) -> str:
+        return f"{_PREFIX}-{os.getpid()}-{node}"
+
+
+def _ip() -> str:
+    return shutil.which("ip") or "/sbin/ip"
+
+
+def _remove_leftovers() -> None:
+    for line in _run("ip", "netns", "list").splitlines():
+        name = line.split()[0] if line.split() else ""
+        owner = _NAME.match(name)
+        if owner and not Path(f"/proc/{owner[1]}").exists():
+            _run("ip", "netns", "del", name, may_fail=True)
+
+
+def _run(*command: str, may_fail: bool = False) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NetworkError(f"{' '.join(command)}: {error}") from error
+    if done.returncode != 0 and not may_fail:
+        raise NetworkError(f"{' '.join(command)}: {done.stderr.strip() or f'status {done.returncode}'}")
+    return done.stdout

@@ -1,0 +1,196 @@
+"""The workload of a run of chaos: several topics, several clients of two libraries, readers, and churn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from barnabas.faults.churn import Churn
+from barnabas.faults.clients import (
+    ConfluentProducer,
+    ConfluentReader,
+    KafkaPythonProducer,
+    KafkaPythonReader,
+    Producer,
+    Reader,
+)
+from barnabas.faults.history import History, Joined
+from barnabas.faults.tailer import Tailer
+from barnabas.faults.workload import Workload, read_back
+from barnabas.observe import Observer
+from cluster.model.ids import TopicPartition
+
+REPLICATION_FACTOR = 3
+SAFE = {"min.insync.replicas": "2"}
+"""With acks=all, what is acknowledged survives the loss of any one broker."""
+
+TOPICS: Mapping[str, tuple[int, Mapping[str, str]]] = {
+    "ledger": (6, SAFE),
+    "journal": (4, SAFE),
+    "packed": (2, {**SAFE, "compression.type": "lz4"}),
+    "retried": (2, SAFE),
+}
+"""Topics that last as long as the run: partitions and settings."""
+
+FOR_CONFLUENT_ALONE = frozenset({"packed"})
+"""Topics in a codec that kafka-python reads only with another package."""
+
+READ_BACK_TIMEOUT_S = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A producer of the run.
+
+    Attributes:
+        name: Its process in the history.
+        topic: Where to.
+        rate: Records per second.
+        producer: Makes its client.
+        idempotent: Whether that promises no duplicates.
+    """
+
+    name: str
+    topic: str
+    rate: float
+    producer: Callable[[str], Producer]
+    idempotent: bool = True
+
+
+def _confluent(settings: dict[str, str | int | bool]) -> Callable[[str], Producer]:
+    return lambda bootstrap: ConfluentProducer(bootstrap, settings)
+
+
+def _once_more(bootstrap: str) -> Producer:
+    """Not idempotent: what is retried may stand twice, but with one request in flight not out of order."""
+    return KafkaPythonProducer(
+        bootstrap, {"enable_idempotence": False, "max_in_flight_requests_per_connection": 1}
+    )
+
+
+WRITERS: tuple[Writer, ...] = (
+    Writer("confluent-1", "ledger", 120.0, ConfluentProducer),
+    Writer("confluent-2", "journal", 40.0, _confluent({"compression.type": "gzip"})),
+    Writer("kafka-python-1", "journal", 60.0, KafkaPythonProducer),
+    Writer("confluent-3", "packed", 40.0, _confluent({"compression.type": "zstd"})),
+    Writer("kafka-python-2", "retried", 40.0, _once_more, idempotent=False),
+)
+"""300 records per second: an hour of them is a million, which the checker holds in memory."""
+
+
+class Traffic:
+    """All clients of a run.
+
+    Args:
+        bootstrap: Of a cluster that runs.
+        history: Where everything is noted.
+
+    Attributes:
+        partitions: Those that last as long as the run.
+        workloads: The producers to them.
+        churn: The topics that come and go.
+    """
+
+    def __init__(self, bootstrap: str, history: History) -> None:
+        self._bootstrap = bootstrap
+        self._history = history
+        observer = Observer(bootstrap)
+        by_topic = {
+            topic: observer.create_topic(
+                topic,
+                partitions=count,
+                replication_factor=REPLICATION_FACTOR,
+                configs=dict(settings),
+                timeout_s=60.0,
+            )
+            for topic, (count, settings) in TOPICS.items()
+        }
+        self.partitions = tuple(tp for partitions in by_topic.values() for tp in partitions)
+        for writer in WRITERS:
+            history.add(Joined(history.now(), writer.name, writer.idempotent))
+        self.workloads = [
+            Workload(
+                writer.producer(bootstrap),
+                by_topic[writer.topic],
+                history,
+                process=writer.name,
+                rate=writer.rate,
+            )
+            for writer in WRITERS
+        ]
+        self.churn = Churn(Observer(bootstrap), lambda: ConfluentProducer(bootstrap), history)
+        self._tailers = [
+            Tailer(
+                reader(bootstrap, of), of, history, process=f"tail-{name}", looks=reader is ConfluentReader
+            )
+            for name, reader, of in _readers(self.partitions)
+        ]
+
+    def start(self) -> None:
+        """Begin."""
+        for workload in self.workloads:
+            workload.start()
+        for tailer in self._tailers:
+            tailer.start()
+        self.churn.start()
+
+    def wait_for_progress(self, timeout_s: float) -> None:
+        """Wait until a record sent from now on is acknowledged to each producer on each partition.
+
+        Raises:
+            TimeoutError: It took longer; the message names the partitions.
+            Exception: Whatever ended a writing early.
+        """
+        deadline = time.monotonic() + timeout_s
+        for workload in self.workloads:
+            workload.wait_for_progress(max(0.0, deadline - time.monotonic()))
+
+    def stop(self) -> list[str]:
+        """End all writing and reading, then read everything back through both libraries.
+
+        Returns:
+            What went wrong with a client, a line each.
+        """
+        problems: list[str] = []
+        standing: tuple[TopicPartition, ...] = ()
+        with _noting(problems, "churn"):
+            standing = self.churn.stop()
+        for writer, workload in zip(WRITERS, self.workloads, strict=True):
+            with _noting(problems, writer.name):
+                workload.stop()
+        for tailer in self._tailers:
+            with _noting(problems, "a reader"):
+                tailer.stop()
+        for name, reader, partitions in _readers((*self.partitions, *standing)):
+            with _noting(problems, f"{name}'s reading back"):
+                read_back(
+                    reader(self._bootstrap, partitions),
+                    partitions,
+                    self._history,
+                    process=f"back-{name}",
+                    timeout_s=READ_BACK_TIMEOUT_S,
+                )
+        return problems
+
+
+_Partitions = tuple[TopicPartition, ...]
+
+
+def _readers(
+    partitions: _Partitions,
+) -> Iterator[tuple[str, Callable[[str, _Partitions], Reader], _Partitions]]:
+    """Each library, what makes its reader, and what it can read."""
+    yield "confluent", ConfluentReader, partitions
+    others = tuple(tp for tp in partitions if tp.topic not in FOR_CONFLUENT_ALONE)
+    yield "kafka-python", KafkaPythonReader, others
+
+
+@contextmanager
+def _noting(problems: list[str], whose: str) -> Iterator[None]:
+    """A client may end with whatever its library raises: that is a finding, and the judgement goes on."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  # any exception of a client is a line of the verdict
+        problems.append(f"{whose} ended early: {error!r}")

@@ -1,0 +1,139 @@
+"""ZooKeeper's transaction log, read as it lies on disk: every change of every znode, in order. Pure.
+
+A log file is a header (``ZKLG``, version 2, database id) and records: checksum (Adler-32, 8 bytes), length,
+body, ``B``; zeros, which the server allocates ahead, end it. A body is a header (session, cxid, zxid, time in
+ms, type) and what the type says; integers are big-endian, texts and buffers have their length before them.
+Source: ``zookeeper.jute`` and ``FileTxnLog`` of ZooKeeper 3.9.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+_FILE_HEADER = struct.Struct(">4siq")
+_RECORD_HEADER = struct.Struct(">qi")
+_TXN_HEADER = struct.Struct(">qiqqi")
+_MAGIC, _VERSION = b"ZKLG", 2
+_END_OF_RECORD = b"B"
+
+_CREATE, _DELETE, _SET_DATA = 1, 2, 5
+_MULTI, _CREATE2, _CREATE_CONTAINER, _CREATE_TTL, _CLOSE_SESSION = 14, 15, 19, 21, -11
+_CREATES = (_CREATE, _CREATE2, _CREATE_CONTAINER, _CREATE_TTL)
+
+
+class TxnLogError(ValueError):
+    """These bytes are no transaction log; the message says where and what was expected."""
+
+
+class Change(StrEnum):
+    """What a transaction does to a znode."""
+
+    CREATE = "create"
+    SET = "set"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class ZnodeChange:
+    """One change of one znode.
+
+    Attributes:
+        change: What is done.
+        path: To which znode.
+        data: Its new content; empty for a deletion.
+    """
+
+    change: Change
+    path: str
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Txn:
+    """A transaction that took place.
+
+    Attributes:
+        zxid: Its number; ascending.
+        time_ms: When the server took it, in ms since 1970.
+        session: Who asked for it.
+        changes: What it did, in order. Znodes that go with their session are not listed.
+        closes_session: Whether the session ends with it, and all ephemeral znodes it owns.
+    """
+
+    zxid: int
+    time_ms: int
+    session: int
+    changes: tuple[ZnodeChange, ...]
+    closes_session: bool = False
+
+
+def read_txns(content: bytes) -> Iterator[Txn]:
+    """The transactions of a file that change znodes or end sessions; a record that was not finished ends it.
+
+    Raises:
+        TxnLogError: It does not begin like a transaction log, or a whole record is damaged.
+    """
+    if len(content) < _FILE_HEADER.size:
+        return
+    magic, version, _ = _FILE_HEADER.unpack_from(content)
+    if (magic, version) != (_MAGIC, _VERSION):
+        raise TxnLogError(f"begins with {content[:8]!r}, expected {_MAGIC!r} and version {_VERSION}")
+    at = _FILE_HEADER.size
+    while at + _RECORD_HEADER.size <= len(content):
+        checksum, length = _RECORD_HEADER.unpack_from(content, at)
+        end = at + _RECORD_HEADER.size + length
+        if length == 0 or content[end : end + 1] != _END_OF_RECORD:
+            return
+        body = content[at + _RECORD_HEADER.size : end]
+        if zlib.adler32(body) != checksum:
+            raise TxnLogError(f"the record at byte {at} has checksum {zlib.adler32(body)}, says {checksum}")
+        txn = _txn_of(body)
+        if txn.changes or txn.closes_session:
+            yield txn
+        at = end + 1
+
+
+def _txn_of(body: bytes) -> Txn:
+    session, _, zxid, time_ms, kind = _TXN_HEADER.unpack_from(body)
+    reader = _Jute(body, _TXN_HEADER.size)
+    if kind == _MULTI:
+        parts = [(reader.int32(), reader.buffer()) for _ in range(reader.int32())]
+        changes = tuple(change for part, data in parts for change in _changes(part, _Jute(data)))
+    else:
+        changes = _changes(kind, reader)
+    return Txn(zxid, time_ms, session, changes, kind == _CLOSE_SESSION)
+
+
+def _changes(kind: int, reader: _Jute) -> tuple[ZnodeChange, ...]:
+    if kind in _CREATES:
+        return (ZnodeChange(Change.CREATE, reader.text(), reader.buffer()),)
+    if kind == _SET_DATA:
+        return (ZnodeChange(Change.SET, reader.text(), reader.buffer()),)
+    if kind == _DELETE:
+        return (ZnodeChange(Change.DELETE, reader.text()),)
+    return ()
+
+
+class _Jute:
+    """ZooKeeper's serialization, read from a place on."""
+
+    def __init__(self, data: bytes, at: int = 0) -> None:
+        self._data = data
+        self._at = at
+
+    def int32(self) -> int:
+        (value,) = struct.unpack_from(">i", self._data, self._at)
+        self._at += 4
+        return int(value)
+
+    def buffer(self) -> bytes:
+        length = max(0, self.int32())  # -1 stands for null
+        self._at += length
+        return self._data[self._at - length : self._at]
+
+    def text(self) -> str:
+        return self.buffer().decode()

@@ -1,0 +1,144 @@
+import time
+
+import confluent_kafka
+import pytest
+
+from barnabas.cluster import ClusterError
+from barnabas.faults import chaos as module
+from barnabas.faults.chaos import Chaos
+from barnabas.faults.expiry import ExpiryError
+from barnabas.faults.history import Disturbed, History, Phase
+from barnabas.faults.nemeses import Arena, Blow
+from barnabas.faults.recovery import NotRecoveredError
+from barnabas.faults.schedule import BY_NAME, Step
+from barnabas.observe import ClusterView
+
+
+class Traffic:
+    def __init__(self, bootstrap, history):
+        self.partitions = ()
+        self.churn = self
+        self.created, self.deleted = 2, {"churn-1"}
+        self.stopped = False
+
+    def start(self):
+        pass
+
+    def wait_for_progress(self, timeout_s):
+        pass
+
+    def stop(self):
+        self.stopped = True
+        return ["a reader ended early"]
+
+
+class Observer:
+    def __init__(self, bootstrap):
+        pass
+
+    def look(self, timeout_s=5.0):
+        raise confluent_kafka.KafkaException("nobody answers")
+
+
+class Broker:
+    def __init__(self, number):
+        self.id = number
+        self.pid = number
+
+
+class Cluster:
+    bootstrap = "b:1"
+
+    def __init__(self):
+        self.brokers = {n: Broker(n) for n in (1, 2, 3)}
+
+
+class Links:
+    dropped = 5
+
+    def heal(self):
+        return self.dropped
+
+
+@pytest.fixture
+def struck():
+    return []
+
+
+@pytest.fixture
+def chaos(monkeypatch, struck):
+    def strike(name, arena, victims):
+        struck.append((name, len(victims)))
+        return Blow("done", lambda: struck.append("healed"), deadly=victims)
+
+    monkeypatch.setattr(module, "Traffic", Traffic)
+    monkeypatch.setattr(module, "Observer", Observer)
+    monkeypatch.setattr(module, "strike", strike)
+    monkeypatch.setattr(module, "revive", lambda cluster, allowed: [])
+    monkeypatch.setattr(module, "wait_until_whole", lambda *_: None)
+    monkeypatch.setattr(module, "undeleted", lambda *_: [])
+    return Chaos(Arena(Cluster(), Links(), {}), History(time.monotonic), struck.append)
+
+
+def step(*names, number=1):
+    return Step(number, tuple(BY_NAME[name] for name in names), 0.0, 0.0, tuple(range(len(names))))
+
+
+def phases(chaos):
+    return [(op.nemesis, op.phase) for op in chaos._history.ops() if isinstance(op, Disturbed)]
+
+
+def test_each_step_strikes_heals_and_waits_for_the_recovery(chaos, struck):
+    chaos.run(iter([step("kill-any"), step("cut-off", number=2)]), seconds=60)
+    assert [each for each in struck if isinstance(each, tuple)] == [("kill-any", 1), ("cut-off", 1)]
+    assert struck.count("healed") == 2
+    assert phases(chaos) == [(n, p) for n in ("kill-any", "cut-off") for p in Phase]
+    assert (chaos.findings.steps, chaos.findings.cuts) == (2, 1)
+    assert chaos.findings.problems == ["a reader ended early"]
+
+
+def test_the_second_of_a_pair_hits_others(chaos, struck):
+    chaos.run(iter([step("kill-several", "pause-several")]), seconds=60)
+    assert struck[:2] == [("kill-several", 2), ("pause-several", 1)]
+
+
+def test_a_cut_that_dropped_nothing_does_not_count(chaos):
+    chaos._arena.links.dropped = 0
+    chaos.run(iter([step("cut-off")]), seconds=60)
+    assert chaos.findings.cuts == 0
+
+
+def test_time_that_is_over_ends_the_schedule(chaos, struck):
+    chaos.run(iter([step("kill-any")]), seconds=0)
+    assert struck == []
+    assert chaos._traffic.stopped
+
+
+@pytest.mark.parametrize("error", [NotRecoveredError("2 of 6"), TimeoutError("late"), ClusterError("hangs")])
+def test_a_cluster_that_does_not_recover_ends_it_and_is_judged(chaos, monkeypatch, error):
+    def never(*_):
+        raise error
+
+    monkeypatch.setattr(module, "wait_until_whole", never)
+    chaos.run(iter([step("kill-any"), step("kill-any")]), seconds=60)
+    assert chaos.findings.problems[0] == f"the cluster did not recover: {error}"
+    assert chaos._traffic.stopped
+    assert chaos.findings.steps == 0
+
+
+def test_what_could_not_strike_is_noted(chaos, monkeypatch):
+    def refused(*_):
+        raise ExpiryError("there is no such znode")
+
+    monkeypatch.setattr(module, "strike", refused)
+    chaos.run(iter([step("session-expiry")]), seconds=60)
+    assert chaos.findings.notes[0] == "session-expiry could not strike: there is no such znode"
+    assert chaos.findings.steps == 1
+
+
+def test_victims_are_chosen_by_the_last_look_that_was_answered(chaos):
+    assert chaos._look() == ClusterView()
+    chaos._observer.look = lambda timeout_s: ClusterView(controller=3)
+    assert chaos._look().controller == 3
+    chaos._observer = Observer("b:1")
+    assert chaos._look().controller == 3

@@ -1,0 +1,123 @@
+"""A clean history passes, and each fault that is planted is found and named."""
+
+import pytest
+
+from barnabas.faults.epochs import ActedAsController, StartedToLead, acts_of, check_epochs
+from barnabas.faults.txn_log import Change, Txn, ZnodeChange
+from cluster.model.ids import TopicPartition
+from cluster.model.partition import Assignment, LeaderAndIsr
+from cluster.model.statechange import BrokerLines
+from cluster.zk.schema import paths
+from cluster.zk.schema.brokers import ControllerRegistration, encode_controller
+from cluster.zk.schema.topics import encode_state
+
+TP = TopicPartition("t", 0)
+A, B = 0xA, 0xB
+
+
+def txn(zxid, session, *changes):
+    return Txn(zxid, zxid, session, changes)
+
+
+def elected(zxid, session, broker, epoch):
+    node = encode_controller(ControllerRegistration(broker, zxid))
+    return txn(
+        zxid,
+        session,
+        ZnodeChange(Change.CREATE, paths.CONTROLLER, node),
+        ZnodeChange(Change.SET, paths.CONTROLLER_EPOCH, str(epoch).encode()),
+    )
+
+
+def state(zxid, session, leader, leader_epoch, controller_epoch, *, change=Change.SET):
+    body = encode_state(LeaderAndIsr(leader, leader_epoch, (1, 2)), controller_epoch)
+    return txn(zxid, session, ZnodeChange(change, paths.partition_state(TP), body))
+
+
+CLEAN = (
+    txn(1, A, ZnodeChange(Change.CREATE, paths.CONTROLLER_EPOCH, b"0")),
+    elected(2, A, 1, 1),
+    state(3, A, 1, 0, 1, change=Change.CREATE),
+    elected(4, B, 2, 2),
+    state(5, B, 2, 1, 2),
+    state(6, 0xC, 2, 1, 2),  # the leader writes an ISR, in its broker's session
+)
+ACTS = (
+    ActedAsController(1, 1, 1),
+    ActedAsController(2, 2, 2),
+    StartedToLead(1, TP, 0),
+    StartedToLead(2, TP, 1),
+)
+
+
+def test_a_clean_history_has_no_problems():
+    found = check_epochs(CLEAN, ACTS)
+    assert found.problems == ()
+    assert (found.reigns, found.elections, found.acts) == (2, 2, 4)
+
+
+def problems(*more, acts=()):
+    return check_epochs((*CLEAN, *more), (*ACTS, *acts)).problems
+
+
+@pytest.mark.parametrize(
+    ("planted", "said"),
+    [
+        (elected(7, A, 1, 2), "controller epoch 2 was followed by 2"),
+        (elected(7, A, 1, 4), "controller epoch 2 was followed by 4"),
+        (
+            txn(7, A, ZnodeChange(Change.SET, paths.CONTROLLER_EPOCH, b"3")),
+            "controller epoch 3 was begun without an election",
+        ),
+        (
+            txn(7, A, ZnodeChange(Change.CREATE, paths.CONTROLLER, elected(7, A, 1, 3).changes[0].data)),
+            "broker 1 was elected controller in epoch 2, which had begun",
+        ),
+        (state(7, A, 1, 2, 1), "t-0 fell from controller epoch 2 to 1"),
+        (state(7, A, 1, 2, 2), "t-0 got leader epoch 2 in session 0xa with controller epoch 2"),
+        (state(7, B, 2, 0, 2), "t-0 fell from leader epoch 1 to 0"),
+        (state(7, B, 1, 1, 2), "t-0 changed its leader from 2 to 1 within leader epoch 1"),
+        (state(7, B, 1, 2, 3), "t-0 has controller epoch 3, the last is 2"),
+    ],
+)
+def test_a_planted_transaction_is_found(planted, said):
+    assert any(said in problem for problem in problems(planted)), problems(planted)
+
+
+@pytest.mark.parametrize(
+    ("planted", "said"),
+    [
+        (ActedAsController(1, 1, 2), "broker 1's log has controller 1 act in epoch 2, which broker 2 won"),
+        (ActedAsController(1, 1, 9), "which nobody won"),
+        (ActedAsController(1, 2, 2), "broker 1's log has controller 2 act in epoch 2"),
+        (
+            StartedToLead(1, TP, 1),
+            "broker 1 started to lead t-0 in leader epoch 1, whose leader in ZooKeeper is 2",
+        ),
+        (StartedToLead(1, TP, 8), "in leader epoch 8, which ZooKeeper never had"),
+    ],
+)
+def test_a_planted_act_is_found(planted, said):
+    assert [said in problem for problem in problems(acts=[planted])] == [True]
+
+
+def test_a_deleted_partition_begins_anew_and_its_former_life_proves_nothing():
+    gone = txn(7, B, ZnodeChange(Change.DELETE, paths.partition_state(TP)))
+    assert problems(gone) == ()
+    assert (
+        problems(gone, state(8, B, 1, 0, 2, change=Change.CREATE), acts=[]) != ()
+    )  # ACTS are of the former life
+    assert check_epochs((*CLEAN, gone, state(8, B, 1, 0, 2, change=Change.CREATE)), ACTS[:2]).problems == ()
+
+
+def test_acts_are_read_from_a_log():
+    said = BrokerLines(1).leader_starts(
+        TP, 4, 17, high_watermark=17, isr=(1, 2), assignment=Assignment((1, 2)), previous_leader_epoch=3
+    )
+    lines = [
+        said.entry("2026-11-21 20:00:00,000") + "\n",
+        "[2026-11-21 20:00:00,001] TRACE [Controller id=1 epoch=7] Sending (state.change.logger)\n",
+        "[2026-11-21 20:00:00,001] TRACE [Controller id=1 epoch=7] Sending more (state.change.logger)\n",
+        "garbage that starts at leader epoch 9\n",
+    ]
+    assert acts_of(1, lines) == {StartedToLead(1, TP, 4), ActedAsController(1, 1, 7)}

@@ -1,0 +1,128 @@
+import contextlib
+import struct
+import time
+import zlib
+
+import pytest
+
+from barnabas.faults import __main__ as module
+from barnabas.faults.chaos import Findings
+from barnabas.faults.history import Acked, History, Read, Sent, Tail
+from barnabas.faults.nemeses import Arena
+from barnabas.faults.schedule import BY_NAME, KINDS
+from cluster.model.ids import TopicPartition
+
+TP = TopicPartition("ledger", 0)
+CUT, KILL = (BY_NAME["cut-off"],), (BY_NAME["kill-any"],)
+
+
+def test_the_flags_have_defaults():
+    flags = module.parser().parse_args([])
+    assert (flags.minutes, flags.seed, flags.only, flags.keep) == (8.0, None, KINDS, False)
+
+
+def test_nemeses_are_chosen_by_name(capsys):
+    assert module.parser().parse_args(["--only", "cut-off,kill-any"]).only == (*CUT, *KILL)
+    with pytest.raises(SystemExit):
+        module.parser().parse_args(["--only", "meteorite"])
+    assert "no nemesis meteorite; there are kill-any" in capsys.readouterr().err
+
+
+def history(*, lost=False):
+    found = History(time.monotonic)
+    found.add(Sent(0.0, "p", TP, "a"))
+    found.add(Acked(1.0, "p", TP, "a", 0))
+    if not lost:
+        found.add(Read(2.0, "r", TP, 0, "a"))
+    found.add(Tail(3.0, "r", TP, 1, 1))
+    return found
+
+
+def test_a_run_with_cuts_among_its_nemeses_must_have_made_one(tmp_path):
+    no_cut = "no real cut of the network was made"
+    assert module.judge(tmp_path, history(), Findings(), CUT).problems == (no_cut,)
+    assert module.judge(tmp_path, history(), Findings(cuts=1), CUT).problems == ()
+    assert module.judge(tmp_path, history(), Findings(), KILL).problems == ()
+
+
+def test_epochs_are_read_from_the_cluster_s_directory(tmp_path):
+    # One transaction: /controller_epoch is set to 3 by nobody who was elected.
+    path, data = b"/controller_epoch", b"3"
+    body = struct.pack(">qiqqi", 1, 1, 1, 1, 5)
+    body += struct.pack(">i", len(path)) + path + struct.pack(">i", len(data)) + data + struct.pack(">i", 1)
+    record = struct.pack(">qi", zlib.adler32(body), len(body)) + body + b"B"
+    logs = tmp_path / "zookeeper" / "datalog" / "version-2"
+    logs.mkdir(parents=True)
+    (logs / "log.1").write_bytes(struct.pack(">4siq", b"ZKLG", 2, 0) + record)
+    broker = tmp_path / "broker-2" / "logs"
+    broker.mkdir(parents=True)
+    (broker / "state-change.log").write_text(
+        "[t] INFO [Controller id=2 epoch=7] Sending (state.change.logger)\n"
+    )
+    found = module.epochs_of(tmp_path)
+    assert any("controller epoch 0 was followed by 3" in problem for problem in found.problems)
+    assert any("broker 2's log has controller 2 act in epoch 7" in problem for problem in found.problems)
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """A run in which nothing is real but the judgement; its history may lack a record."""
+
+    def run(*arguments, lost=False):
+        @contextlib.contextmanager
+        def arena_in(directory):
+            directory.mkdir(parents=True)
+
+            yield Arena(None, None, {})
+
+        def striking(arena, noted, kinds, seed, seconds):
+            for op in history(lost=lost).ops():
+                noted.add(op)
+            return Findings(cuts=1, steps=1, notes=[f"seed {seed}, {seconds:g} s"])
+
+        monkeypatch.setattr(module, "arena_in", arena_in)
+        monkeypatch.setattr(module, "why_not", lambda: None)
+        monkeypatch.setattr(module, "_run", striking)
+        monkeypatch.setattr(module, "analyze", lambda directory: (directory / "report").mkdir())
+        monkeypatch.setattr(module.signal, "signal", lambda *_: None)
+        return module.main(["--dir", str(tmp_path / "chaos"), *arguments])
+
+    return run
+
+
+def test_a_run_that_passed_says_its_seed_and_leaves_nothing(run, capsys, tmp_path):
+    assert run("--seed", "42", "--minutes", "2") == 0
+    told = capsys.readouterr().out
+    assert told.startswith("chaos: 2 minutes, SEED=42\n")
+    assert "seed 42, 120 s" in told
+    assert told.endswith("chaos: passed, 1 steps, 1 real network cuts, SEED=42\n")
+    assert list((tmp_path / "chaos").iterdir()) == []
+
+
+def test_a_run_that_failed_is_kept_whole(run, capsys, tmp_path):
+    assert run("--seed", "42", lost=True) == 1
+    kept = tmp_path / "chaos" / "42"
+    assert {path.name for path in kept.iterdir()} == {"history.jsonl", "reckoning.txt", "report"}
+    assert "lost: 1, first Write" in (kept / "reckoning.txt").read_text()
+    assert "FAILED with SEED=42" in capsys.readouterr().out
+
+
+def test_a_kept_run_makes_way_for_the_next_of_its_seed(run, tmp_path):
+    assert run("--seed", "42", lost=True) == 1
+    assert run("--seed", "42", "--keep") == 0
+    assert not (tmp_path / "chaos" / "42" / "report").exists()
+
+
+def test_without_a_seed_a_fresh_one_is_printed(run, capsys):
+    run()
+    run()
+    first, second = [
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("chaos: 8 minutes")
+    ]
+    assert first != second
+
+
+def test_a_machine_that_cannot_cut_is_told_why(monkeypatch, capsys):
+    monkeypatch.setattr(module, "why_not", lambda: "network namespaces need root")
+    assert module.main([]) == 2
+    assert "no real cut can be made here: network namespaces need root" in capsys.readouterr().out

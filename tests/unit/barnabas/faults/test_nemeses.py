@@ -1,0 +1,141 @@
+import signal
+
+import pytest
+
+from barnabas.faults import nemeses as module
+from barnabas.faults.nemeses import Arena, strike
+from barnabas.faults.schedule import KINDS, Role
+
+
+class Log:
+    """Notes every call of whatever it stands for."""
+
+    def __init__(self, calls, name):
+        self._calls = calls
+        self._name = name
+
+    def __getattr__(self, call):
+        return lambda *arguments, **_: self._calls.append((f"{self._name}.{call}", *arguments))
+
+
+class Broker(Log):
+    pid = 77
+
+
+class Cluster(Log):
+    def __init__(self, calls):
+        super().__init__(calls, "cluster")
+        self.brokers = {n: Broker(calls, f"broker-{n}") for n in (1, 2, 3)}
+        self.zookeeper = Log(calls, "zookeeper")
+        self.zookeeper.address = "198.18.0.1:2181"
+
+
+class Disk(Log):
+    directory = "/small"
+
+
+@pytest.fixture
+def calls():
+    return []
+
+
+@pytest.fixture
+def arena(calls, monkeypatch):
+    monkeypatch.setattr(module, "expire_owner", lambda *what: calls.append(("expire", *what)) or 0x10)
+    monkeypatch.setattr(module, "turn_read_only", lambda *what: calls.append(("read-only", *what)))
+    disks = {n: Disk(calls, f"disk-{n}") for n in (1, 2, 3)}
+    return Arena(Cluster(calls), Log(calls, "links"), disks)
+
+
+def done(calls):
+    """The calls so far, which are forgotten."""
+    so_far = list(calls)
+    calls.clear()
+    return so_far
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_nemesis_of_the_schedule_strikes_and_heals(arena, calls, kind):
+    blow = strike(kind.name, arena, () if kind.role is Role.NOBODY else (2,))
+    assert done(calls)
+    assert blow.detail
+    blow.heal()
+
+
+def test_a_nemesis_that_is_not_known_is_an_error(arena):
+    with pytest.raises(KeyError):
+        strike("meteorite", arena, (1,))
+
+
+def test_several_are_killed_at_once_and_only_then_waited_for(arena, calls):
+    blow = strike("kill-several", arena, (3, 1))
+    assert done(calls) == [
+        ("broker-3.signal", signal.SIGKILL),
+        ("broker-1.signal", signal.SIGKILL),
+        ("cluster.kill", 3),
+        ("cluster.kill", 1),
+    ]
+    assert blow.detail == "SIGKILL brokers 3, 1"
+    assert blow.deadly == ()
+    blow.heal()
+    assert ("cluster.restart", 3) in calls
+
+
+def test_a_held_broker_goes_on(arena, calls):
+    strike("pause-leader", arena, (2,)).heal()
+    assert done(calls) == [("cluster.pause", 2), ("cluster.resume", 2)]
+
+
+def test_who_is_told_to_stop_may_end(arena, calls):
+    blow = strike("term-any", arena, (2,))
+    assert done(calls) == [("broker-2.signal", signal.SIGTERM)]
+    assert blow.deadly == (2,)
+    blow.heal()
+    assert [call[0] for call in calls] == ["cluster.terminate", "cluster.restart"]
+
+
+def test_a_partition_is_one_way_or_both(arena, calls):
+    strike("partition-one-way", arena, (2,))
+    assert done(calls) == [("links.cut", "broker-2", "broker-1"), ("links.cut", "broker-2", "broker-3")]
+    strike("partition-both-ways", arena, (1,))
+    assert set(done(calls)) == {
+        ("links.cut", *way)
+        for way in (
+            ("broker-1", "broker-2"),
+            ("broker-2", "broker-1"),
+            ("broker-1", "broker-3"),
+            ("broker-3", "broker-1"),
+        )
+    }
+
+
+def test_zookeeper_and_clients_are_cut_too(arena, calls):
+    strike("cut-off", arena, (1,))
+    assert {call[2] for call in done(calls)} >= {"zookeeper", "clients", "broker-1"}
+    strike("cut-zookeeper-one-way", arena, (1,))
+    assert done(calls) == [("links.cut", "zookeeper", "broker-1")]
+
+
+def test_a_session_is_ended_at_the_server(arena, calls):
+    assert strike("session-expiry", arena, (3,)).detail == "session 0x10 of broker 3 ended"
+    assert done(calls) == [("expire", "198.18.0.1:2181", "/brokers/ids/3")]
+
+
+def test_a_disk_is_filled_or_read_only_until_its_broker_starts_again(arena, calls):
+    blow = strike("disk-full", arena, (1,))
+    assert blow.deadly == (1,)
+    blow.heal()
+    assert [call[0] for call in done(calls)] == [
+        "disk-1.fill",
+        "disk-1.free",
+        "cluster.terminate",
+        "cluster.restart",
+    ]
+    strike("disk-read-only", arena, (1,))
+    assert done(calls) == [("read-only", "/small", 77)]
+
+
+def test_a_zookeeper_of_others_is_not_touched(arena):
+    arena.cluster.zookeeper = None
+    with pytest.raises(ValueError, match="is not its own"):
+        strike("zookeeper-kill", arena, ())

@@ -1,0 +1,44 @@
+from barnabas.faults.epochs import Epochs
+from barnabas.faults.history import Acked, Disturbed, Phase, Read, Sent, Tail
+from barnabas.faults.reckoning import reckon
+from cluster.model.ids import TopicPartition
+
+TP, PASSING = TopicPartition("ledger", 0), TopicPartition("churn-1", 0)
+CLEAN = Epochs(reigns=2, elections=9, acts=20, problems=())
+OPS = [
+    Sent(0.0, "p", TP, "a"),
+    Sent(0.0, "p", PASSING, "b"),
+    # A thread notes what it did a moment later than another one.
+    Acked(5.0, "p", TP, "a", 0),
+    Disturbed(1.0, "kill-leader", Phase.STRIKE, "1"),
+    Acked(0.5, "p", PASSING, "b", 0),
+    Disturbed(6.0, "kill-leader", Phase.HEAL, ""),
+    Disturbed(7.5, "kill-leader", Phase.RECOVERED, ""),
+    *(Read(9.0, "r", tp, 0, value) for tp, value in ((TP, "a"), (PASSING, "b"))),
+    *(Tail(9.5, "r", tp, 1, 1) for tp in (TP, PASSING)),
+]
+
+
+def test_a_clean_run_has_no_problems_and_its_table_says_so():
+    reckoning = reckon(OPS, CLEAN, [], [TP])
+    assert reckoning.problems == ()
+    table = "\n".join(reckoning.lines())
+    assert "lost                             0" in table
+    assert "records acknowledged               2" in table
+    assert "ledger-0               0.00%           5.0 s" in table
+    assert "churn-1-0" not in table
+    assert "kill-leader                          1   5.0 s ledger-0             1.5 s" in table
+
+
+def test_problems_of_every_kind_are_gathered():
+    epochs = Epochs(1, 1, 1, ("zxid 0x7: two leaders",))
+    reckoning = reckon(OPS[:-4], epochs, ["broker 2 ended by itself"], [TP])
+    assert reckoning.problems[0].startswith("unread: 2, first Write")
+    assert reckoning.problems[1:] == ("epochs: zxid 0x7: two leaders", "broker 2 ended by itself")
+    assert "two acting in one epoch            1" in "\n".join(reckoning.lines())
+
+
+def test_a_nemesis_without_stall_or_recovery_is_told_so():
+    ops = [Disturbed(1.0, "slow-links", Phase.STRIKE, "1")]
+    (line,) = [each for each in reckon(ops, CLEAN, [], []).lines() if each.startswith("slow-links")]
+    assert line.split()[1:] == ["1", "none", "never"]

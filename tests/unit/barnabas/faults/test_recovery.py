@@ -1,0 +1,92 @@
+import confluent_kafka
+import pytest
+
+from barnabas.cluster import ClusterError
+from barnabas.faults.recovery import NotRecoveredError, revive, undeleted, wait_until_whole
+from barnabas.observe import ClusterView, PartitionView
+from cluster.model.ids import TopicPartition
+
+TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
+WHOLE = PartitionView(leader=1, isr=(1, 2), replicas=(1, 2))
+SHRUNK = PartitionView(leader=1, isr=(1,), replicas=(1, 2))
+
+
+class Broker:
+    def __init__(self, number, directory, pid=1):
+        self.id = number
+        self.pid = pid
+        self.exit_status = 1
+        self.directory = directory
+
+    def last_words(self):
+        return "no space left"
+
+
+class Cluster:
+    def __init__(self, *brokers, error=None):
+        self.brokers = {broker.id: broker for broker in brokers}
+        self.restarted = []
+        self._error = error
+
+    def restart(self, broker, *, wait):
+        self.restarted.append((broker, wait))
+
+    def wait_ready(self, timeout_s):
+        if self._error is not None:
+            raise self._error
+
+
+def looks(*views):
+    """A look after another, the last one for ever."""
+    left = list(views)
+
+    def look():
+        view = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(view, Exception):
+            raise view
+        return ClusterView(partitions=view)
+
+    return look
+
+
+def test_who_ended_is_started_again_and_told_of_unless_it_may(tmp_path):
+    cluster = Cluster(Broker(1, tmp_path), Broker(2, tmp_path, pid=None), Broker(3, tmp_path, pid=None))
+    assert revive(cluster, {3}) == ["broker 2 ended by itself with status 1: no space left"]
+    assert cluster.restarted == [(2, False), (3, False)]
+
+
+def test_it_waits_until_every_partition_is_whole():
+    refused = confluent_kafka.KafkaException("nobody")
+    look = looks(refused, {TP: WHOLE}, {TP: WHOLE, OTHER: SHRUNK}, {TP: WHOLE, OTHER: WHOLE})
+    wait_until_whole(Cluster(), look, (TP, OTHER), timeout_s=20)
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        ({TP: SHRUNK}, "1 of 1 partitions, among them"),
+        (confluent_kafka.KafkaException("x"), "no broker answers"),
+    ],
+)
+def test_what_is_lacking_in_the_end_is_told(view, said):
+    with pytest.raises(NotRecoveredError, match=said):
+        wait_until_whole(Cluster(), looks(view), (TP,), timeout_s=0)
+
+
+def test_a_cluster_that_is_not_ready_is_not_whole():
+    with pytest.raises(NotRecoveredError, match="did not serve"):
+        wait_until_whole(Cluster(error=ClusterError("did not serve")), looks({}), (), timeout_s=0)
+
+
+def test_deleted_topics_must_go_from_metadata_and_disks(tmp_path):
+    for log in ("data/gone-0", "data/gone-1.5f2e-delete", "data/kept-0", "data-small/gone-10"):
+        (tmp_path / log).mkdir(parents=True)
+    cluster = Cluster(Broker(1, tmp_path))
+    view = {TopicPartition("gone", 0): WHOLE, TopicPartition("kept", 0): WHOLE}
+    assert undeleted(cluster, looks(view), frozenset({"gone"}), timeout_s=0) == [
+        "topic gone was deleted and is in the metadata",
+        "broker 1 keeps gone-0 of a deleted topic",
+        "broker 1 keeps gone-10 of a deleted topic",
+    ]
+    assert undeleted(cluster, looks({}), frozenset({"other"}), timeout_s=0) == []
+    assert undeleted(cluster, looks(confluent_kafka.KafkaException("x")), frozenset(), timeout_s=0) != []
