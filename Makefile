@@ -1,11 +1,17 @@
 # The verbs that people and CI both run. `make setup` is idempotent and quick when nothing changed.
-.PHONY: setup demo test unit lint proto lock clean
+.PHONY: setup demo chaos test unit lint proto lock clean
 
 setup:
 	@scripts/setup
 
 demo: setup
 	@.venv/bin/barnabas demo
+
+# Minutes of mixed faults under load, and the judgement: make chaos MINUTES=60 SEED=7. Needs root, ip and iptables.
+MINUTES ?= 8
+SEED ?=
+chaos: setup
+	@scripts/chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Two workers, whole files to each: half of the time of these tests is spent waiting for sessions to expire.
 test: setup lint

@@ -64,15 +64,18 @@ class Chaos:
         self._view = ClusterView()
         self.findings = Findings()
 
-    def run(self, steps: Iterator[Step], seconds: float) -> None:
-        """Go through ``steps`` as long as there is time, then end the traffic and read everything back."""
+    def run(self, steps: Iterator[Step], seconds: float, *, least_cuts: int = 0) -> None:
+        """Go through ``steps`` as long as there is time, then end the traffic and read everything back.
+
+        However slow the machine, it goes on until ``least_cuts`` steps have cut the network.
+        """
         self._traffic.start()
-        deadline = time.monotonic() + seconds
         try:
             self._traffic.wait_for_progress(RECOVERY_TIMEOUT_S)
+            deadline = time.monotonic() + seconds
             for step in steps:
                 time.sleep(step.calm_s)
-                if time.monotonic() + step.hold_s > deadline:
+                if time.monotonic() + step.hold_s > deadline and self.findings.cuts >= least_cuts:
                     break
                 self._step(step)
         except (NotRecoveredError, TimeoutError, ClusterError) as error:

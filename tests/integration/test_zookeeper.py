@@ -48,6 +48,17 @@ def test_restarts_on_the_same_port_after_stop_and_after_kill(tmp_path: Path) -> 
         assert not answers(address)
 
 
+def test_held_it_is_silent_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    server = EmbeddedZooKeeper(tmp_path / "zk")
+    server.pause()
+    server.resume()
+    with server:
+        server.pause()
+        assert not answers(server.address)
+        server.resume()
+        server.wait_ready()
+
+
 def test_keeps_snapshots_and_transaction_log_apart(tmp_path: Path) -> None:
     with EmbeddedZooKeeper(tmp_path / "zk") as server:
         assert (server.directory / "data" / "version-2").is_dir()

@@ -1,3 +1,5 @@
+from concurrent.futures import Future
+
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -35,6 +37,25 @@ def test_after_a_look_without_an_answer_it_asks_anew(mock_bootstrap):
     with pytest.raises(KafkaException):
         observer.look()
     assert set(observer.look().brokers) == {1, 2, 3}
+
+
+def test_a_deletion_that_nobody_takes_on_is_told(mock_bootstrap):
+    # librdkafka's mock knows no DeleteTopics.
+    assert Observer(mock_bootstrap).delete_topic("observed", timeout_s=5) is False
+
+
+def test_a_deletion_is_taken_on():
+    observer = Observer("127.0.0.1:1")
+
+    class Admin:
+        def delete_topics(self, names, request_timeout):
+            (name,) = names
+            done = Future()
+            done.set_result(None)
+            return {name: done}
+
+    observer._admin = Admin()
+    assert observer.delete_topic("observed") is True
 
 
 def test_waiting_for_a_whole_topic_ends_with_what_is_missing(mock_bootstrap):

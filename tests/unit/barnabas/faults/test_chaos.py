@@ -114,6 +114,12 @@ def test_time_that_is_over_ends_the_schedule(chaos, struck):
     assert chaos._traffic.stopped
 
 
+def test_time_is_not_over_before_the_network_was_cut(chaos, struck):
+    steps = iter([step("kill-any"), step("cut-off"), step("kill-leader")])
+    chaos.run(steps, seconds=0, least_cuts=1)
+    assert [each[0] for each in struck if isinstance(each, tuple)] == ["kill-any", "cut-off"]
+
+
 @pytest.mark.parametrize("error", [NotRecoveredError("2 of 6"), TimeoutError("late"), ClusterError("hangs")])
 def test_a_cluster_that_does_not_recover_ends_it_and_is_judged(chaos, monkeypatch, error):
     def never(*_):

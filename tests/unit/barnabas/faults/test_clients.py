@@ -146,6 +146,12 @@ def test_kafka_pythons_outcomes_are_told_apart(stand_in, outcome, delivery):
     assert client.closed == 3
 
 
+def test_kafka_pythons_settings_may_differ(stand_in):
+    KafkaPythonProducer("a:1", {"enable_idempotence": False})
+    KafkaPythonProducer("a:1")
+    assert [client.config["enable_idempotence"] for client in stand_in] == [False, True]
+
+
 def test_kafka_pythons_reader_starts_at_the_first_record_of_what_it_is_assigned(stand_in):
     reader = KafkaPythonReader("a:1", [TP])
     (client,) = stand_in
