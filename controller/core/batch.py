@@ -6,12 +6,12 @@ Source: kafka-controller.md, 3.3 (``AbstractControllerBrokerRequestBatch``).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cluster.model.epochs import EPOCH_DURING_DELETE, UNKNOWN_BROKER_EPOCH, UNKNOWN_LEADER_EPOCH
 from cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
-from cluster.model.partition import PartitionState
+from cluster.model.partition import Assignment, PartitionState
 from cluster.model.requests import (
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,
@@ -58,7 +58,26 @@ class RequestBatch:
 
         A later state replaces an earlier one; ``is_new`` stays once it is set.
         """
-        assignment = self.context.assignment(tp)
+        partition = self._said(tp, state, self.context.assignment(tp), is_new=is_new)
+        for broker in brokers:
+            _put(self._leader_and_isr[broker], partition)
+        self._metadata_to_all = True
+        self._metadata_partitions[tp] = None
+
+    def add_known_leadership(self, broker: BrokerId, tps: Sequence[TopicPartition]) -> None:
+        """As `add_leader_and_isr`, to one broker of those of many partitions that have a leadership."""
+        leaderships = self.context.leaderships
+        for tp, assignment in zip(tps, self.context.assigned(tps), strict=True):
+            state = leaderships.get(tp)
+            if state is not None:
+                _put(self._leader_and_isr[broker], self._said(tp, state, assignment, is_new=False))
+                self._metadata_partitions[tp] = None
+                self._metadata_to_all = True
+
+    def _said(
+        self, tp: TopicPartition, state: PartitionState, assignment: Assignment, *, is_new: bool
+    ) -> LeaderAndIsrPartition:
+        """What is said of ``tp``: the same object to all who are told the same."""
         latest = self._latest.get(tp)
         if (
             latest is None
@@ -67,13 +86,7 @@ class RequestBatch:
             or latest.is_new is not is_new
         ):
             latest = self._latest[tp] = LeaderAndIsrPartition(tp, state, assignment, is_new)
-        for broker in brokers:
-            partitions = self._leader_and_isr[broker]
-            earlier = partitions.get(tp)
-            is_still_new = earlier is not None and earlier.is_new and not is_new
-            partitions[tp] = replace(latest, is_new=True) if is_still_new else latest
-        self._metadata_to_all = True
-        self._metadata_partitions[tp] = None
+        return latest
 
     def add_stop_replica(self, broker: BrokerId, tp: TopicPartition, *, delete: bool) -> None:
         """Tell ``broker`` to stop its replica of ``tp``; ``delete`` stays once it is set."""
@@ -141,9 +154,14 @@ class RequestBatch:
     def _send_update_metadata(self) -> Decision[None]:
         context = self.context
         partitions: list[UpdateMetadataPartition] = []
+        liveness = context.liveness()
         for some in breaths(self._metadata_partitions):
-            states = ((tp, context.leaderships.get(tp)) for tp in some)
-            partitions += [self._metadata_of(tp, known) for tp, known in states if known is not None]
+            for tp, assignment in zip(some, context.assigned(some), strict=True):
+                state = context.leaderships.get(tp)
+                if state is not None:
+                    replicas = assignment.replicas
+                    offline = liveness.offline(tp, replicas)
+                    partitions.append(UpdateMetadataPartition(tp, self._told(tp, state), replicas, offline))
             yield BREATHE
         if self._metadata_to_all:
             self._metadata_brokers.update(dict.fromkeys(context.brokers))
@@ -162,12 +180,11 @@ class RequestBatch:
                 ),
             )
 
-    def _metadata_of(self, tp: TopicPartition, state: PartitionState) -> UpdateMetadataPartition:
+    def _told(self, tp: TopicPartition, state: PartitionState) -> PartitionState:
+        """``state`` as UpdateMetadata tells it."""
         if self.context.is_being_deleted(tp.topic):
-            state = replace(state, leader_and_isr=replace(state.leader_and_isr, leader=LEADER_DURING_DELETE))
-        replicas = self.context.assignment(tp).replicas
-        offline = tuple(replica for replica in replicas if not self.context.is_online(replica, tp))
-        return UpdateMetadataPartition(tp, state, replicas, offline)
+            return replace(state, leader_and_isr=replace(state.leader_and_isr, leader=LEADER_DURING_DELETE))
+        return state
 
     def _send_stop_replica(
         self, broker: BrokerId, partitions: tuple[StopReplicaPartition, ...]
@@ -183,6 +200,13 @@ class RequestBatch:
                 context.facts.broker_id, context.epoch, context.brokers[broker].epoch, partitions
             ),
         )
+
+
+def _put(partitions: dict[TopicPartition, LeaderAndIsrPartition], partition: LeaderAndIsrPartition) -> None:
+    """Say this of a partition in place of what was said, but that ``is_new`` stays."""
+    earlier = partitions.get(partition.topic_partition)
+    is_still_new = earlier is not None and earlier.is_new and not partition.is_new
+    partitions[partition.topic_partition] = replace(partition, is_new=True) if is_still_new else partition
 
 
 def update_metadata(

@@ -5,7 +5,7 @@ Source: kafka-controller.md, 2.4 (``onControllerFailover``), in the order of ste
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cluster.model.epochs import UNKNOWN_BROKER_EPOCH
 from cluster.model.ids import BrokerId, TopicPartition
@@ -39,19 +39,18 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     """Take the cluster over."""
     yield from attempt("the notes of failed log directories", drop_log_dir_events(context))
     yield from attempt("the notes of changed ISRs", _drop_isr_changes(context))
-    written = yield from _read_cluster(context)
+    tps, written = yield from _read_cluster(context)
     for broker in context.brokers.values():
         yield OpenChannel(broker)
     yield from deletions.take_marks_over(context)
     # Brokers must know each other before any LeaderAndIsr names one as leader.
     yield from update_metadata(context, context.brokers)
     bounced = yield from _bounced_unseen(context, written)
-    for broker_id, tps in bounced.items():
-        yield from _expel(context, broker_id, tps)
-    yield from replicas.start_up(context)
-    yield from partitions.start_up(context)
-    count = sum(len(numbers) for numbers in context.assignments.values())
-    yield Explain(ControllerReady(context.epoch, len(context.brokers), len(context.assignments), count))
+    for broker_id, unsafe in bounced.items():
+        yield from _expel(context, broker_id, unsafe)
+    yield from replicas.start_up(context, tps)
+    yield from partitions.start_up(context, tps)
+    yield Explain(ControllerReady(context.epoch, len(context.brokers), len(context.assignments), len(tps)))
     yield from attempt("the reassignments", reassignment_requests.take_over(context))
     yield from attempt("the deletions", deletions.resume_all(context))
     yield from attempt("the elections of preferred replicas", replica_elections.elect_by_znode(context))
@@ -65,8 +64,10 @@ def _drop_isr_changes(context: ControllerContext) -> Decision[None]:
         yield from ask(DeleteIsrChanges(changes.notes, context.reign))
 
 
-def _read_cluster(context: ControllerContext) -> Decision[Mapping[TopicPartition, WrittenState]]:
-    """Read everything; the answer tells when each leadership was written."""
+def _read_cluster(
+    context: ControllerContext,
+) -> Decision[tuple[Sequence[TopicPartition], Mapping[TopicPartition, WrittenState]]]:
+    """Read everything; all partitions, and the leaderships with the time at which each was written."""
     context.brokers.update((yield from ask(ReadBrokers())))
     topics = yield from leave_out_illegal((yield from ask(ReadTopics())))
     assignments = yield from ask(ReadAssignments(topics))
@@ -77,11 +78,13 @@ def _read_cluster(context: ControllerContext) -> Decision[Mapping[TopicPartition
     for some in breaths(context.partitions()):
         tps += some
         yield BREATHE
+    # The answer, and all that is kept by partition from now on, has these objects for its keys: what is the
+    # same is found without being compared.
     states = yield from ask(ReadPartitionStates(tuple(tps)))
     for found in breaths(states.items()):
         context.leaderships.update((tp, written.state) for tp, written in found)
         yield BREATHE
-    return states
+    return tps, states
 
 
 def _bounced_unseen(

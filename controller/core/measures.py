@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cluster.model.ids import TopicPartition
@@ -72,9 +72,11 @@ class Census:
             changed.update(TopicPartition(topic, number) for number in context.assignments.get(topic, ()))
         self._deleting = deleting
         for some in breaths(changed):
-            for tp in some:
-                _keep(self._offline, tp, belongs=_is_offline(context, tp))
-                _keep(self._imbalanced, tp, belongs=_is_imbalanced(context, tp))
+            counted = [tp for tp in some if not deleting or tp.topic not in deleting]
+            self._offline.difference_update(some)
+            self._offline.update(_offline(context, counted))
+            self._imbalanced.difference_update(some)
+            self._imbalanced.update(_imbalanced(context, counted))
             yield
 
     def measure(self, context: ControllerContext) -> Measures:
@@ -97,23 +99,16 @@ class Census:
         )
 
 
-def _keep(members: set[TopicPartition], tp: TopicPartition, *, belongs: bool) -> None:
-    if belongs:
-        members.add(tp)
-    else:
-        members.discard(tp)
+def _offline(context: ControllerContext, tps: Iterable[TopicPartition]) -> Iterator[TopicPartition]:
+    states = context.partition_states
+    return (tp for tp in tps if states.get(tp) is PartitionMachineState.OFFLINE)
 
 
-def _is_offline(context: ControllerContext, tp: TopicPartition) -> bool:
-    is_down = context.partition_states.get(tp) is PartitionMachineState.OFFLINE
-    return is_down and not context.is_being_deleted(tp.topic)
-
-
-def _is_imbalanced(context: ControllerContext, tp: TopicPartition) -> bool:
-    known, replicas = context.leaderships.get(tp), context.assignment(tp).replicas
-    if known is None or not replicas or context.is_being_deleted(tp.topic):
-        return False
-    return known.leader_and_isr.leader != replicas[0]
+def _imbalanced(context: ControllerContext, tps: Sequence[TopicPartition]) -> Iterator[TopicPartition]:
+    for tp, assignment in zip(tps, context.assigned(tps), strict=True):
+        known, replicas = context.leaderships.get(tp), assignment.replicas
+        if known is not None and replicas and known.leader_and_isr.leader != replicas[0]:
+            yield tp
 
 
 def _count_deletions(context: ControllerContext) -> tuple[int, int]:

@@ -29,7 +29,7 @@ from controller.core.machines import (
     valid_previous,
 )
 from controller.core.reasons import TransitionRefused
-from controller.core.state import ControllerContext
+from controller.core.state import ControllerContext, Liveness
 
 _NEW, _ONLINE = PartitionMachineState.NEW, PartitionMachineState.ONLINE
 _OFFLINE, _NON_EXISTENT = PartitionMachineState.OFFLINE, PartitionMachineState.NON_EXISTENT
@@ -110,18 +110,25 @@ def bring_online(context: ControllerContext, topic: str | None = None) -> Decisi
     return (yield from change_partitions(context, waiting, _ONLINE, OfflineElection()))
 
 
-def start_up(context: ControllerContext) -> Decision[None]:
-    """Place every partition by its leadership, then bring Online what can be."""
-    for some in breaths(context.partitions()):
-        context.partition_states.update((tp, _placed(context, tp)) for tp in some)
+def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+    """Place every partition by its leadership, then bring Online what can be.
+
+    Args:
+        context: What is known.
+        tps: All partitions.
+    """
+    liveness = context.liveness()
+    for some in breaths(tps):
+        context.partition_states.update((tp, _placed(context, tp, liveness)) for tp in some)
         yield BREATHE
     yield from bring_online(context)
 
 
-def _placed(context: ControllerContext, tp: TopicPartition) -> PartitionMachineState:
-    if tp not in context.leaderships:
+def _placed(context: ControllerContext, tp: TopicPartition, liveness: Liveness) -> PartitionMachineState:
+    known = context.leaderships.get(tp)
+    if known is None:
         return _NEW
-    return _OFFLINE if context.is_leader_offline(tp) else _ONLINE
+    return _OFFLINE if liveness.offline(tp, (known.leader_and_isr.leader,)) else _ONLINE
 
 
 def _note(

@@ -42,22 +42,32 @@ def change_replicas(
     yield from _change(context, by_broker, target)
 
 
-def start_up(context: ControllerContext) -> Decision[None]:
-    """Place every replica by its broker; tell those online what to do and take the others offline."""
+def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+    """Place every replica by its broker; tell those online what to do and take the others offline.
+
+    Args:
+        context: What is known.
+        tps: All partitions.
+    """
     online: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
     offline: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
-    for some in breaths(context.partitions()):
-        for tp in some:
-            for replica in context.assignment(tp).replicas:
-                (online if context.is_online(replica, tp) else offline)[replica].append(tp)
+    liveness = context.liveness()
+    for some in breaths(tps):
+        for tp, assignment in zip(some, context.assigned(some), strict=True):
+            lost = liveness.offline(tp, assignment.replicas)
+            for replica in assignment.replicas:
+                (offline if replica in lost else online)[replica].append(tp)
         yield BREATHE
     # As in Kafka, whatever the topic: from there both ways are open, offline and deletion's retry.
     for placed, state in ((online, _ONLINE), (offline, _INELIGIBLE)):
-        for broker, tps in placed.items():
-            for some in breaths(tps):
+        for broker, held in placed.items():
+            for some in breaths(held):
                 context.replica_states.on(broker).update(dict.fromkeys(some, state))
                 yield BREATHE
-    yield from _change(context, online, _ONLINE)
+    batch = RequestBatch(context)
+    for broker, held in online.items():
+        yield from _take(context, broker, {REPLICA_TRANSITIONS[_ONLINE, _ONLINE]: held}, _ONLINE, batch)
+    yield from batch.flush()
     yield from _change(context, offline, _OFFLINE)
 
 
@@ -84,18 +94,29 @@ def _change(
                 else:
                     yield from _refuse(context, PartitionReplica(tp, broker), source, target)
             yield BREATHE
-        for action, chosen in by_action.items():
-            match action:
-                case ReplicaAction.STOP if chosen:
-                    yield from _stop(context, broker, chosen, batch)
-                case ReplicaAction.RESUME:
-                    yield from _resume(context, broker, chosen, batch)
-                case _:
-                    for some in breaths(chosen):
-                        for tp in some:
-                            yield from _enter(context, PartitionReplica(tp, broker), action, target, batch)
-                        yield BREATHE
+        yield from _take(context, broker, by_action, target, batch)
     yield from batch.flush()
+
+
+def _take(
+    context: ControllerContext,
+    broker: BrokerId,
+    by_action: Mapping[ReplicaAction, Collection[TopicPartition]],
+    target: ReplicaMachineState,
+    batch: RequestBatch,
+) -> Decision[None]:
+    """The replicas of these partitions on ``broker`` to ``target``, each through its action."""
+    for action, chosen in by_action.items():
+        match action:
+            case ReplicaAction.STOP if chosen:
+                yield from _stop(context, broker, chosen, batch)
+            case ReplicaAction.RESUME:
+                yield from _resume(context, broker, chosen, batch)
+            case _:
+                for some in breaths(chosen):
+                    for tp in some:
+                        yield from _enter(context, PartitionReplica(tp, broker), action, target, batch)
+                    yield BREATHE
 
 
 def _resume(
@@ -103,10 +124,7 @@ def _resume(
 ) -> Decision[None]:
     """The replicas of ``tps`` on ``broker`` back to Online: a failover does nothing else as often."""
     for some in breaths(tps):
-        for tp in some:
-            known = context.leaderships.get(tp)
-            if known is not None:
-                batch.add_leader_and_isr((broker,), tp, known)
+        batch.add_known_leadership(broker, some)
         if context.facts.traces:
             for tp in some:
                 yield from _go(context, PartitionReplica(tp, broker), _ONLINE)

@@ -7,6 +7,7 @@ an empty one, in which only ``active_controller_id`` means something.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.noted import NotedDict
 
 _NO_ASSIGNMENT = Assignment(())
+_NO_NUMBERS: Mapping[int, Assignment] = MappingProxyType({})
 _NO_STATES: Mapping[TopicPartition, ReplicaMachineState] = MappingProxyType({})
 
 
@@ -70,6 +72,37 @@ class ReplicaStates(MutableMapping[PartitionReplica, ReplicaMachineState]):
 
     def __len__(self) -> int:
         return sum(map(len, self._by_broker.values()))
+
+
+class Liveness:
+    """Which replicas are online, at one time: as `ControllerContext.is_online`, for many partitions.
+
+    Args:
+        live: The brokers that are live.
+        offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
+    """
+
+    def __init__(
+        self, live: AbstractSet[BrokerId], offline_dirs: Mapping[BrokerId, AbstractSet[TopicPartition]]
+    ) -> None:
+        self._live = live
+        self._failed = {broker: set(tps) for broker, tps in offline_dirs.items() if tps}
+        self._by_replicas: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}
+
+    def offline(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
+        """Those of ``replicas``, which ``partition`` has, that are not online."""
+        if self._failed:
+            return tuple(
+                replica
+                for replica in replicas
+                if replica not in self._live or partition in self._failed.get(replica, ())
+            )
+        # Of very many partitions, many have the same replicas.
+        known = self._by_replicas.get(replicas)
+        if known is None:
+            known = tuple(replica for replica in replicas if replica not in self._live)
+            self._by_replicas[replicas] = known
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +224,10 @@ class ControllerContext:
         """The online replicas of ``partition`` in the order of its assignment."""
         return tuple(r for r in self.assignment(partition).replicas if self.is_online(r, partition))
 
+    def liveness(self) -> Liveness:
+        """Who is live and works now, to be asked about many partitions; it does not see later changes."""
+        return Liveness(self.live_brokers, self.offline_dirs)
+
     # Partitions
 
     def partitions(self) -> Iterator[TopicPartition]:
@@ -203,6 +240,11 @@ class ControllerContext:
         """The replicas of ``partition``; none where it is not known."""
         numbers = self.assignments.get(partition.topic)
         return _NO_ASSIGNMENT if numbers is None else numbers.get(partition.partition, _NO_ASSIGNMENT)
+
+    def assigned(self, partitions: Iterable[TopicPartition]) -> list[Assignment]:
+        """The replicas of each of ``partitions``, as `assignment`; in less time where they are many."""
+        topics = self.assignments
+        return [topics.get(topic, _NO_NUMBERS).get(number, _NO_ASSIGNMENT) for topic, number in partitions]
 
     def assign(self, partition: TopicPartition, assignment: Assignment) -> None:
         """Remember the replicas of ``partition``."""

@@ -28,6 +28,24 @@ def test_is_new_and_delete_stay_once_they_are_set(make_world):
     assert world.sent(effects.SendStopReplica)[0].request.partitions[0].delete
 
 
+def test_many_are_added_as_each_is(make_world):
+    world, alone = with_topic(make_world)
+    together, tps = RequestBatch(world.context), [T1, TopicPartition("unknown", 0), T0]
+    told = []
+    for batch in (alone, together):
+        batch.add_leader_and_isr([BrokerId(3)], T0, world.states[T0], is_new=True)
+    for broker in (BrokerId(2), BrokerId(3)):
+        for tp in (T1, T0):
+            alone.add_leader_and_isr([broker], tp, world.states[tp])
+        together.add_known_leadership(broker, tps)
+    together.add_known_leadership(BrokerId(1), [TopicPartition("unknown", 0)])
+    for batch in (alone, together):
+        world.effects.clear()
+        world.drive(batch.flush())
+        told.append(list(world.effects))
+    assert told[0] == told[1]
+
+
 def test_the_order_is_leader_and_isr_metadata_stop(make_world):
     world, batch = with_topic(make_world)
     batch.add_stop_replica(BrokerId(3), T1, delete=False)

@@ -8,7 +8,7 @@ from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment
 from controller.core.inputs import TopicChange
 from controller.core.machines import ReplicaMachineState
-from controller.core.state import PartitionReplica, ReplicaStates
+from controller.core.state import ControllerContext, Facts, PartitionReplica, ReplicaStates
 
 T0 = TopicPartition("t", 0)
 NUMBERS = st.integers(0, 2)
@@ -31,6 +31,29 @@ def test_who_is_online(make_world):
     assert context.live_brokers == {1, 2}
     assert context.is_online(BrokerId(1), TopicPartition("u", 0))
     assert not context.is_online(BrokerId(9), T0)
+
+
+BROKERS = st.integers(1, 5).map(BrokerId)
+TPS = st.builds(TopicPartition, st.sampled_from("tu"), NUMBERS)
+FAILED_DIRS = st.dictionaries(BROKERS, st.sets(TPS), max_size=2)
+HELD = st.dictionaries(TPS, st.lists(BROKERS, unique=True).map(tuple))
+
+
+@given(st.sets(BROKERS), st.sets(BROKERS), FAILED_DIRS, HELD)
+@settings(max_examples=80)
+def test_of_many_partitions_the_same_is_known_as_of_each(registered, leaving, failed, held):
+    context = ControllerContext(Facts(BrokerId(1)))
+    context.brokers = dict.fromkeys(registered)
+    context.shutting_down = leaving & registered
+    context.offline_dirs = failed
+    for tp, replicas in held.items():
+        context.assign(tp, Assignment(replicas))
+    tps = [*held, TopicPartition("unknown", 0), TopicPartition("t", 9)]
+    assert context.assigned(tps) == [context.assignment(tp) for tp in tps]
+    liveness = context.liveness()
+    for tp, replicas in held.items():
+        expected = tuple(replica for replica in replicas if not context.is_online(replica, tp))
+        assert liveness.offline(tp, replicas) == expected
 
 
 def test_what_is_not_known_has_no_replicas_and_no_offline_leader(make_world):
