@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import confluent_kafka
 
 from barnabas.observe import Observer
-from bench.cases.produce import PARTITIONS, TOPIC, cpu_meter, write
-from bench.cluster import running_cluster
+from bench.cluster import broker_pids, running_cluster
+from bench.processes import CpuMeter
+from bench.producers import PARTITIONS, TOPIC, write
 from bench.registry import Bench, Run, at_least
 
 SIZE = 1_000
@@ -48,7 +50,7 @@ def measure() -> Run:
     with running_cluster() as cluster:
         Observer(cluster.bootstrap).create_topic(TOPIC, partitions=PARTITIONS)
         write(cluster.bootstrap, RECORDS, SIZE)
-        meter = cpu_meter(cluster)
+        meter = CpuMeter({"client": os.getpid(), **broker_pids(cluster)})
         seconds = read(cluster.bootstrap, RECORDS)
         moved = RECORDS * SIZE
         return Run(moved / seconds / 1e6, meter.per_gb(moved))

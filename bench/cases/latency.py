@@ -8,8 +8,8 @@ import time
 import confluent_kafka
 
 from barnabas.observe import Observer
-from bench.cases.produce import PARTITIONS, TOPIC
 from bench.cluster import running_cluster
+from bench.producers import PARTITIONS, TOPIC
 from bench.registry import Bench, Run, at_most
 
 SIZE = 100

@@ -2,7 +2,7 @@ import pytest
 
 from bench.cases import consume
 from bench.cases.consume import read
-from bench.cases.produce import write
+from bench.producers import write
 
 
 def test_all_records_are_read(mock_bootstrap):

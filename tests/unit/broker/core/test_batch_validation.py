@@ -211,3 +211,49 @@ def test_hop_counts_what_a_slow_walk_counts(lengths, off_by):
         assert verdict is None
     elif len(lengths) + off_by > 0:
         assert verdict is not None
+
+
+def slow_hop(data: bytes, count: int) -> Reason | None:
+    """What is wrong with the records' lengths, found one byte after the other."""
+    position, is_negative = HEADER_SIZE, False
+    for _ in range(count):
+        value = shift = 0
+        while True:
+            if position >= len(data) or shift > 28:
+                return Reason.BAD_RECORD_LENGTH
+            byte = data[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        is_negative |= value % 2 == 1
+        position += value // 2
+    if is_negative:
+        return Reason.BAD_RECORD_LENGTH
+    return None if position == len(data) else Reason.RECORDS_MISCOUNTED
+
+
+@settings(max_examples=100)
+@given(
+    runs=st.lists(
+        st.tuples(
+            st.one_of(st.integers(0, 3), st.sampled_from((62, 63, 64, 65, 100, 8_191, 8_192))),
+            st.integers(1, 150),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    spoiled=st.one_of(st.none(), st.tuples(st.integers(0, 2**32), st.integers(0, 255))),
+    off_by=st.integers(-1, 1),
+)
+def test_many_records_of_one_size_are_hopped_over_as_one_by_one(runs, spoiled, off_by):
+    """Lengths that change or are wrong in the middle of a run are found where a slow walk finds them."""
+    records = bytearray(b"".join((slow_varint(size) + bytes(size)) * times for size, times in runs))
+    if spoiled is not None:
+        at, byte = spoiled
+        records[at % len(records)] = byte
+    data = bytes(HEADER_SIZE) + bytes(records)
+    count = sum(times for _, times in runs) + off_by
+    verdict = hop_records(memoryview(data), count)
+    assert (None if verdict is None else verdict.reason) is slow_hop(data, count)

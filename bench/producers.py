@@ -1,0 +1,149 @@
+"""Ordinary producers that write as fast as they can with acks=all, each in a process of its own.
+
+``python -m bench.producers BOOTSTRAP SIZE`` is one of them: for each line with a number that it reads it
+writes so many records, and answers with a line when all of them had their outcome.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+import confluent_kafka
+
+TOPIC = "produce"
+PARTITIONS = 3
+"""One leader a broker."""
+
+LINGER_MS = 20
+"""How long a client gathers records for a batch; 10 to 100 ms are advised to those who want throughput."""
+
+QUEUE_RECORDS = 1_000_000
+FLUSH_TIMEOUT_S = 120.0
+METADATA_TIMEOUT_S = 10.0
+
+
+class LostRecordsError(Exception):
+    """Fewer records are committed than were written; the text tells how many."""
+
+
+def write(bootstrap: str, records: int, size: int) -> float:
+    """Write records of ``size`` bytes and wait until all had their outcome; seconds it took.
+
+    The outcome of the single record is not asked for, which would cost the client a third more: ``committed``
+    tells whether any has failed.
+
+    Raises:
+        TimeoutError: Some had no outcome after ``FLUSH_TIMEOUT_S``.
+    """
+    producer = confluent_kafka.Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "acks": "all",
+            "linger.ms": LINGER_MS,
+            "queue.buffering.max.messages": QUEUE_RECORDS,
+            "log_level": 2,
+        }
+    )
+    value = os.urandom(size)
+    start = time.perf_counter()
+    for number in range(records):
+        while True:
+            try:
+                producer.produce(TOPIC, value, partition=number % PARTITIONS)
+            except BufferError:
+                producer.poll(0.01)
+            else:
+                break
+    left = producer.flush(FLUSH_TIMEOUT_S)
+    if left:
+        raise TimeoutError(f"{left} of {records} records had no outcome after {FLUSH_TIMEOUT_S:g} s")
+    return time.perf_counter() - start
+
+
+def committed(bootstrap: str) -> int:
+    """How many records there are below the high watermarks of all partitions.
+
+    Raises:
+        confluent_kafka.KafkaException: A leader does not answer.
+    """
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": "bench", "log_level": 2})
+    partitions = [confluent_kafka.TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
+    try:
+        ranges = [consumer.get_watermark_offsets(each, timeout=METADATA_TIMEOUT_S) for each in partitions]
+    finally:
+        consumer.close()
+    return sum(end - start for start, end in ranges)
+
+
+class Producers:
+    """So many producers, started and waiting.
+
+    Attributes:
+        pids: Their processes, by ``client <number>``.
+
+    Args:
+        bootstrap: Where the cluster is.
+        count: How many.
+        size: The bytes of a record.
+    """
+
+    def __init__(self, bootstrap: str, count: int, size: int) -> None:
+        self._bootstrap = bootstrap
+        command = [sys.executable, "-m", __name__, bootstrap, str(size)]
+        self._running = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for _ in range(count)
+        ]
+        self.pids = {f"client {number}": process.pid for number, process in enumerate(self._running, 1)}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Let them end, and wait for it."""
+        for process in self._running:
+            process.communicate()
+
+    def warm_up(self, records: int) -> float:
+        """Have all together write so many records at once; seconds until each had its outcome."""
+        shares = [len(range(number, records, len(self._running))) for number in range(len(self._running))]
+        start = time.perf_counter()
+        for process, share in zip(self._running, shares, strict=True):
+            print(share, file=process.stdin, flush=True)
+        for process in self._running:
+            if process.stdout is not None:
+                process.stdout.readline()
+        return time.perf_counter() - start
+
+    def write(self, records: int) -> float:
+        """As ``warm_up``, and all of them must be committed; the topic is known to all brokers by now.
+
+        Raises:
+            LostRecordsError: Some are not.
+        """
+        before = committed(self._bootstrap)
+        seconds = self.warm_up(records)
+        found = committed(self._bootstrap) - before
+        if found != records:
+            raise LostRecordsError(f"{found} of {records} records are committed")
+        return seconds
+
+
+def main(bootstrap: str, size: str) -> None:
+    """Write as often as standard input says."""
+    for line in sys.stdin:
+        print(write(bootstrap, int(line), int(size)), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
