@@ -8,7 +8,6 @@ answers always carry header 0; KIP-511).
 from __future__ import annotations
 
 import datetime as dt
-import io
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -16,11 +15,12 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 
 from kio.index import load_payload_module, load_request_schema
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 from kio.static.constants import EntityType
 
 from broker.wire.apis import APIS, Api
 from broker.wire.guard import guard
+from broker.wire.writing import writer
 
 SIZE_BYTES = 4
 """The int32 before each frame that says how long the frame is, itself not counted."""
@@ -153,39 +153,20 @@ def encode(correlation_id: int, body: Body) -> list[Chunk]:
     change until they are written.
     """
     header_schema = type(body).__header_schema__
-    chunks = _Chunks()
-    chunks.write(b"\0\0\0\0")
-    # kio asks for a stream and uses write() alone.
-    out = cast("io.BytesIO", chunks)
-    entity_writer(header_schema)(out, header_schema(correlation_id=correlation_id))
-    entity_writer(type(body))(out, body)
-    return chunks.sized()
-
-
-class _Chunks:
-    """Collects what kio writes: the short pieces copied together, the long ones by reference."""
-
-    __slots__ = ("_done", "_open", "_size")
-
-    def __init__(self) -> None:
-        self._done: list[Chunk] = []
-        self._open = bytearray()
-        self._size = 0
-
-    def write(self, data: Chunk) -> None:
-        """Add one piece."""
-        if len(data) < BY_REFERENCE_BYTES:
-            self._open += data
+    pieces: list[Chunk] = []
+    writer(header_schema)(pieces, header_schema(correlation_id=correlation_id))
+    writer(type(body))(pieces, body)
+    chunks: list[Chunk] = []
+    together: list[Chunk] = [_SIZE.pack(sum(map(len, pieces)))]
+    for piece in pieces:
+        if len(piece) < BY_REFERENCE_BYTES:
+            together.append(piece)
         else:
-            self._done += (self._open, data)
-            self._size += len(self._open) + len(data)
-            self._open = bytearray()
-
-    def sized(self) -> list[Chunk]:
-        """Everything written, with the frame's size in its first four bytes."""
-        chunks = [*self._done, self._open] if self._open else self._done
-        _SIZE.pack_into(cast("bytearray", chunks[0]), 0, self._size + len(self._open) - SIZE_BYTES)
-        return chunks
+            chunks += (b"".join(together), piece)
+            together = []
+    if together:
+        chunks.append(b"".join(together))
+    return chunks
 
 
 class _RequestCodec(NamedTuple):

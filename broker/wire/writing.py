@@ -1,0 +1,241 @@
+"""Entities of kio as bytes, the same that kio writes.
+
+kio packs field by field, checks every length as a type of its own and opens a stream for the tagged fields of
+each entity: of a small answer that was as much work as the append it answers. Here the writer of a class is
+compiled once from the class's own field descriptions, as the guard's walk is: fields of fixed size that stand
+in a row are packed at once. An entity that has tagged fields is left to kio itself.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import Field, fields, is_dataclass
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Any, cast, get_args, get_origin
+
+from kio.serial import entity_writer
+
+Piece = bytes | bytearray | memoryview
+
+Write = Callable[[list[Piece], Any], None]
+"""Adds the bytes of a value to those that are there."""
+
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+
+_FORMATS = {
+    "bool": "?",
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "error_code": "h",
+    "int32": "i",
+    "uint32": "I",
+    "timedelta_i32": "i",
+    "int64": "q",
+    "uint64": "Q",
+    "float64": "d",
+    "timedelta_i64": "q",
+    "datetime_i64": "q",
+    "uuid": "16s",
+}
+"""How ``struct`` packs the fields of fixed size, by kio's name of their type."""
+
+_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "timedelta_i32": lambda duration: round(duration.total_seconds() * 1000),
+    "timedelta_i64": lambda duration: round(duration.total_seconds() * 1000),
+    "datetime_i64": lambda time: -1 if time is None else round(time.timestamp() * 1000),
+    "uuid": lambda uuid: bytes(16) if uuid is None else uuid.bytes,
+}
+"""What of a value is packed, where that is not the value itself."""
+
+
+_WRITERS: dict[type[Any], Write] = {}
+
+
+def writer(entity: type[Any]) -> Write:
+    """How to write an entity of that class; compiled when it is first asked for."""
+    write = _WRITERS.get(entity)
+    if write is None:
+        write = _WRITERS[entity] = _compile(entity)
+    return write
+
+
+def _compile(entity: type[Any]) -> Write:
+    """The fields in their order, and in a flexible version that there are no tagged ones."""
+    if any("tag" in field.metadata for field in fields(entity)):
+        return _by_kio(entity)
+    steps: list[Write] = []
+    row: list[Field[Any]] = []
+    for field in fields(entity):
+        if field.metadata.get("kafka_type") in _FORMATS and get_origin(_not_none(field.type)) is not tuple:
+            row.append(field)
+            continue
+        if row:
+            steps.append(_packed(row))
+            row = []
+        steps.append(_of_field(attrgetter(field.name), _variable(field, flexible=entity.__flexible__)))
+    if row:
+        steps.append(_packed(row))
+    if entity.__flexible__:
+        steps.append(_no_tagged_fields)
+    return steps[0] if len(steps) == 1 else _sequence(tuple(steps))
+
+
+class _Stream:
+    """What kio takes for a stream, of which it uses ``write`` alone."""
+
+    __slots__ = ("write",)
+
+    def __init__(self, pieces: list[Piece]) -> None:
+        self.write = pieces.append
+
+
+def _by_kio(entity: type[Any]) -> Write:
+    write_entity = entity_writer(entity)
+
+    def write(pieces: list[Piece], value: Any) -> None:
+        write_entity(cast("io.BytesIO", _Stream(pieces)), value)
+
+    return write
+
+
+def _packed(row: Sequence[Field[Any]]) -> Write:
+    """Fields of fixed size that follow each other."""
+    kinds = [field.metadata["kafka_type"] for field in row]
+    pack = struct.Struct(">" + "".join(_FORMATS[kind] for kind in kinds)).pack
+    get = attrgetter(*(field.name for field in row))
+    numbers = [(at, _NUMBERS[kind]) for at, kind in enumerate(kinds) if kind in _NUMBERS]
+    if len(row) == 1:
+        number = numbers[0][1] if numbers else None
+
+        def write_one(pieces: list[Piece], entity: Any) -> None:
+            value = get(entity)
+            pieces.append(pack(value if number is None else number(value)))
+
+        return write_one
+
+    def write_row(pieces: list[Piece], entity: Any) -> None:
+        values: Sequence[Any] = get(entity)
+        if numbers:
+            packable = list(values)
+            for at, number in numbers:
+                packable[at] = number(packable[at])
+            values = packable
+        pieces.append(pack(*values))
+
+    return write_row
+
+
+def _of_field(get: Callable[[Any], Any], write_value: Write) -> Write:
+    def write(pieces: list[Piece], entity: Any) -> None:
+        write_value(pieces, get(entity))
+
+    return write
+
+
+def _sequence(steps: tuple[Write, ...]) -> Write:
+    def write(pieces: list[Piece], entity: Any) -> None:
+        for step in steps:
+            step(pieces, entity)
+
+    return write
+
+
+def _no_tagged_fields(pieces: list[Piece], _entity: Any) -> None:
+    pieces.append(b"\0")
+
+
+def _variable(field: Field[Any], *, flexible: bool) -> Write:
+    """The writer of a field whose size is not fixed."""
+    kind = _not_none(field.type)
+    if get_origin(kind) is tuple:
+        item = get_args(kind)[0]
+        write_item = (
+            writer(cast("type[Any]", item)) if is_dataclass(item) else _item(field, flexible=flexible)
+        )
+        return _array(_compact_size if flexible else _INT32.pack, write_item)
+    if is_dataclass(kind):
+        write_entity = writer(cast("type[Any]", kind))
+        return _nullable(write_entity) if kind is not field.type else write_entity
+    return _item(field, flexible=flexible)
+
+
+def _item(field: Field[Any], *, flexible: bool) -> Write:
+    """The writer of a primitive value, such as the items of an array are."""
+    kind = field.metadata["kafka_type"]
+    if kind in _FORMATS:
+        pack, number = struct.Struct(">" + _FORMATS[kind]).pack, _NUMBERS.get(kind)
+
+        def write(pieces: list[Piece], value: Any) -> None:
+            pieces.append(pack(value if number is None else number(value)))
+
+        return write
+    if kind not in {"string", "bytes", "records"}:
+        raise TypeError(f"field {field.name} has the kafka_type {kind!r}, of which no writer is known")
+    size = _compact_size if flexible else _INT16.pack if kind == "string" else _INT32.pack
+    bare = _not_none(field.type)
+    is_nullable = bare is not field.type and get_origin(bare) is not tuple
+    return _bytes(field.name, size, is_nullable=is_nullable)
+
+
+def _bytes(name: str, size: Callable[[int], bytes], *, is_nullable: bool) -> Write:
+    def write(pieces: list[Piece], value: Any) -> None:
+        if value is None:
+            if not is_nullable:
+                raise TypeError(f"{name} is None; expected a string or bytes")
+            pieces.append(size(-1))
+            return
+        encoded = value.encode() if isinstance(value, str) else value
+        pieces += (size(len(encoded)), encoded)
+
+    return write
+
+
+def _array(size: Callable[[int], bytes], write_item: Write) -> Write:
+    def write(pieces: list[Piece], items: Any) -> None:
+        if items is None:
+            pieces.append(size(-1))
+            return
+        pieces.append(size(len(items)))
+        for item in items:
+            write_item(pieces, item)
+
+    return write
+
+
+def _nullable(write_entity: Write) -> Write:
+    """A struct behind a marker byte: -1 for null (KIP-893)."""
+
+    def write(pieces: list[Piece], entity: Any) -> None:
+        if entity is None:
+            pieces.append(b"\xff")
+            return
+        pieces.append(b"\x01")
+        write_entity(pieces, entity)
+
+    return write
+
+
+def _compact_size(size: int) -> bytes:
+    """An unsigned varint that is one larger than the size, so that 0 stands for null (KIP-482)."""
+    rest = size + 1
+    if rest < 0x80:
+        return bytes((rest,))
+    encoded = bytearray()
+    while rest > 0x7F:
+        encoded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    encoded.append(rest)
+    return bytes(encoded)
+
+
+def _not_none(kind: Any) -> Any:
+    """The type without its ``| None``."""
+    if get_origin(kind) is not UnionType:
+        return kind
+    return next(part for part in get_args(kind) if part is not NoneType)
