@@ -17,7 +17,7 @@ from barnabas.faults.nemeses import Arena, Blow, strike
 from barnabas.faults.network import NetworkError
 from barnabas.faults.recovery import NotRecoveredError, revive, undeleted, wait_until_whole
 from barnabas.faults.schedule import Kind, Step, choose
-from barnabas.faults.traffic import Traffic
+from barnabas.faults.traffic import ClientFailed, Traffic
 from barnabas.observe import ClusterView, Observer
 from cluster.model.ids import BrokerId
 
@@ -78,7 +78,7 @@ class Chaos:
                 if time.monotonic() + step.hold_s > deadline and self.findings.cuts >= least_cuts:
                     break
                 self._step(step)
-        except (NotRecoveredError, TimeoutError, ClusterError) as error:
+        except (NotRecoveredError, ClientFailed, TimeoutError, ClusterError) as error:
             self.findings.problems.append(f"the cluster did not recover: {error}")
         self.findings.problems += self._traffic.stop()
         deleted = frozenset(self._traffic.churn.deleted)

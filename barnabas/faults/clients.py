@@ -115,7 +115,11 @@ class ConfluentProducer:
         )
 
     def send(self, partition: TopicPartition, value: bytes, done: Callable[[Delivery], None]) -> None:
-        """As the protocol says; waits while the queue is full."""
+        """As the protocol says; waits while the queue is full.
+
+        Raises:
+            confluent_kafka.KafkaException: The client has failed for good.
+        """
 
         def report(error: confluent_kafka.KafkaError | None, message: confluent_kafka.Message) -> None:
             if error is None:
@@ -131,6 +135,13 @@ class ConfluentProducer:
                 )
             except BufferError:
                 self._client.poll(QUEUE_FULL_WAIT_S)
+            except confluent_kafka.KafkaException as error:
+                told = error.args[0]
+                if told.fatal():
+                    raise
+                # It was not queued: a broker that has just started knew no topics yet, say.
+                done(Delivery(error=told.name(), certain=True))
+                return
             else:
                 return
 
@@ -166,7 +177,12 @@ class KafkaPythonProducer:
 
     def send(self, partition: TopicPartition, value: bytes, done: Callable[[Delivery], None]) -> None:
         """As the protocol says; waits while the topic is not known yet."""
-        future = self._client.send(partition.topic, value=value, partition=partition.partition)
+        try:
+            future = self._client.send(partition.topic, value=value, partition=partition.partition)
+        except kafka.errors.KafkaError as error:
+            # It was not queued: nobody told of the topic in time, or the queue stayed full.
+            done(Delivery(error=repr(error), certain=True))
+            return
         future.add_callback(
             lambda placed: done(Delivery(offset=placed.offset if placed.offset >= 0 else None))
         )

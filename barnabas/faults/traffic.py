@@ -80,6 +80,10 @@ WRITERS: tuple[Writer, ...] = (
 """300 records per second: an hour of them is a million, which the checker holds in memory."""
 
 
+class ClientFailed(Exception):
+    """A client raised what ended its writing; the message names it and what it raised."""
+
+
 class Traffic:
     """All clients of a run.
 
@@ -141,11 +145,16 @@ class Traffic:
 
         Raises:
             TimeoutError: It took longer; the message names the partitions.
-            Exception: Whatever ended a writing early.
+            ClientFailed: A client ended early.
         """
         deadline = time.monotonic() + timeout_s
-        for workload in self.workloads:
-            workload.wait_for_progress(max(0.0, deadline - time.monotonic()))
+        for writer, workload in zip(WRITERS, self.workloads, strict=True):
+            try:
+                workload.wait_for_progress(max(0.0, deadline - time.monotonic()))
+            except TimeoutError as error:
+                raise TimeoutError(f"{writer.name}: {error}") from error
+            except Exception as error:
+                raise ClientFailed(f"{writer.name} ended early: {error!r}") from error
 
     def stop(self) -> list[str]:
         """End all writing and reading, then read everything back through both libraries.

@@ -11,6 +11,7 @@ from barnabas.faults.history import Disturbed, History, Phase
 from barnabas.faults.nemeses import Arena, Blow
 from barnabas.faults.recovery import NotRecoveredError
 from barnabas.faults.schedule import BY_NAME, Step
+from barnabas.faults.traffic import ClientFailed
 from barnabas.observe import ClusterView
 
 
@@ -120,7 +121,9 @@ def test_time_is_not_over_before_the_network_was_cut(chaos, struck):
     assert [each[0] for each in struck if isinstance(each, tuple)] == ["kill-any", "cut-off"]
 
 
-@pytest.mark.parametrize("error", [NotRecoveredError("2 of 6"), TimeoutError("late"), ClusterError("hangs")])
+@pytest.mark.parametrize(
+    "error", [NotRecoveredError("2 of 6"), ClientFailed("fatal"), TimeoutError("late"), ClusterError("hangs")]
+)
 def test_a_cluster_that_does_not_recover_ends_it_and_is_judged(chaos, monkeypatch, error):
     def never(*_):
         raise error

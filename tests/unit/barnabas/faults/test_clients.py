@@ -1,5 +1,6 @@
 import threading
 
+import confluent_kafka
 import kafka
 import kafka.errors
 import pytest
@@ -38,10 +39,9 @@ def test_what_confluent_kafka_writes_is_acknowledged_with_the_offset_it_is_read_
 def test_what_confluent_kafka_refuses_by_itself_is_refused_at_once(mock_bootstrap):
     producer = ConfluentProducer(mock_bootstrap, {"message.max.bytes": 1000})
     deliveries = []
-    with pytest.raises(Exception, match="MSG_SIZE_TOO_LARGE"):
-        producer.send(TP, b"x" * 2000, deliveries.append)
+    producer.send(TP, b"x" * 2000, deliveries.append)
     producer.close(1)
-    assert deliveries == []
+    assert deliveries == [Delivery(error="MSG_SIZE_TOO_LARGE", certain=True)]
 
 
 def test_a_write_that_nobody_answered_is_not_certain_to_have_failed():
@@ -144,6 +144,38 @@ def test_kafka_pythons_outcomes_are_told_apart(stand_in, outcome, delivery):
     assert (deliveries[0].error is None) == (delivery.error is None)
     producer.close(3)
     assert client.closed == 3
+
+
+def test_what_kafka_python_did_not_queue_was_certainly_not_written(stand_in):
+    producer = KafkaPythonProducer("a:1")
+
+    def refused(*_, **__):
+        raise kafka.errors.KafkaTimeoutError("no metadata")
+
+    stand_in[0].send = refused
+    deliveries = []
+    producer.send(TP, b"v", deliveries.append)
+    assert [delivery.certain for delivery in deliveries] == [True]
+
+
+@pytest.mark.parametrize("fatal", [False, True])
+def test_what_confluent_kafka_did_not_queue_was_certainly_not_written_unless_it_failed_for_good(fatal):
+    producer = ConfluentProducer("127.0.0.1:1")
+    told = confluent_kafka.KafkaError(confluent_kafka.KafkaError._UNKNOWN_TOPIC, "Unknown topic", fatal)
+
+    class Refusing:
+        def produce(self, *_, **__):
+            raise confluent_kafka.KafkaException(told)
+
+    producer._client = Refusing()
+    deliveries = []
+    if fatal:
+        with pytest.raises(confluent_kafka.KafkaException, match="Unknown topic"):
+            producer.send(TP, b"v", deliveries.append)
+        assert deliveries == []
+    else:
+        producer.send(TP, b"v", deliveries.append)
+        assert deliveries == [Delivery(error="_UNKNOWN_TOPIC", certain=True)]
 
 
 def test_kafka_pythons_settings_may_differ(stand_in):

@@ -6,7 +6,7 @@ from barnabas.faults import traffic as module
 from barnabas.faults.checker import check
 from barnabas.faults.clients import ConfluentProducer, ConfluentReader
 from barnabas.faults.history import History, Joined, Tail
-from barnabas.faults.traffic import FOR_CONFLUENT_ALONE, TOPICS, WRITERS, Traffic, Writer
+from barnabas.faults.traffic import FOR_CONFLUENT_ALONE, TOPICS, WRITERS, ClientFailed, Traffic, Writer
 from cluster.model.ids import TopicPartition
 
 
@@ -68,6 +68,20 @@ def test_a_client_that_ended_early_is_a_problem_and_the_rest_is_judged(traffic, 
     monkeypatch.setattr(traffic.workloads[0], "stop", lambda: (stop(), broken()))
     assert traffic.stop() == ["one ended early: ValueError('fatal')"]
     assert any(isinstance(op, Tail) for op in traffic._history.ops())
+
+
+def test_who_does_not_get_on_is_named(traffic, monkeypatch):
+    def late(timeout_s):
+        raise TimeoutError("ledger-0")
+
+    def broken(timeout_s):
+        raise ValueError("fatal")
+
+    for raising, kind in ((late, TimeoutError), (broken, ClientFailed)):
+        monkeypatch.setattr(traffic.workloads[1], "wait_for_progress", raising)
+        monkeypatch.setattr(traffic.workloads[0], "wait_for_progress", lambda timeout_s: None)
+        with pytest.raises(kind, match=r"^two"):
+            traffic.wait_for_progress(1)
 
 
 def test_the_writers_of_a_run_write_to_its_topics_each_under_a_name_of_its_own():
