@@ -86,8 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with arena_in(directory) as arena:
         findings = _run(arena, history, flags.only, seed, flags.minutes * 60)
         reckoning = judge(directory, history, findings, flags.only)
-        save(directory / "history.jsonl", history.ops())
-        if reckoning.problems:
+        if reckoning.problems or flags.keep:
+            save(directory / "history.jsonl", history.ops())
             _keep_disks(arena)
     report = "\n".join([f"SEED={seed}", *reckoning.lines(), "", *findings.notes, *reckoning.problems])
     (directory / "reckoning.txt").write_text(report + "\n", encoding="utf-8")

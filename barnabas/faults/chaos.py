@@ -71,6 +71,14 @@ class Chaos:
         """
         self._traffic.start()
         try:
+            self._go_through(steps, seconds, least_cuts)
+            self._end()
+        except BaseException:
+            self._traffic.halt()  # or the interpreter would wait for its threads for ever
+            raise
+
+    def _go_through(self, steps: Iterator[Step], seconds: float, least_cuts: int) -> None:
+        try:
             self._traffic.wait_for_progress(RECOVERY_TIMEOUT_S)
             deadline = time.monotonic() + seconds
             for step in steps:
@@ -80,6 +88,8 @@ class Chaos:
                 self._step(step)
         except (NotRecoveredError, ClientFailed, TimeoutError, ClusterError) as error:
             self.findings.problems.append(f"the cluster did not recover: {error}")
+
+    def _end(self) -> None:
         self.findings.problems += self._traffic.stop()
         deleted = frozenset(self._traffic.churn.deleted)
         self.findings.notes.append(

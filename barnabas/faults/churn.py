@@ -60,6 +60,10 @@ class Churn:
         """Begin."""
         self._churning = self._thread.submit(self._churn)
 
+    def halt(self) -> None:
+        """End after the topic that is being dealt with, without waiting for that."""
+        self._stopping.set()
+
     def stop(self) -> tuple[TopicPartition, ...]:
         """End after the topic that is being dealt with.
 

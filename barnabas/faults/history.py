@@ -188,9 +188,12 @@ Op = Sent | Acked | Failed | Unknown | Read | Tail | Fault | Disturbed | Joined 
 _KINDS: dict[str, type[Op]] = {kind.__name__.lower(): kind for kind in get_args(Op)}
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
+
 def encode(op: Op) -> str:
     """One line of JSON, without the newline."""
-    return json.dumps({"op": type(op).__name__.lower(), **asdict(op)}, separators=(",", ":"))
+    return _ENCODER.encode({"op": type(op).__name__.lower(), **asdict(op)})
 
 
 def decode(line: str) -> Op:

@@ -48,6 +48,10 @@ class Tailer:
         """Begin to read."""
         self._reading = self._thread.submit(self._read)
 
+    def halt(self) -> None:
+        """Read no more, without waiting for anything."""
+        self._stopping.set()
+
     def stop(self) -> None:
         """Read no more.
 

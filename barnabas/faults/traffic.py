@@ -156,6 +156,14 @@ class Traffic:
             except Exception as error:
                 raise ClientFailed(f"{writer.name} ended early: {error!r}") from error
 
+    def halt(self) -> None:
+        """Have all threads end as soon as they can: the run is broken off and nothing will be judged."""
+        self.churn.halt()
+        for workload in self.workloads:
+            workload.halt()
+        for tailer in self._tailers:
+            tailer.halt()
+
     def stop(self) -> list[str]:
         """End all writing and reading, then read everything back through both libraries.
 

@@ -88,6 +88,10 @@ class Workload:
         self._writing = self._thread.submit(self._write)
         self._writing.add_done_callback(self._tell)
 
+    def halt(self) -> None:
+        """Send no more, without waiting for anything."""
+        self._stopping.set()
+
     def stop(self, timeout_s: float = 60.0) -> None:
         """Send no more, wait for outcomes, at most so long, and note the rest as unknown.
 

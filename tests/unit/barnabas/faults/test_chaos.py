@@ -20,13 +20,16 @@ class Traffic:
         self.partitions = ()
         self.churn = self
         self.created, self.deleted = 2, {"churn-1"}
-        self.stopped = False
+        self.stopped = self.halted = False
 
     def start(self):
         pass
 
     def wait_for_progress(self, timeout_s):
         pass
+
+    def halt(self):
+        self.halted = True
 
     def stop(self):
         self.stopped = True
@@ -133,6 +136,17 @@ def test_a_cluster_that_does_not_recover_ends_it_and_is_judged(chaos, monkeypatc
     assert chaos.findings.problems[0] == f"the cluster did not recover: {error}"
     assert chaos._traffic.stopped
     assert chaos.findings.steps == 0
+
+
+def test_a_run_that_is_broken_off_halts_the_traffic(chaos, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "wait_until_whole", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        chaos.run(iter([step("kill-any")]), seconds=60)
+    assert chaos._traffic.halted
+    assert not chaos._traffic.stopped
 
 
 def test_what_could_not_strike_is_noted(chaos, monkeypatch):

@@ -70,6 +70,12 @@ def test_a_client_that_ended_early_is_a_problem_and_the_rest_is_judged(traffic, 
     assert any(isinstance(op, Tail) for op in traffic._history.ops())
 
 
+def test_a_run_that_is_broken_off_leaves_no_thread_at_work(traffic):
+    traffic.start()
+    traffic.halt()
+    assert traffic.stop() == []
+
+
 def test_who_does_not_get_on_is_named(traffic, monkeypatch):
     def late(timeout_s):
         raise TimeoutError("ledger-0")
