@@ -21,8 +21,10 @@ NO_NODE = -101
 
 _HEADER = struct.Struct("!iBi")  # operation, whether this ends the list, error
 _INT = struct.Struct("!i")
+_RESULT = struct.Struct("!iBii")  # a header, and how long the data is or which error it was
 _STAT = struct.Struct("!qqqqiiiqiiq")
-STAT_BYTES = _STAT.size + _HEADER.size + _INT.size
+_READ = _HEADER.pack(GET_DATA, 0, -1)
+STAT_BYTES = _STAT.size + _RESULT.size
 """What each node adds to an answer beside its data."""
 
 
@@ -52,8 +54,7 @@ class MultiRead:
         body = bytearray()
         for path in self.paths:
             encoded = path.encode()
-            body += _HEADER.pack(GET_DATA, 0, -1)
-            body += _INT.pack(len(encoded)) + encoded + b"\0"  # not watched
+            body += b"%b%b%b\0" % (_READ, _INT.pack(len(encoded)), encoded)  # not watched
         body += _HEADER.pack(ERROR, 1, -1)
         return body
 
@@ -64,29 +65,31 @@ class MultiRead:
             MultiReadError: A read failed for another reason, or the answer is malformed.
         """
         nodes: list[Node | None] = []
+        # A failover reads tens of thousands, on a thread that the event loop's waits for meanwhile.
+        make = tuple.__new__
         for path in self.paths:
-            kind, _, _ = _HEADER.unpack_from(answer, offset)
-            offset += _HEADER.size
-            if kind == GET_DATA:
-                node, offset = _node(answer, offset)
-                nodes.append(node)
-            elif kind == ERROR:
-                (code,) = _INT.unpack_from(answer, offset)
-                offset += _INT.size
-                if code != NO_NODE:
-                    raise MultiReadError(f"ZooKeeper refused to read {path}: error {code}", code)
+            kind, _, _, number = _RESULT.unpack_from(answer, offset)
+            offset += _RESULT.size
+            if kind != GET_DATA:
+                _check_missing(path, kind, number)
                 nodes.append(None)
-            else:
-                raise MultiReadError(f"ZooKeeper answered operation {kind} to the read of {path}")
+                continue
+            end = offset + number if number > 0 else offset
+            czxid, mzxid, ctime, mtime, version, cversion, acl, owner, size, children, pzxid = (
+                _STAT.unpack_from(answer, end)
+            )
+            stat = make(
+                Stat,
+                (version, czxid, mzxid, owner, pzxid, ctime, mtime, cversion, acl, size, children),
+            )
+            nodes.append(make(Node, (answer[offset:end], stat)))
+            offset = end + _STAT.size
         return nodes
 
 
-def _node(answer: bytes, offset: int) -> tuple[Node, int]:
-    (length,) = _INT.unpack_from(answer, offset)
-    offset += _INT.size
-    end = offset + max(length, 0)
-    czxid, mzxid, ctime, mtime, version, cversion, acl, owner, size, children, pzxid = _STAT.unpack_from(
-        answer, end
-    )
-    stat = Stat(version, czxid, mzxid, owner, pzxid, ctime, mtime, cversion, acl, size, children)
-    return Node(bytes(answer[offset:end]), stat), end + _STAT.size
+def _check_missing(path: str, kind: int, code: int) -> None:
+    """Raise unless ``kind`` and ``code``, the answer to the read of ``path``, say that there is no node."""
+    if kind != ERROR:
+        raise MultiReadError(f"ZooKeeper answered operation {kind} to the read of {path}")
+    if code != NO_NODE:
+        raise MultiReadError(f"ZooKeeper refused to read {path}: error {code}", code)

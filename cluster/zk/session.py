@@ -36,7 +36,7 @@ from cluster.zk.operations import (
     WatchEvent,
 )
 from cluster.zk.pipeline import Pipeline, Request, value
-from cluster.zk.schema.paths import ancestors, can_be
+from cluster.zk.schema.paths import all_can_be, ancestors, can_be
 from cluster.zk.watches import Watch, Watches
 
 _log = structlog.stdlib.get_logger("kafka.zookeeper.ZooKeeperClient")
@@ -175,12 +175,15 @@ class ZooKeeperSession:
             answers = await self._read(paths, self._connection.get, watch=True)
             return [None if isinstance(answer, errors.NoNode) else value(answer) for answer in answers]
         size = max(1, MAXIMUM_REQUEST_BYTES // (expected_bytes + STAT_BYTES))
-        possible = [can_be(path) for path in paths]
-        whole = [self._whole(path) for path, sent in zip(paths, possible, strict=True) if sent]
+        sent = paths if all_can_be(paths) else [path for path in paths if can_be(path)]
+        whole = [self._whole(path) for path in sent]
         chunks = [whole[start : start + size] for start in range(0, len(whole), size)]
         answers = await self._pipeline.all([self._connection.multi_read(chunk) for chunk in chunks])
-        nodes = iter([node for answer in answers for node in value(answer)])
-        return [next(nodes) if sent else None for sent in possible]
+        nodes = [node for answer in answers for node in value(answer)]
+        if sent is paths:
+            return nodes
+        found = dict(zip(sent, nodes, strict=True))
+        return [found.get(path) for path in paths]
 
     async def create(
         self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False

@@ -51,14 +51,21 @@ class PartitionStore:
         """
         rest = iter(partitions)
         states: dict[TopicPartition, WrittenState] = {}
+        # Of tens of thousands of states most are alike: what is alike is decoded once, and is one object.
+        decoded: dict[tuple[bytes, int], PartitionState] = {}
         while wanted := list(islice(rest, _READ_AT_ONCE)):
             nodes = await self._session.get_many([paths.partition_state(tp) for tp in wanted], watch=watch)
             for start in range(0, len(wanted), _DECODED_IN_A_TURN):
                 turn = slice(start, start + _DECODED_IN_A_TURN)
                 for tp, node in zip(wanted[turn], nodes[turn], strict=True):
-                    if node is not None:
-                        state = topics.decode_state(tp, node.data, node.stat.version)
-                        states[tp] = WrittenState(state, Zxid(node.stat.mzxid))
+                    if node is None:
+                        continue
+                    stat = node.stat
+                    content = node.data, stat.version
+                    state = decoded.get(content)
+                    if state is None:
+                        state = decoded[content] = topics.decode_state(tp, *content)
+                    states[tp] = WrittenState(state, Zxid(stat.mzxid))
                 await asyncio.sleep(0)
         return states
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.zk.schema.body import int32_of, is_text
 
@@ -104,6 +106,13 @@ def can_be(path: str) -> bool:
         and "\0" not in whole
         and is_text(whole)
     )
+
+
+def all_can_be(whole: Sequence[str]) -> bool:
+    """Whether nodes can have all of these paths: `can_be` of each, in a fraction of the time."""
+    # Absolute paths one behind the other are one path, of the parts of all.
+    together = all(path.startswith("/") for path in whole) and can_be("".join(whole))
+    return together or all(map(can_be, whole))
 
 
 def ancestors(path: str) -> tuple[str, ...]:

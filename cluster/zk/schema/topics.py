@@ -50,10 +50,12 @@ def decode_topic(name: str, content: bytes, version: int = 0) -> TopicAssignment
     body = Body(paths.topic(name), content)
     adding = body.replicas_by_partition("adding_replicas") if body.has("adding_replicas") else {}
     removing = body.replicas_by_partition("removing_replicas") if body.has("removing_replicas") else {}
-    partitions = {
-        partition: Assignment(_broker_ids(replicas))
-        for partition, replicas in body.replicas_by_partition("partitions").items()
+    replicas_by_partition = body.replicas_by_partition("partitions")
+    # Many partitions have the same replicas, and then one object for their assignment.
+    assignments = {
+        replicas: Assignment(_broker_ids(replicas)) for replicas in set(replicas_by_partition.values())
     }
+    partitions = {partition: assignments[replicas] for partition, replicas in replicas_by_partition.items()}
     for partition in partitions.keys() & (adding.keys() | removing.keys()):
         partitions[partition] = Assignment(
             partitions[partition].replicas,

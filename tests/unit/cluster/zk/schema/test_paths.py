@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.zk.schema import paths
@@ -59,6 +61,15 @@ def test_paths_that_a_node_can_have(path: str) -> None:
 )
 def test_paths_that_no_node_can_have(path: str) -> None:
     assert not paths.can_be(path)
+
+
+PARTS = st.sampled_from(["", "a", ".", "..", "...", "\0", "\ud800", "\udc00", "é"])
+
+
+@given(st.lists(st.builds(str.join, st.sampled_from(["/", ""]), st.lists(PARTS, max_size=3)), max_size=4))
+@settings(max_examples=100)
+def test_many_paths_can_be_if_each_can(whole: list[str]) -> None:
+    assert paths.all_can_be(whole) == all(paths.can_be(path) for path in whole)
 
 
 def test_the_state_of_a_partition_is_told_from_other_paths() -> None:
