@@ -323,6 +323,7 @@ class Node:
             metadata=replicas.metadata,
             purgatories=self._purgatories,
             appends=replicas.appends,
+            deletes=replicas.deletes,
             reads=replicas.reads,
             controller=controller.port,
             any_controller=AnyController(

@@ -21,6 +21,7 @@ def replica_settings(config: BrokerConfig) -> ReplicaSettings:
         high_watermark_checkpoint_interval_ms=config.integer("replica.high.watermark.checkpoint.interval.ms"),
         retention_check_interval_ms=config.integer("log.retention.check.interval.ms"),
         produce_purge_interval=config.integer("producer.purgatory.purge.interval.requests"),
+        delete_records_purge_interval=config.integer("delete.records.purgatory.purge.interval.requests"),
         fetch_purge_interval=config.integer("fetch.purgatory.purge.interval.requests"),
         session_timeout_ms=config.session_timeout_ms,
     )

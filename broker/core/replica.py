@@ -7,6 +7,7 @@ argument. Times are milliseconds on the broker's monotonic clock.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -226,6 +227,20 @@ class Replica:
             and broker_id not in self.isr
             and remote.may_join(self.high_watermark, self.epoch_start_offset)
         )
+
+    def follower_log_starts(self, broker_id: BrokerId, log_start_offset: Offset) -> None:
+        """A follower's log starts elsewhere than its last fetch said, if it still is one."""
+        remote = self._remotes.get(broker_id)
+        if remote is not None:
+            remote.log_start_offset = log_start_offset
+
+    def low_watermark(self, log_start_offset: Offset, is_live: Callable[[BrokerId], bool]) -> Offset:
+        """The lowest log start offset of this leader, which is given, and its live followers, -1 if unknown.
+
+        What lies below it is deleted at all of them (KIP-107).
+        """
+        starts = (remote.log_start_offset for each, remote in self._remotes.items() if is_live(each))
+        return min((log_start_offset, *starts))
 
     def silent(self, broker_id: BrokerId, hearing: isr.Hearing) -> None:
         """The session in which the follower fetched has ended, or names the partition no more."""

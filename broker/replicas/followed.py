@@ -63,6 +63,9 @@ class FollowedPartitions:
         # Ordered sets of what the next request says.
         self._named: dict[TopicPartition, None] = {}
         self._forgotten: dict[TopicPartition, None] = {}
+        self._moved: dict[TopicPartition, None] = {}
+        self._told_starts: dict[TopicPartition, Offset] = {}
+        """Where the leader was last told that each log starts."""
         self._backing_off: dict[TopicPartition, asyncio.TimerHandle] = {}
         self._wait_ms: dict[TopicPartition, int] = {}
         """How long those that were refused back off when they are refused again."""
@@ -74,8 +77,8 @@ class FollowedPartitions:
 
     @property
     def has_news(self) -> bool:
-        """Whether the next request would name a partition, as it does for each that has been appended to."""
-        return bool(self._named)
+        """Whether the next request would tell of a partition, as of each that has been appended to."""
+        return bool(self._named or self._moved)
 
     def add(self, topic_partition: TopicPartition, leader_epoch: LeaderEpoch) -> None:
         """Fetch this partition too, from the end of its log; the held request is not waited for."""
@@ -89,6 +92,8 @@ class FollowedPartitions:
         """Fetch this partition no more; what is still under way of it is ignored."""
         if self._epochs.pop(topic_partition, None) is not None:
             self._named.pop(topic_partition, None)
+            self._moved.pop(topic_partition, None)
+            self._told_starts.pop(topic_partition, None)
             self._wait_ms.pop(topic_partition, None)
             self._stop_backing_off(topic_partition)
             self._forgotten[topic_partition] = None
@@ -144,6 +149,8 @@ class FollowedPartitions:
             partition = self._hosted.get(topic_partition)
             if partition is not None:
                 log = partition.log
+                self._told_starts[topic_partition] = log.log_start_offset
+                self._moved.pop(topic_partition, None)
                 latest_epoch = log.latest_epoch
                 request.partitions.add(
                     topic=topic_partition.topic,
@@ -155,6 +162,14 @@ class FollowedPartitions:
                     max_bytes=settings.fetch_max_bytes,
                 )
         self._named.clear()
+        for topic_partition in self._moved:
+            partition = self._hosted.get(topic_partition)
+            if partition is not None:
+                start = self._told_starts[topic_partition] = partition.log.log_start_offset
+                request.log_starts.add(
+                    topic=topic_partition.topic, partition=topic_partition.partition, log_start_offset=start
+                )
+        self._moved.clear()
         return request
 
     def take(self, data: PartitionData) -> None:
@@ -189,6 +204,8 @@ class FollowedPartitions:
         self._wait_ms.pop(partition.topic_partition, None)
         if data.log_start_offset > log.log_start_offset:
             log.raise_log_start(Offset(min(data.log_start_offset, log.log_end_offset)))
+        if log.log_start_offset > self._told_starts.get(partition.topic_partition, log.log_start_offset):
+            self._moved[partition.topic_partition] = None
         partition.replica.follow_high_watermark(
             Offset(data.high_watermark), log.log_start_offset, log.log_end_offset
         )

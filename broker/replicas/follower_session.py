@@ -110,6 +110,8 @@ class FollowerSession:
         self._hearing.at_ms = monotonic_ms()
         for gone in request.forgotten:
             self._forget(TopicPartition(gone.topic, gone.partition))
+        for moved in request.log_starts:
+            self._follower_log_starts(TopicPartition(moved.topic, moved.partition), moved.log_start_offset)
         for asked in request.partitions:
             topic_partition = TopicPartition(asked.topic, asked.partition)
             known = self._partitions.get(topic_partition)
@@ -166,10 +168,22 @@ class FollowerSession:
             now_ms=self._hearing.at_ms,
             hearing=self._hearing,
         )
+        self._hosted.deletes.check_and_complete(topic_partition)
         if outcome.high_watermark_rose:
             self._hosted.high_watermark_rose(partition)
         if outcome.may_join:
             self._on_may_join(partition, self.replica_id)
+
+    def _follower_log_starts(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
+        """Take down where the follower's log starts, in the epoch in which it fetches the partition."""
+        fetched = self._partitions.get(topic_partition)
+        if fetched is None:
+            return
+        partition = self._hosted.led(topic_partition, fetched.current_leader_epoch)
+        if not isinstance(partition, ErrorCode):
+            fetched.log_start_offset = Offset(log_start_offset)
+            partition.replica.follower_log_starts(self.replica_id, fetched.log_start_offset)
+            self._hosted.deletes.check_and_complete(topic_partition)
 
     def _refuse(self, topic_partition: TopicPartition, fetched: FetchedPartition, error: ErrorCode) -> None:
         self._detach(topic_partition)

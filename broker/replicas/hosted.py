@@ -110,6 +110,7 @@ class HostedPartitions:
     Attributes:
         broker_id: This broker.
         produces: Where acks=all waits for the high watermark, by partition.
+        deletes: Where deletions of records wait for the followers' log starts, by partition.
         fetches: Where long polls wait for data, by partition; a follower's hold waits under its session.
         on_directory_failed: Told once of each log directory that fails which partitions are gone with it.
     """
@@ -121,6 +122,9 @@ class HostedPartitions:
         self.settings = settings
         self.produces: DelayedOperationPurgatory[TopicPartition] = DelayedOperationPurgatory(
             "Produce", SystemTimer(), settings.produce_purge_interval
+        )
+        self.deletes: DelayedOperationPurgatory[TopicPartition] = DelayedOperationPurgatory(
+            "DeleteRecords", SystemTimer(), settings.delete_records_purge_interval
         )
         self.fetches: DelayedOperationPurgatory[Hashable] = DelayedOperationPurgatory(
             "Fetch", SystemTimer(), settings.fetch_purge_interval
@@ -226,12 +230,19 @@ class HostedPartitions:
             feed.log_start_rose(partition.topic_partition)
         self.fetches.check_and_complete(partition.topic_partition)
 
+    def low_watermark(self, partition: HostedPartition) -> Offset:
+        """The lowest log start offset of this leader and its live followers, -1 while one is unknown."""
+        return partition.replica.low_watermark(
+            partition.log.log_start_offset, lambda follower: self._metadata.broker(follower) is not None
+        )
+
     def leadership_changed(self, partition: HostedPartition) -> None:
         """The role or the leader epoch of ``partition`` has changed, or it is hosted no more."""
         topic_partition = partition.topic_partition
         for feed in tuple(partition.feeds.values()):
             feed.leadership_changed(topic_partition)
         self.produces.check_and_complete(topic_partition)
+        self.deletes.check_and_complete(topic_partition)
         self.fetches.check_and_complete(topic_partition)
 
     def disk_failed(self, error: KafkaStorageError) -> None:

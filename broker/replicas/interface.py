@@ -132,6 +132,39 @@ FetchResults = dict[TopicPartition, Fetched]
 
 
 @dataclass(frozen=True, slots=True)
+class Deleted:
+    """What became of one partition of DeleteRecords.
+
+    Attributes:
+        error: ``NONE`` where no live replica's log starts before what was asked.
+        low_watermark: The lowest log start offset of the leader and its live followers, or
+            ``UNKNOWN_OFFSET``.
+    """
+
+    error: ErrorCode
+    low_watermark: Offset = UNKNOWN_OFFSET
+
+
+DeleteResults = dict[TopicPartition, Deleted]
+"""The results of a deletion, in the order of its partitions."""
+
+
+class Deletes(Protocol):
+    """The path of DeleteRecords."""
+
+    def delete(
+        self, offsets: Mapping[TopicPartition, Offset], timeout_ms: int
+    ) -> asyncio.Future[DeleteResults]:
+        """Let the logs of local leaders start at ``offsets``, at most at their high watermarks; -1 is that.
+
+        The future waits in the purgatory until no live replica's log starts earlier, or for ``timeout_ms``
+        (``REQUEST_TIMED_OUT``; the leader's log starts there all the same). It never raises for a partition's
+        sake: each has its error.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class ListedOffset:
     """The answer to one partition of ListOffsets.
 

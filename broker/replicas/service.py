@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection
 from broker.core.control_gate import ControlGate
 from broker.core.metadata_cache import MetadataCache, MetadataChange
 from broker.replicas.append import Appender
+from broker.replicas.delete_records import RecordDeleter
 from broker.replicas.fetchers import Fetchers
 from broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
 from broker.replicas.isr_keeper import IsrKeeper, IsrStore
@@ -32,6 +33,7 @@ class ReplicaService:
         metadata: What the controller last told.
         gate: Judges control requests; told of each registration of this broker (``gate.registered``).
         appends: The produce path.
+        deletes: The path of DeleteRecords.
         reads: The consumers' paths.
         sessions: The followers' streams.
         leadership: Carries out what the controller says.
@@ -71,6 +73,7 @@ class ReplicaService:
         self.hosted = HostedPartitions(broker_id, logs, self.metadata, settings)
         expired = metrics.fetch_expirations.labels
         self.appends = Appender(self.hosted, lambda tp: metrics.produce_expirations.labels(*tp).inc())
+        self.deletes = RecordDeleter(self.hosted)
         self.reads = Reader(self.hosted, expired(fetcherType="consumer").inc)
         self.keeper = IsrKeeper(self.hosted, store, supervisor, metrics)
         self.sessions = FollowerSessions(
@@ -99,6 +102,7 @@ class ReplicaService:
         metrics.watch(metrics.offline_replica_count, lambda: len(hosted.offline))
         metrics.registry.register(LogMetrics(lambda: map(_size_of, tuple(hosted.all))))
         show_purgatory(metrics, hosted.produces)
+        show_purgatory(metrics, hosted.deletes)
         show_purgatory(metrics, hosted.fetches)
 
     def _directory_failed(self, gone: Collection[TopicPartition]) -> None:

@@ -20,6 +20,7 @@ class ReplicaSettings:
         high_watermark_checkpoint_interval_ms: ``replica.high.watermark.checkpoint.interval.ms``.
         retention_check_interval_ms: ``log.retention.check.interval.ms``.
         produce_purge_interval: ``producer.purgatory.purge.interval.requests``.
+        delete_records_purge_interval: ``delete.records.purgatory.purge.interval.requests``.
         fetch_purge_interval: ``fetch.purgatory.purge.interval.requests``.
         session_timeout_ms: ``zookeeper.session.timeout.ms``: what the streams' keepalive goes by.
     """
@@ -34,5 +35,6 @@ class ReplicaSettings:
     high_watermark_checkpoint_interval_ms: int = 5_000
     retention_check_interval_ms: int = 300_000
     produce_purge_interval: int = 1_000
+    delete_records_purge_interval: int = 1
     fetch_purge_interval: int = 1_000
     session_timeout_ms: int = 18_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from broker.core.metadata_cache import MetadataCache
-from broker.replicas.interface import Appends, Reads
+from broker.replicas.interface import Appends, Deletes, Reads
 from broker.server.metadata_purgatories import MetadataPurgatories
 from broker.server.request_meter import RequestMeter
 from broker.wire.frames import Body, Request
@@ -79,6 +79,7 @@ class ServerContext:
         metadata: What the controller last told of topics and brokers.
         purgatories: Where answers wait for a change of ``metadata``.
         appends: The produce path of the replicas.
+        deletes: The path of DeleteRecords.
         reads: The consumers' paths of the replicas.
         controller: The controller in this process: ``Refused`` with ``NOT_CONTROLLER`` where another
             broker is it.
@@ -95,6 +96,7 @@ class ServerContext:
     metadata: MetadataCache
     purgatories: MetadataPurgatories
     appends: Appends
+    deletes: Deletes
     reads: Reads
     controller: ControllerPort
     any_controller: ControllerPort

@@ -24,6 +24,7 @@ class ApiKey(IntEnum):
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
+    DELETE_RECORDS = 21
     INIT_PRODUCER_ID = 22
     OFFSET_FOR_LEADER_EPOCH = 23
     DESCRIBE_CONFIGS = 32
@@ -75,6 +76,7 @@ _TABLE = (
     Api(ApiKey.API_VERSIONS, 0, 3),
     Api(ApiKey.CREATE_TOPICS, 2, 7),
     Api(ApiKey.DELETE_TOPICS, 1, 6),
+    Api(ApiKey.DELETE_RECORDS, 0, 2),
     Api(ApiKey.INIT_PRODUCER_ID, 0, 4),
     Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4),
     Api(ApiKey.DESCRIBE_CONFIGS, 1, 4),

@@ -144,6 +144,7 @@ async def bootstrap():
         purgatories,
         replicas,
         replicas,
+        replicas,
         controller,
         controller,
         CountingProducerIds(),

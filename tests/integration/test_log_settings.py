@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
+import urllib.request
 
 import aiokafka
 import confluent_kafka
 import confluent_kafka.admin
+import kafka
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
@@ -220,6 +223,46 @@ def test_a_log_starts_where_it_started_after_a_failover(cluster, admin, consumer
         cluster.wait_ready()
 
 
+def told_starts(cluster, topic):
+    """The log start offset of partition 0 that each broker tells on its metrics page."""
+    name = f'kafka_log_Log_LogStartOffset{{partition="0",topic="{topic}"}} '
+    found = []
+    for broker in cluster.brokers.values():
+        with urllib.request.urlopen(f"http://{broker.metrics}/metrics", timeout=20) as answer:
+            lines = answer.read().decode().splitlines()
+        found += [float(line.removeprefix(name)) for line in lines if line.startswith(name)]
+    return found
+
+
+def test_records_are_deleted_at_every_replica_before_that_is_answered(cluster, admin, consumer):
+    create(admin, "purged", {"segment.bytes": "10000"})
+    for _ in range(4):
+        assert produce(cluster, "purged", VALUES[:4]) == []
+    assert len(segments(cluster, "purged")[0]) == 4
+
+    def delete(offset):
+        (asked,) = admin.delete_records([TopicPartition("purged", 0, offset)], request_timeout=60).values()
+        return asked.result(60).low_watermark
+
+    assert delete(9) == 9
+    assert told_starts(cluster, "purged") == [9, 9, 9]
+    assert watermarks(consumer, "purged") == (9, 16)
+    assert read(consumer, "purged", 7, 9)[0].offset() == 9
+    until(
+        lambda: segments(cluster, "purged") == [["00008.log", "00012.log"]] * 3, "old files are still there"
+    )
+    assert delete(3) == 9
+    with pytest.raises(KafkaException) as refusal:
+        delete(17)
+    assert refusal.value.args[0].code() == KafkaError.OFFSET_OUT_OF_RANGE
+
+    other = kafka.KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
+    place = kafka.TopicPartition("purged", 0)
+    assert other.delete_records({place: -1}, timeout_ms=60_000)[place]["low_watermark"] == 16
+    other.close()
+    assert told_starts(cluster, "purged") == [16, 16, 16]
+
+
 @pytest.mark.parametrize("codec", CODECS)
 def test_each_codec_is_kept_as_it_came(cluster, admin, consumer, codec):
     topic = f"from-{codec}"
@@ -241,6 +284,50 @@ def test_each_codec_that_a_topic_asks_for(cluster, admin, consumer, codec):
     assert [message.value() for message in found] == everything
     assert [message.offset() for message in found] == list(range(len(everything)))
     assert codecs(cluster, topic) == {CODECS[codec]}
+
+
+def produce_by_kafka_python(cluster, topic, values, codec):
+    producer = kafka.KafkaProducer(
+        bootstrap_servers=cluster.bootstrap, compression_type=codec, acks="all", linger_ms=200
+    )
+    sent = [producer.send(topic, value, partition=0) for value in values]
+    for each in sent:
+        each.get(60)
+    producer.close()
+
+
+def read_by_kafka_python(cluster, topic, count):
+    consumer = kafka.KafkaConsumer(bootstrap_servers=cluster.bootstrap, consumer_timeout_ms=60_000)
+    place = kafka.TopicPartition(topic, 0)
+    consumer.assign([place])
+    consumer.seek_to_beginning(place)
+    found = [record.value for record in itertools.islice(consumer, count)]
+    consumer.close()
+    return found
+
+
+async def read_by_aiokafka(cluster, topic, count):
+    async with aiokafka.AIOKafkaConsumer(bootstrap_servers=cluster.bootstrap) as consumer:
+        place = aiokafka.TopicPartition(topic, 0)
+        consumer.assign([place])
+        await consumer.seek_to_beginning(place)
+        return [(await consumer.getone()).value for _ in range(count)]
+
+
+def test_what_one_client_compressed_by_lz4_the_others_read(cluster, admin, consumer):
+    """Each library has an implementation of its own, and the broker has one, too."""
+    kept, made = "lz4-of-clients", "lz4-of-brokers"
+    create(admin, kept, {})
+    create(admin, made, {"compression.type": "lz4"})
+    asyncio.run(produce_by_aiokafka(cluster, kept, VALUES, "lz4"))
+    produce_by_kafka_python(cluster, kept, VALUES, "lz4")
+    assert produce(cluster, made, codec="none") == []
+    produce_by_kafka_python(cluster, made, VALUES, "lz4")
+    for topic in (kept, made):
+        assert codecs(cluster, topic) == {Codec.LZ4}
+        assert [message.value() for message in read(consumer, topic, 2 * len(VALUES))] == VALUES * 2
+        assert read_by_kafka_python(cluster, topic, 2 * len(VALUES)) == VALUES * 2
+        assert asyncio.run(read_by_aiokafka(cluster, topic, 2 * len(VALUES))) == VALUES * 2
 
 
 def test_a_topic_changes_its_compression(cluster, admin, consumer):

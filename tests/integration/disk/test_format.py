@@ -153,7 +153,7 @@ def test_the_clients_read_every_record(written, reader):
         (batch.base_offset + index, time, 0, key, value, [tuple(header) for header in headers])
         for batch in batches_
         for index, (time, (key, value, headers)) in enumerate(zip(batch.timestamps, RECORDS, strict=True))
-        if batch.codec == 0 or reader is AiokafkaRecords
+        if batch.codec in {0, GZIP, LZ4} or reader is AiokafkaRecords
     ]
     found = []
     for _, content in segments(path):
@@ -161,8 +161,8 @@ def test_the_clients_read_every_record(written, reader):
         while records.has_next():
             batch = records.next_batch()
             assert batch.validate_crc()
-            if reader is KafkaPythonRecords and batch.compression_type:
-                continue  # it has no codecs installed
+            if reader is KafkaPythonRecords and batch.compression_type in {SNAPPY, ZSTD}:
+                continue  # their packages are not installed
             found += [
                 (r.offset, r.timestamp, r.timestamp_type, r.key, r.value, [tuple(h) for h in r.headers])
                 for r in batch

@@ -258,3 +258,16 @@ def test_a_session_speaks_for_a_quiet_partition(leader):
     leader.appended(1, 10_000)
     proposal = leader.propose_shrink(1, 10_000 + LAG)
     assert proposal.state.leader_and_isr.isr == (1, 2)
+
+
+def test_the_low_watermark_is_the_lowest_start_of_the_live(leader):
+    everyone = lambda _: True  # noqa: E731
+    assert leader.low_watermark(4, everyone) == -1
+    fetch(leader, 2, 0, 0)
+    fetch(leader, 3, 0, 0)
+    leader.follower_log_starts(2, 5)
+    leader.follower_log_starts(3, 2)
+    leader.follower_log_starts(9, 0)
+    assert leader.low_watermark(4, everyone) == 2
+    assert leader.low_watermark(4, lambda broker_id: broker_id != 3) == 4
+    assert leader.low_watermark(7, lambda broker_id: broker_id != 3) == 5

@@ -107,6 +107,11 @@ class Room:
         brokers = tuple(Broker(i, 10, (Endpoint("GRPC", "127.0.0.1", 9000 + i),)) for i in REPLICAS)
         self.metadata.apply(UpdateMetadataRequest(9, 1, 1, cached, brokers))
 
+    def forget_brokers(self) -> None:
+        """Have the metadata cache know no broker but this one."""
+        alone = (Broker(BrokerId(1), 10, (Endpoint("GRPC", "127.0.0.1", 9001),)),)
+        self.metadata.apply(UpdateMetadataRequest(9, 1, 1, (), alone))
+
     @staticmethod
     def write(partition: HostedPartition, *values: bytes) -> None:
         """Append to a leader's log without anyone being told."""

@@ -91,6 +91,34 @@ async def test_records_are_appended_and_asked_on_from(room, followed, partition)
     assert named(followed) == [(TP, 8)]
 
 
+async def test_a_log_that_starts_later_is_told_to_the_leader_once(followed, partition):
+    followed.take(data(high_watermark=6, log_start_offset=3))
+    assert partition.log.log_start_offset == 3
+    assert followed.has_news
+    request = followed.next_request()
+    assert list(request.partitions) == []
+    assert [(moved.topic, moved.partition, moved.log_start_offset) for moved in request.log_starts] == [
+        ("t", 0, 3)
+    ]
+    followed.take(data(high_watermark=6, log_start_offset=3))
+    assert not followed.has_news
+    assert list(followed.next_request().log_starts) == []
+
+
+async def test_a_log_that_starts_later_by_itself_is_told_when_the_leader_speaks_of_it(followed, partition):
+    partition.log.raise_log_start(4)
+    followed.take(data(high_watermark=6, log_start_offset=3))
+    assert [moved.log_start_offset for moved in followed.next_request().log_starts] == [4]
+
+
+async def test_a_partition_that_is_named_tells_its_log_start_there(followed, partition):
+    followed.take(data(high_watermark=6, log_start_offset=3))
+    followed.begin_session()
+    request = followed.next_request()
+    assert [asked.log_start_offset for asked in request.partitions] == [3]
+    assert list(request.log_starts) == []
+
+
 async def test_a_high_watermark_alone_is_taken_over_and_not_asked_on(followed, partition):
     followed.take(data(high_watermark=9))
     assert partition.replica.high_watermark == 6

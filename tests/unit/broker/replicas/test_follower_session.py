@@ -23,6 +23,12 @@ class Follower:
             2, room.hosted, lambda p, who: self.joined.append((p.topic_partition, who))
         )
 
+    def starts_at(self, offset, topic_partition=TP):
+        request = pb.FetchRequest(replica_id=2, max_bytes=MB, min_bytes=1)
+        topic, number = topic_partition
+        request.log_starts.add(topic=topic, partition=number, log_start_offset=offset)
+        self.session.take(request)
+
     def ask(self, *partitions, forget=()):
         request = pb.FetchRequest(replica_id=2, max_bytes=MB, min_bytes=1)
         request.partitions.extend(partitions)
@@ -322,3 +328,24 @@ async def test_an_answer_tells_of_a_log_that_starts_later(room, follower):
     assert not follower.session.has_enough(1)
     assert follower.answer()[TP].log_start_offset == 2
     assert follower.answer() == {}
+
+
+async def test_a_followers_log_that_starts_later_is_taken_down_and_nothing_is_sent_for_it(room, follower):
+    partition = room.lead(isr=(1, 2))
+    room.write(partition, b"a", b"b")
+    follower.starts_at(1)
+    follower.ask(named(1, last_epoch=0))
+    sent = follower.answer()[TP]
+    follower.starts_at(1)
+    follower.starts_at(1, OTHER)
+    assert partition.replica.remote(2).log_start_offset == 1
+    assert len(sent.records) > 0
+    assert follower.answer() == {}
+
+
+async def test_a_followers_log_start_of_an_old_epoch_says_nothing(room, follower):
+    partition = room.lead(isr=(1, 2))
+    follower.ask(named(0))
+    room.lead(epoch=1, isr=(1, 2))
+    follower.starts_at(5)
+    assert partition.replica.remote(2).log_start_offset == 0

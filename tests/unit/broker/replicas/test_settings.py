@@ -20,6 +20,7 @@ NAMES = {
     "high_watermark_checkpoint_interval_ms": "replica.high.watermark.checkpoint.interval.ms",
     "retention_check_interval_ms": "log.retention.check.interval.ms",
     "produce_purge_interval": "producer.purgatory.purge.interval.requests",
+    "delete_records_purge_interval": "delete.records.purgatory.purge.interval.requests",
     "fetch_purge_interval": "fetch.purgatory.purge.interval.requests",
     "session_timeout_ms": "zookeeper.session.timeout.ms",
 }

@@ -11,7 +11,7 @@ import pytest
 from kio.index import load_request_schema
 
 from broker.core.metadata_cache import MetadataCache
-from broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
+from broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
 from broker.server.context import ServerContext, ServerSettings
 from broker.server.metadata_purgatories import MetadataPurgatories
 from broker.server.request_meter import RequestMeter
@@ -54,6 +54,20 @@ class FakeAppends:
 
     def release(self, number: int) -> None:
         self.held[number]()
+
+
+class FakeDeletes:
+    """Answers each partition with what stands in ``outcomes``."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[dict[TopicPartition, int], int]] = []
+        self.outcomes: dict[TopicPartition, Deleted] = {}
+
+    def delete(self, offsets: Any, timeout_ms: int) -> asyncio.Future[Any]:
+        self.calls.append((dict(offsets), timeout_ms))
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer.set_result({tp: self.outcomes[tp] for tp in offsets})
+        return answer
 
 
 class FakeReads:
@@ -148,7 +162,7 @@ class FakeBroker:
     """The parts of a broker that the handlers see, and short ways to fill them."""
 
     def __init__(self) -> None:
-        self.appends, self.reads = FakeAppends(), FakeReads()
+        self.appends, self.deletes, self.reads = FakeAppends(), FakeDeletes(), FakeReads()
         self.controller, self.any_controller = FakeController(), FakeController()
         self.producer_ids = FakeProducerIds()
         self.metadata, self.purgatories = MetadataCache(), MetadataPurgatories()
@@ -167,6 +181,7 @@ class FakeBroker:
             self.metadata,
             self.purgatories,
             self.appends,
+            self.deletes,
             self.reads,
             self.controller,
             self.any_controller,
