@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,10 @@ from cluster.zk.errors import BadVersion, NoNode, ZooKeeperTimeout
 TP = TopicPartition("t", 0)
 REIGN = ControllerEpoch(1)
 
+PATIENT_MS = 60_000
+"""As long as a test waits for what comes soon, on a machine that has other things to do."""
+
 FAST = ReplicaSettings(
-    lag_time_max_ms=400,
     fetch_wait_max_ms=100,
     fetch_backoff_ms=50,
     session_timeout_ms=6000,
@@ -64,7 +67,7 @@ def batch(*values: bytes, producer: tuple[int, int, int] = (-1, -1, -1)) -> byte
     return bytes(builder.build())
 
 
-async def _until(holds: Callable[[], Any], what: str, timeout_s: float = 10) -> None:
+async def _until(holds: Callable[[], Any], what: str, timeout_s: float = PATIENT_MS / 1000) -> None:
     """Wait for something that no event tells of."""
     deadline = time.monotonic() + timeout_s
     while not holds():
@@ -193,7 +196,7 @@ class Node:
         self,
         *values: bytes,
         acks: int = -1,
-        timeout_ms: int = 5000,
+        timeout_ms: int = PATIENT_MS,
         producer: tuple[int, int, int] = (-1, -1, -1),
     ) -> Appended:
         records = batch(*values, producer=producer)
@@ -276,9 +279,16 @@ class Cluster:
 
 
 @pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+def lag_time_max_ms() -> int:
+    """``replica.lag.time.max.ms``; a test of shrinking ISRs has a short one of its own."""
+    return PATIENT_MS
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path, lag_time_max_ms: int) -> AsyncIterator[Cluster]:
     """Three nodes, all started; min.insync.replicas is 2."""
-    made = Cluster(tmp_path, FAST, LogConfig(min_insync_replicas=2, segment_index_bytes=64 * 1024))
+    settings = replace(FAST, lag_time_max_ms=lag_time_max_ms)
+    made = Cluster(tmp_path, settings, LogConfig(min_insync_replicas=2, segment_index_bytes=64 * 1024))
     await made.start(1, 2, 3)
     yield made
     for broker_id in tuple(made.live):

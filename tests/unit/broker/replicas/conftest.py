@@ -56,7 +56,7 @@ class Room:
     @staticmethod
     async def until(holds: Callable[[], object]) -> None:
         """Let the loop run until something holds that no event tells of."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not holds():
             assert time.monotonic() < deadline
             await asyncio.sleep(0.001)
