@@ -31,7 +31,7 @@ def admin(cluster):
     return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
 
 
-def until(condition, what, deadline_s=30):
+def until(condition, what, deadline_s=60):
     """Poll, because the fact lies in another process."""
     deadline = time.monotonic() + deadline_s
     while not condition():
@@ -40,7 +40,7 @@ def until(condition, what, deadline_s=30):
 
 
 def partitions(admin, topic=TOPIC):
-    return admin.list_topics(topic, timeout=20).topics[topic].partitions
+    return admin.list_topics(topic, timeout=60).topics[topic].partitions
 
 
 def in_directory(broker, name, topic=TOPIC):
@@ -60,7 +60,7 @@ def produce_to_each(cluster):
 
 def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     topic = confluent_kafka.admin.NewTopic(TOPIC, 4, 3)
-    admin.create_topics([topic])[TOPIC].result(30)
+    admin.create_topics([topic])[TOPIC].result(60)
     until(lambda: TOPIC in admin.list_topics(timeout=10).topics, lambda: "unknown")
     assert produce_to_each(cluster) == [None] * 4
     broker = cluster.brokers[partitions(admin)[0].leader]
@@ -138,7 +138,7 @@ def records_in(cluster, topic):
     settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "unused", "enable.auto.commit": False}
     consumer = confluent_kafka.Consumer(settings)
     place = confluent_kafka.TopicPartition(topic, 0, 0)
-    end = consumer.get_watermark_offsets(place, timeout=20)[1]
+    end = consumer.get_watermark_offsets(place, timeout=60)[1]
     consumer.assign([place])
     offsets = []
     while len(offsets) < end:
@@ -149,7 +149,7 @@ def records_in(cluster, topic):
 
 def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     topic = "filling"
-    admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(30)
+    admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(60)
     until(lambda: topic in admin.list_topics(timeout=10).topics, lambda: "unknown")
     broker = cluster.brokers[partitions(admin, topic)[0].leader]
     name = "one" if 0 in in_directory(broker, "one", topic) else "two"

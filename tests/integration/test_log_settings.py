@@ -46,7 +46,7 @@ def admin(cluster):
     return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
 
 
-def until(condition, what, deadline_s=30):
+def until(condition, what, deadline_s=60):
     """Poll, because the fact lies in another process."""
     deadline = time.monotonic() + deadline_s
     while not condition():
@@ -56,7 +56,7 @@ def until(condition, what, deadline_s=30):
 
 def create(admin, name, settings):
     topic = confluent_kafka.admin.NewTopic(name, 1, 3, config=settings)
-    admin.create_topics([topic])[name].result(30)
+    admin.create_topics([topic])[name].result(60)
 
 
 def alter(admin, topic, **settings):
@@ -65,7 +65,7 @@ def alter(admin, topic, **settings):
         for name, value in settings.items()
     ]
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
-    admin.incremental_alter_configs([resource])[resource].result(30)
+    admin.incremental_alter_configs([resource])[resource].result(60)
 
 
 def produce(cluster, topic, values=VALUES, *, codec="none", timestamp=0):
@@ -87,7 +87,7 @@ def produce(cluster, topic, values=VALUES, *, codec="none", timestamp=0):
         producer.produce(
             topic, value, partition=0, timestamp=timestamp, on_delivery=lambda error, _: outcome.append(error)
         )
-    producer.flush(30)
+    producer.flush(60)
     assert len(outcome) == len(values)
     return [error.name() for error in outcome if error is not None]
 
@@ -131,7 +131,7 @@ def read(consumer, topic, count, offset=0):
     """That many records from ``offset`` on."""
     consumer.assign([TopicPartition(topic, 0, offset)])
     found = []
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while len(found) < count:
         assert time.monotonic() < deadline, f"{len(found)} of {count} records of {topic}"
         message = consumer.poll(1)
@@ -142,13 +142,13 @@ def read(consumer, topic, count, offset=0):
 
 
 def led_by(admin, topic):
-    return admin.list_topics(topic, timeout=20).topics[topic].partitions[0].leader
+    return admin.list_topics(topic, timeout=60).topics[topic].partitions[0].leader
 
 
 def watermarks(consumer, topic):
     """Log start offset and high watermark, or None where the leader does not know them yet."""
     try:
-        return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=20)
+        return consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=60)
     except KafkaException as error:
         if not error.args[0].retriable():
             raise
@@ -228,7 +228,7 @@ def told_starts(cluster, topic):
     name = f'kafka_log_Log_LogStartOffset{{partition="0",topic="{topic}"}} '
     found = []
     for broker in cluster.brokers.values():
-        with urllib.request.urlopen(f"http://{broker.metrics}/metrics", timeout=20) as answer:
+        with urllib.request.urlopen(f"http://{broker.metrics}/metrics", timeout=60) as answer:
             lines = answer.read().decode().splitlines()
         found += [float(line.removeprefix(name)) for line in lines if line.startswith(name)]
     return found

@@ -93,7 +93,7 @@ async def changes(store, monkeypatch):
 
 async def settled(store):
     """Until what was noticed is dealt with."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await store.told.wait()
     store.told.clear()
     for _ in range(5):
@@ -147,7 +147,7 @@ async def test_nothing_is_lost_while_zookeeper_does_not_answer(changes, store, w
     store.failures = [what, what]
     store.note(1, TOPIC)
     changes.noticed()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await store.topic_was_told.wait()
     assert ("t", {}) in store.heard
     assert store.failures == []

@@ -37,7 +37,7 @@ async def room(monkeypatch):
 
 
 async def heard(notes):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await notes.came.wait()
     notes.came.clear()
 

@@ -166,7 +166,7 @@ async def test_others_back_off_and_come_back(followed, partition, due, answer):
     followed.take(answer)
     assert partition.log.log_end_offset == 6
     assert named(followed) == []
-    await asyncio.wait_for(due.wait(), 5)
+    await asyncio.wait_for(due.wait(), 60)
     assert named(followed) == [(TP, 6)]
 
 

@@ -82,7 +82,7 @@ async def test_it_is_looked_at_again_and_again(room, retention, monkeypatch):
 
     monkeypatch.setattr(retention, "delete_old_segments", look)
     task = asyncio.create_task(retention.keep(1))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         for _ in range(3):
             await looked.acquire()
     task.cancel()

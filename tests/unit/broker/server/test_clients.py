@@ -37,7 +37,7 @@ async def a_moment():
 
 
 async def until(condition):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not condition():
             await a_moment()
 
