@@ -13,11 +13,14 @@ class HourlyRollingFile:
     """A buffered writer of whole lines; an earlier hour's file is renamed to ``<name>.yyyy-MM-dd-HH``.
 
     As in log4j a file that an earlier process left is rolled by the hour of its last change. One thread at a
-    time may call it.
+    time may call it. A disk that refuses costs the lines at hand; what comes later is tried again.
 
     Args:
         path: The file; its directory is created.
         now: The local time at which it is opened.
+
+    Raises:
+        OSError: The disk refused; so do all methods.
     """
 
     def __init__(self, path: Path, now: datetime) -> None:
@@ -29,11 +32,14 @@ class HourlyRollingFile:
 
     def write(self, text: str) -> None:
         """Buffer ``text``: one line or several, each with its newline."""
+        if self._file.closed:  # as it is after a roll that failed half-way
+            self._file = self._open()
         self._file.write(text)
 
     def flush(self) -> None:
         """Hand what is buffered to the operating system."""
-        self._file.flush()
+        if not self._file.closed:
+            self._file.flush()
 
     def close(self) -> None:
         """Flush and close; may be called again."""
@@ -47,9 +53,12 @@ class HourlyRollingFile:
         hour = _hour(now)
         if hour <= self._hour:
             return
-        self._file.close()
-        self.path.replace(self.path.with_name(f"{self.path.name}.{self._hour.strftime(_ROLL_PATTERN)}"))
-        self._hour = hour
+        earlier = self.path.with_name(f"{self.path.name}.{self._hour.strftime(_ROLL_PATTERN)}")
+        self._hour = hour  # a roll that fails is not tried again at every line
+        try:
+            self._file.close()
+        finally:
+            self.path.replace(earlier)
         self._file = self._open()
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import structlog
 
 from cluster.model.statechange.levels import Level
 from cluster.model.statechange.line import StateChange
 from cluster.runtime.line_clock import LineClock
 from cluster.runtime.rolling_file import HourlyRollingFile
+
+_log = structlog.get_logger("state.change.logger")
 
 FILE_NAME = "state-change.log"
 
@@ -20,6 +25,9 @@ FLUSH_INTERVAL_S = 0.1
 
 class StateChangeLog:
     """Writes lines on the event loop; a buffer takes them, and a timer hands them to the operating system.
+
+    Where the disk refuses, lines are lost and the broker goes on, as under log4j: that is told once, and once
+    more when lines are written again.
 
     Args:
         path: The file, rolled hourly.
@@ -33,13 +41,15 @@ class StateChangeLog:
         self._stamps = LineClock(clock, on_second=self._file.roll_if_due)
         self._flush_timer: asyncio.TimerHandle | None = None
         self._closed = False
+        self._is_refused = False
 
     def write(self, line: StateChange) -> None:
         """Log ``line`` if its level is not below the log's; after `close` it is dropped."""
         if line.level < self._level or self._closed:
             return
-        stamp = self._stamps.stamp()
-        self._file.write(line.entry(stamp))
+        with self._losses_told():
+            stamp = self._stamps.stamp()
+            self._file.write(line.entry(stamp))
         if self._flush_timer is None:
             self._flush_timer = asyncio.get_running_loop().call_later(FLUSH_INTERVAL_S, self.flush)
 
@@ -49,10 +59,27 @@ class StateChangeLog:
             self._flush_timer.cancel()
             self._flush_timer = None
         if not self._closed:
-            self._file.flush()
+            with self._losses_told():
+                self._file.flush()
+                self._told_again()
 
     def close(self) -> None:
         """Flush and close; may be called again."""
         self.flush()
         self._closed = True
-        self._file.close()
+        with self._losses_told():
+            self._file.close()
+
+    @contextmanager
+    def _losses_told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if not self._is_refused:
+                self._is_refused = True
+                _log.error(f"Lines of {self._file.path} are lost: {error}")
+
+    def _told_again(self) -> None:
+        if self._is_refused:
+            self._is_refused = False
+            _log.warning(f"Lines of {self._file.path} are written again; some were lost")

@@ -1,5 +1,8 @@
 import os
 from datetime import datetime
+from pathlib import Path
+
+import pytest
 
 from cluster.runtime.rolling_file import HourlyRollingFile
 
@@ -50,3 +53,24 @@ def test_text_that_is_not_utf8_is_written_escaped(tmp_path):
     file.write("\udcff\n")
     file.close()
     assert (tmp_path / "a.log").read_text() == "\\udcff\n"
+
+
+def test_a_roll_that_the_disk_refuses_costs_no_later_line(tmp_path, monkeypatch):
+    file = HourlyRollingFile(tmp_path / "a.log", at(3))
+    file.write("one\n")
+
+    def refuse(*_, **_more):
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "replace", refuse)
+        with pytest.raises(OSError, match="Read-only"):
+            file.roll_if_due(at(4))
+        disk.setattr(Path, "open", refuse)
+        with pytest.raises(OSError, match="Read-only"):
+            file.write("lost\n")
+        file.flush()
+    file.roll_if_due(at(4, 30))
+    file.write("two\n")
+    file.close()
+    assert (tmp_path / "a.log").read_text() == "one\ntwo\n"

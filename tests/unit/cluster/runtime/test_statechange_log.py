@@ -1,5 +1,8 @@
 import asyncio
 from datetime import datetime
+from pathlib import Path
+
+from structlog.testing import capture_logs
 
 from cluster.model.statechange.kinds import Kind
 from cluster.model.statechange.levels import Level
@@ -54,3 +57,36 @@ async def test_after_close_nothing_is_written_and_nothing_fails(tmp_path):
     log.flush()
     log.close()
     assert (tmp_path / "state-change.log").read_text() == ""
+
+
+async def test_a_full_disk_costs_lines_and_stops_nobody(tmp_path):
+    path = tmp_path / "state-change.log"
+    path.symlink_to("/dev/full")
+    log = StateChangeLog(path, Level.TRACE, clock=lambda: MOMENT)
+    with capture_logs() as told:
+        for _ in range(2000):  # more than any buffer takes
+            log.write(INFO)
+        log.flush()
+        log.close()
+    assert [(entry["log_level"], "No space left" in entry["event"]) for entry in told] == [("error", True)]
+
+
+async def test_lines_are_written_again_as_soon_as_the_disk_takes_them(tmp_path, monkeypatch):
+    now = [MOMENT]
+    log = StateChangeLog(tmp_path / "state-change.log", Level.TRACE, clock=lambda: now[0])
+
+    def refuse(*_, **_more):
+        raise OSError(30, "Read-only file system")
+
+    with capture_logs() as told:
+        with monkeypatch.context() as disk:
+            disk.setattr(Path, "replace", refuse)
+            disk.setattr(Path, "open", refuse)
+            now[0] += 3600
+            log.write(INFO)
+            log.write(INFO)
+        log.write(INFO)
+        log.flush()
+    log.close()
+    assert [entry["log_level"] for entry in told] == ["error", "warning"]
+    assert (tmp_path / "state-change.log").read_text() == TEXT.replace(" 12:", " 13:")
