@@ -104,8 +104,9 @@ def partitions(admin, topic):
     return admin.list_topics(topic, timeout=20).topics[topic].partitions
 
 
-def lies_on_the_disk(broker, topic, number):
-    return (broker.dir / "data" / "one" / f"{topic}-{number}").is_dir()
+def lying_in(broker, name, topic):
+    """The partitions of the topic that lie in a log directory of the broker."""
+    return [number for number in (0, 1) if (broker.dir / "data" / name / f"{topic}-{number}").is_dir()]
 
 
 def create_led_by(admin, broker, topic):
@@ -115,13 +116,15 @@ def create_led_by(admin, broker, topic):
     new = confluent_kafka.admin.NewTopic(topic, num_partitions=2, replica_assignment=assignment)
     admin.create_topics([new])[topic].result(60)
     until(lambda: topic in admin.list_topics(timeout=20).topics, lambda: f"{topic} is unknown")
-    until(
-        lambda: all(len(partition.isrs) == 3 for partition in partitions(admin, topic).values()),
-        lambda: f"not in sync: {partitions(admin, topic)}",
-    )
-    there = [number for number in (0, 1) if lies_on_the_disk(broker, topic, number)]
-    assert len(there) == 1
-    return there[0], 1 - there[0]
+    places = [[], []]
+
+    def is_laid_out():
+        places[:] = [lying_in(broker, name, topic) for name in ("one", "two")]
+        return sum(map(len, places)) == 2
+
+    until(is_laid_out, lambda: f"broker {broker.id} has {places}")
+    (failing,), (kept,) = places
+    return failing, kept
 
 
 class Writing:
