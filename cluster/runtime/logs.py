@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import threading
@@ -28,22 +29,30 @@ _NOT_FIELDS = ("event", "level", "logger", "stamp", "exception")
 
 
 class _RollingHandler(logging.Handler):
-    """Writes to an hourly rolled file and flushes each line: server.log is short and read after crashes."""
+    """Writes to an hourly rolled file and flushes each line: server.log is short and read after crashes.
+
+    Where the disk refuses, that is told on standard error once, until lines are written again.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._file = HourlyRollingFile(path, LineClock().now())
+        self._is_refused = False
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             self._file.roll_if_due(LineClock().now())
             self._file.write(self.format(record) + "\n")
             self._file.flush()
+            self._is_refused = False
         except (OSError, ValueError):
-            self.handleError(record)
+            if not self._is_refused:
+                self.handleError(record)
+            self._is_refused = True
 
     def close(self) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # the lines that are lost so were told of
+            self._file.close()
         super().close()
 
 

@@ -68,3 +68,13 @@ def test_without_a_directory_there_is_no_file(tmp_path, capsys):
     structlog.get_logger("a").info("said")
     assert "INFO said (a)" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told_of_once_and_stops_nobody(tmp_path, capsys):
+    (tmp_path / "server.log").symlink_to("/dev/full")
+    set_up(tmp_path, "INFO")
+    for number in range(3):
+        structlog.get_logger("broker.node").info("registered", epoch=number)
+    told = capsys.readouterr().err
+    assert told.count("No space left on device") == 1
+    assert [f"epoch={number} " in told for number in range(3)] == [True] * 3
