@@ -1,7 +1,8 @@
-"""The controller's core in a cluster where brokers come and go and topics are made, extended and deleted.
+"""The controller's core in a cluster where everything happens that it answers for, in any order.
 
-Hypothesis chooses what happens, and in which order the brokers answer; after each step it is looked whether
-what must never happen has happened. Other rooms add rules.
+Brokers come, go, stop and lose directories; topics are made, extended, moved, deleted; leaders change ISRs,
+also just before the controller writes; elections are asked for. Hypothesis chooses what happens, and in which
+order the brokers answer; after each step it is looked whether what must never happen has happened.
 """
 
 from __future__ import annotations
@@ -19,32 +20,47 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from cluster.model.commands_reassignment import AlterPartitionReassignments
+from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.epochs import ControllerEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment
+from cluster.model.requests import LeaderAndIsrResponse
 from controller.core import effects
 from controller.core.effects import NO_CONTROLLER
 from controller.core.inputs import (
+    AlterPartitionReassignmentsRequested,
+    AutoPreferredReplicaLeaderElection,
     BrokerChange,
+    ControlledShutdownRequested,
     ControllerChange,
     Expire,
+    IsrChangeNotification,
+    LeaderAndIsrResponseReceived,
     PartitionModifications,
+    PartitionReassignmentIsrChange,
+    ReplicaLeaderElection,
     Startup,
     TopicChange,
     TopicDeletion,
     TopicDeletionStopReplicaResponseReceived,
+    ZkPartitionReassignment,
 )
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.state import ControllerContext, Facts
 
 BROKERS = range(1, 5)
-TOPICS = ("t", "u")
+TOPICS = ("t", "u", "v")
+LATE = 5
+"""A broker that somebody may name, and that comes only in the end."""
 topics, brokers = st.sampled_from(TOPICS), st.sampled_from(BROKERS)
+lots = st.integers(0, 11)
+targets = st.lists(st.sampled_from((*BROKERS, LATE)), min_size=1, max_size=3, unique=True)
 
 
 class Cluster(RuleBasedStateMachine):
-    """One controller, on broker 1, in a world of four brokers and two topics."""
+    """One controller, on broker 1, in a world of four brokers and three topics."""
 
     world_class: Any = None
 
@@ -55,6 +71,8 @@ class Cluster(RuleBasedStateMachine):
         self.unanswered: deque[TopicDeletionStopReplicaResponseReceived] = deque()
         self.epochs: dict[TopicPartition, int] = {}
         self.reigns: set[ControllerEpoch] = set()
+        for topic in TOPICS:
+            self.world.write_topic(topic, (1, 2), (2, 3, 4), (4, 1))
         self.heard(Startup())
 
     def heard(self, *inputs: Any) -> None:
@@ -88,7 +106,7 @@ class Cluster(RuleBasedStateMachine):
             self.world.topics[topic][number] = Assignment(tuple(map(BrokerId, replicas[:2])))
             self.heard(PartitionModifications(topic))
 
-    @rule(topic=topics)
+    @rule(topic=st.sampled_from(TOPICS[:2]))
     def a_topic_is_marked(self, topic: str) -> None:
         self.world.marked.add(topic)
         self.heard(TopicDeletion())
@@ -113,6 +131,91 @@ class Cluster(RuleBasedStateMachine):
             answer = TopicDeletionStopReplicaResponseReceived(answer.broker_id, answer.broker_epoch, errors)
         self.heard(answer)
 
+    def partition(self, lot: int) -> TopicPartition | None:
+        """One of the partitions that are led or were, and not being deleted; as a rule not to be, either."""
+        context = self.world.context
+        some = sorted(tp for tp in self.world.states if tp.topic not in context.topics_with_deletion_started)
+        kept = [tp for tp in some if not context.is_being_deleted(tp.topic)]
+        chosen = some if lot == 0 or not kept else kept
+        return chosen[lot % len(chosen)] if chosen else None
+
+    @rule(lot=lots, to=targets, by_znode=st.booleans())
+    def a_partition_is_to_move(self, lot: int, to: list[int], by_znode: bool) -> None:
+        tp = self.partition(lot)
+        if tp is not None and by_znode:
+            self.world.ask_for(**{f"{tp.topic}_{tp.partition}": tuple(to)})
+            self.heard(ZkPartitionReassignment())
+        elif tp is not None:
+            command = AlterPartitionReassignments({tp: tuple(BrokerId(b) for b in to if b != LATE)})
+            self.heard(AlterPartitionReassignmentsRequested(1, command))
+
+    @rule(lot=lots)
+    def a_move_is_cancelled(self, lot: int) -> None:
+        tp = self.partition(lot)
+        if tp is not None:
+            self.heard(AlterPartitionReassignmentsRequested(1, AlterPartitionReassignments({tp: None})))
+
+    @rule(lot=lots)
+    def a_follower_catches_up(self, lot: int) -> None:
+        tp = self.partition(lot)
+        if tp is not None:
+            self.catch_up(tp)
+
+    def catch_up(self, tp: TopicPartition) -> None:
+        """The first live replica that is not in sync is taken into the ISR, if anybody leads."""
+        known, there = self.world.leadership(tp), self.world.context
+        behind = [r for r in self.replicas(tp) if there.is_online(r, tp) and r not in known.isr]
+        if behind and there.is_online(known.leader, tp):
+            self.isr_becomes(tp, (*known.isr, behind[0]))
+
+    @rule(lot=lots, unseen=st.booleans())
+    def a_follower_falls_behind(self, lot: int, unseen: bool) -> None:
+        """The controller hears of it, or finds it when it writes that state the next time."""
+        tp = self.partition(lot)
+        known = None if tp is None else self.world.leadership(tp)
+        if known is not None and known.leader != -1 and len(known.isr) > 1:
+            rest = tuple(r for r in known.isr if r == known.leader or r != known.isr[lot % len(known.isr)])
+            if unseen:
+                self.world.meanwhile = {tp: known.with_isr(rest)}
+            else:
+                self.isr_becomes(tp, rest)
+
+    def isr_becomes(self, tp: TopicPartition, isr: tuple[int, ...]) -> None:
+        """The leader writes its ISR and leaves a note."""
+        self.world.meanwhile = {}
+        known = self.world.leadership(tp)
+        self.world.write_state(tp, known.leader, isr, known.leader_epoch)
+        self.world.notes["isr_change_1"] = (tp,)
+        self.heard(PartitionReassignmentIsrChange(tp), IsrChangeNotification())
+
+    @rule(broker=brokers)
+    def a_broker_is_about_to_stop(self, broker: int) -> None:
+        if broker in self.world.brokers:
+            command = ControlledShutdown(BrokerId(broker), self.world.epoch_of(broker))
+            self.heard(ControlledShutdownRequested(1, command))
+
+    @rule(broker=brokers, lot=lots)
+    def a_directory_fails(self, broker: int, lot: int) -> None:
+        tp = self.partition(lot)
+        if tp is not None and broker in self.world.brokers and broker in self.replicas(tp):
+            response = LeaderAndIsrResponse(ErrorCode.NONE, {tp: ErrorCode.KAFKA_STORAGE_ERROR})
+            life = self.world.epoch_of(broker)
+            self.heard(LeaderAndIsrResponseReceived(BrokerId(broker), life, response))
+
+    def replicas(self, tp: TopicPartition) -> tuple[BrokerId, ...]:
+        return self.world.topics[tp.topic][tp.partition].replicas
+
+    @rule(lot=lots)
+    def preferred_replicas_are_to_lead(self, lot: int) -> None:
+        tp = self.partition(lot)
+        self.world.preferred_election = () if tp is None else (tp, TopicPartition("ghost", 0))
+        self.heard(ReplicaLeaderElection())
+        assert self.world.preferred_election is None
+
+    @rule()
+    def it_is_time_to_see_who_leads(self) -> None:
+        self.heard(AutoPreferredReplicaLeaderElection())
+
     @rule()
     def the_controller_is_elected_again(self) -> None:
         self.world.controller, self.world.owns_controller = NO_CONTROLLER, False
@@ -136,7 +239,7 @@ class Cluster(RuleBasedStateMachine):
     def leaders_are_in_sync_and_replicas(self) -> None:
         for tp, state in self.world.states.items():
             known = state.leader_and_isr
-            replicas = self.world.topics[tp.topic][tp.partition].replicas
+            replicas = self.replicas(tp)
             assert set(known.isr) <= set(replicas), (tp, known, replicas)
             assert known.isr, (tp, known)
             assert known.leader == -1 or known.leader in known.isr, (tp, known)
@@ -181,23 +284,38 @@ class Cluster(RuleBasedStateMachine):
         context = self.world.context
         for tp, state in context.partition_states.items():
             if state is PartitionMachineState.ONLINE and not context.is_being_deleted(tp.topic):
-                assert context.is_online(context.leaderships[tp].leader_and_isr.leader, tp), tp
+                leader = context.leaderships[tp].leader_and_isr.leader
+                # One that is about to stop leads what nobody else can lead.
+                assert leader in context.shutting_down or context.is_online(leader, tp), tp
+
+    @invariant()
+    def what_moves_waits_for_something(self) -> None:
+        context = self.world.context
+        for tp in map(TopicPartition._make, context.partitions()):
+            assignment = context.assignment(tp)
+            if assignment.is_being_reassigned and tp.topic not in context.topics_with_deletion_started:
+                in_sync = set(self.world.leadership(tp).isr) if tp in self.world.states else set()
+                assert not set(assignment.target) <= in_sync, (tp, assignment, in_sync)
 
     def teardown(self) -> None:
-        """Once every broker is back and answers, every marked topic is gone."""
-        missing = [n for n in BROKERS if BrokerId(n) not in self.world.brokers]
-        self.world.register(*missing)
-        self.heard(BrokerChange())
+        """Once every broker is back, answers and catches up, what is marked is gone and nothing moves."""
+        context = self.world.context
         # One whose deletion failed on a live broker is tried again when that broker returns.
-        for number in BROKERS:
-            while self.unanswered:
-                self.heard(self.unanswered.popleft())
+        for number in (*BROKERS, LATE, *BROKERS):
             self.world.register(number)
             self.heard(BrokerChange())
+            while self.unanswered:
+                self.heard(self.unanswered.popleft())
+            for tp in sorted(self.world.states):
+                for _ in self.replicas(tp):
+                    if tp in self.world.states and tp.topic not in context.topics_with_deletion_started:
+                        self.catch_up(tp)
         while self.unanswered:
             self.heard(self.unanswered.popleft())
         assert self.world.marked == set()
-        assert self.world.context.topics_to_delete == set()
+        assert context.topics_to_delete == set()
+        assert self.world.requested is None
+        assert not any(context.is_being_reassigned(topic) for topic in context.assignments)
 
 
 def test_the_controller_keeps_its_promises(world_module: Any) -> None:
