@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TypeVar
+
 from controller.core.effects import Decision, Explain, InterruptedDecisionError
 from controller.core.reasons import StepFailed
 
+T = TypeVar("T")
 
-def attempt(what: str, step: Decision[None]) -> Decision[None]:
-    """Take a step; whatever it fails at is said and left.
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A step that did not come to its end.
+
+    Attributes:
+        because: The error, by kind and words.
+    """
+
+    because: str
+
+
+def attempt(what: str, step: Decision[T]) -> Decision[T | Failed]:
+    """Take a step and come to its result; whatever it fails at is said and left.
 
     Args:
         what: Names the step.
@@ -17,8 +33,10 @@ def attempt(what: str, step: Decision[None]) -> Decision[None]:
         InterruptedDecisionError: The reign is over, so no other step is to be taken either.
     """
     try:
-        yield from step
+        return (yield from step)
     except InterruptedDecisionError:
         raise
     except Exception as error:  # noqa: BLE001  (no one znode may stand in the way of all others)
-        yield Explain(StepFailed(what, f"{type(error).__name__}: {error}"))
+        failed = Failed(f"{type(error).__name__}: {error}")
+        yield Explain(StepFailed(what, failed.because))
+        return failed

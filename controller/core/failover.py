@@ -42,7 +42,7 @@ def fail_over(context: ControllerContext) -> Decision[None]:
     tps, written = yield from _read_cluster(context)
     for broker in context.brokers.values():
         yield OpenChannel(broker)
-    yield from deletions.take_marks_over(context)
+    yield from attempt("the marks of topics to be deleted", deletions.take_marks_over(context))
     # Brokers must know each other before any LeaderAndIsr names one as leader.
     yield from update_metadata(context, context.brokers)
     bounced = yield from _bounced_unseen(context, written)

@@ -17,6 +17,7 @@ from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment
 from controller.core import deletions
+from controller.core.attempts import attempt
 from controller.core.batch import RequestBatch, update_metadata
 from controller.core.effects import Decision, Explain, LogStateChange, ReadAssignments, ask
 from controller.core.effects_reassignment import WatchPartitionStates
@@ -58,15 +59,28 @@ def advance(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
 def advance_if_complete(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
     """Complete those of ``tps`` that are being reassigned and whose last target replica has caught up."""
     for tp in tps:
-        if may_go_on(context, tp) and (yield from _is_complete(context, tp)):
-            yield from _complete(context, tp)
+        if may_go_on(context, tp):
+            yield from attempt(f"the reassignment of {tp}", _complete_if_so(context, tp))
+
+
+def _complete_if_so(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
+    if (yield from _is_complete(context, tp)):
+        yield from _complete(context, tp)
 
 
 def advance_those_to(context: ControllerContext, brokers: Collection[BrokerId]) -> Decision[None]:
     """Go on with every reassignment that has one of ``brokers``, which have just come, for a target."""
-    for tp in running(context):
-        if may_go_on(context, tp) and any(broker in context.assignment(tp).target for broker in brokers):
-            yield from advance(context, tp)
+    arrived = [
+        tp for tp in running(context) if any(broker in context.assignment(tp).target for broker in brokers)
+    ]
+    yield from advance_all(context, arrived)
+
+
+def advance_all(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+    """Go on with those of ``tps`` that are being reassigned; what one fails at keeps no other."""
+    for tp in tps:
+        if may_go_on(context, tp):
+            yield from attempt(f"the reassignment of {tp}", advance(context, tp))
 
 
 def may_go_on(context: ControllerContext, tp: TopicPartition) -> bool:
@@ -111,7 +125,6 @@ def _update(context: ControllerContext, tp: TopicPartition, wanted: Assignment) 
         )
     yield from _let_go(context, tp, left_out)
     if not (yield from _write(context, tp, before, wanted)):
-        context.assign(tp, before)
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The partition {tp} does not exist any more.")
     return None
 
@@ -253,7 +266,23 @@ def _let_go(context: ControllerContext, tp: TopicPartition, replicas: Iterable[B
 def _write(
     context: ControllerContext, tp: TopicPartition, before: Assignment, after: Assignment
 ) -> Decision[bool]:
-    """Write the assignment of ``tp``; what else was written to the topic's node meanwhile stays."""
+    """Write the assignment of ``tp``, known to be ``after`` already; False where it is gone.
+
+    Where it cannot be written it is known to be ``before`` again, so that it is tried again. What else was
+    written to the topic's node meanwhile stays.
+    """
+    is_written = False
+    try:
+        is_written = yield from _try_to_write(context, tp, before, after)
+    finally:
+        if not is_written:
+            context.assign(tp, before)
+    return is_written
+
+
+def _try_to_write(
+    context: ControllerContext, tp: TopicPartition, before: Assignment, after: Assignment
+) -> Decision[bool]:
     standing = {**context.assignments[tp.topic], tp.partition: before}
     while True:
         change = WriteAssignment(tp.topic, standing, {**standing, tp.partition: after}, context.reign)

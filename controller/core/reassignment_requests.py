@@ -16,10 +16,11 @@ from cluster.model.commands_reassignment import (
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment
+from controller.core.attempts import Failed, attempt
 from controller.core.effects import Decision, Explain, Reply
 from controller.core.inputs import AlterPartitionReassignmentsRequested, ListPartitionReassignmentsRequested
 from controller.core.reasons_reassignment import ReassignmentRefused
-from controller.core.reassignment import advance, reassign, running
+from controller.core.reassignment import advance_all, reassign, running
 from controller.core.requested_reassignments import read_requests, withdraw
 from controller.core.state import ControllerContext
 from controller.core.topics import Refusal
@@ -113,21 +114,21 @@ def take_over(context: ControllerContext) -> Decision[None]:
     """Go on with what the former controller began, and begin what was asked for while there was none."""
     begun = running(context)
     yield from take_requests(context)
-    for tp in begun:
-        if context.assignment(tp).is_being_reassigned:
-            yield from advance(context, tp)
+    yield from advance_all(context, begun)
 
 
 def _begin(
     context: ControllerContext, tp: TopicPartition, planned: Assignment | Refusal
 ) -> Decision[Refusal | None]:
-    refusal: Refusal | None
+    refusal: Refusal | Failed | None
     if isinstance(planned, Refusal):
         refusal = planned
     elif context.is_being_deleted(tp.topic) or not context.assignment(tp).replicas:
         refusal = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The partition {tp} does not exist.")
     else:
-        refusal = yield from reassign(context, tp, planned)
+        refusal = yield from attempt(f"the reassignment of {tp}", reassign(context, tp, planned))
+    if isinstance(refusal, Failed):
+        refusal = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, refusal.because)
     if refusal is not None:
         yield Explain(ReassignmentRefused(tp, refusal.error, refusal.message))
     return refusal

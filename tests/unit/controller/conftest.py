@@ -228,9 +228,9 @@ class World:
                 for note in notes:
                     self.log_dir_events.pop(note, None)
                 return None
-        return self._answer_reassignment(question)
+        return self.answer_reassignment(question)
 
-    def _answer_reassignment(self, question: Ask[Any]) -> object:
+    def answer_reassignment(self, question: Ask[Any]) -> object:
         match question:
             case effects_reassignment.ReadReassignments():
                 return self.requested

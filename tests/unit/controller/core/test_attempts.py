@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.attempts import attempt
+from controller.core.attempts import Failed, attempt
 from controller.core.effects import BREATHE, Explain, InterruptedDecisionError, Interruption
 from controller.core.reasons import StepFailed
 
@@ -12,15 +12,27 @@ def step(failure=None):
     if failure is not None:
         raise failure
     yield BREATHE
+    return 7
+
+
+def result_of(trying):
+    """What it comes to, and what it yields on the way."""
+    yielded = []
+    while True:
+        try:
+            yielded.append(next(trying))
+        except StopIteration as end:
+            return end.value, yielded
 
 
 def test_a_step_is_taken_to_its_end():
-    assert list(attempt("it", step())) == [BREATHE, BREATHE]
+    assert result_of(attempt("it", step())) == (7, [BREATHE, BREATHE])
 
 
 def test_a_failure_is_said_and_left():
     said = Explain(StepFailed("it", "OSError: no such luck"))
-    assert list(attempt("it", step(OSError("no such luck")))) == [BREATHE, said]
+    failed = Failed("OSError: no such luck")
+    assert result_of(attempt("it", step(OSError("no such luck")))) == (failed, [BREATHE, said])
 
 
 def test_an_answer_that_is_an_error_fails_the_step():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -317,6 +318,8 @@ OPTIONAL = [
     effects_configs.DeleteLogDirEvents,
     effects.ReadIsrChanges,
     effects.DeleteIsrChanges,
+    effects_topics.ReadTopicDeletions,
+    effects_topics.RemoveTopicDeletions,
     effects_reassignment.ReadReassignments,
     effects_topics.WriteAssignment,
     effects_topics.DeleteTopic,
@@ -329,6 +332,8 @@ OPTIONAL = [
 def test_what_a_person_spoiled_beside_the_topics_does_not_undo_a_takeover(make_world, question):
     """A note with a child cannot be deleted, say: every broker in turn won the race and gave it back."""
     world = everything_to_do(make_world)
+    if question is effects_topics.RemoveTopicDeletions:
+        world.context.facts = replace(world.context.facts, delete_topic_enable=False)
     if question is effects_topics.DeleteTopic:
         world.topics["gone"].clear()
     world.failures[question] = RuntimeError("spoiled")

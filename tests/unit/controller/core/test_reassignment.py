@@ -200,6 +200,30 @@ def test_fewer_replicas_are_done_at_once(world):
     )
 
 
+def test_an_end_that_cannot_be_written_is_tried_again_and_holds_no_other(world):
+    world.write_topic("u", (1, 2))
+    world.run(TopicChange())
+    u0 = TopicPartition("u", 0)
+    move(world, 4, 5, 6)
+    move(world, 4, tp=u0)
+    catch_up(world, 1, 2, 3, 4, 5, 6)
+    known = world.leadership(u0)
+    world.write_state(u0, known.leader, (1, 2, 4), known.leader_epoch)
+    spoiled = RuntimeError("no right to write /brokers/topics/t")
+    world.answers[effects_topics.WriteAssignment] = lambda asked: (
+        spoiled if asked.topic == "t" else world.answer_reassignment(asked)
+    )
+    world.notes["isr_change_1"] = (T0, u0)
+    world.run(IsrChangeNotification())
+    assert world.topics["u"][0] == Assignment((4,))
+    assert world.notes == {}
+    assert running(world.context) == [T0]
+    del world.answers[effects_topics.WriteAssignment]
+    world.run(CHANGE)
+    assert world.topics["t"][0] == Assignment((4, 5, 6))
+    assert running(world.context) == []
+
+
 def test_an_isr_note_completes_it_too(world):
     move(world, 4, 5, 6)
     catch_up(world, 1, 4, 5, 6)
