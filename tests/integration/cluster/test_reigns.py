@@ -197,6 +197,7 @@ def test_a_broker_asked_to_stop_hands_its_leaders_over_first(cluster, trial, zk,
     offline = re.compile(f"Changed partition ({'|'.join(map(str, led))}) state from .* to OfflinePartition")
     logs = [broker.state_change_log for broker in cluster.brokers.values()]
     seen = sum(len(offline.findall(log.read_text())) for log in logs)
+    reign = epoch_of(zk)
     trial.history.fault(f"SIGTERM broker {leaving}")
     cluster.terminate(leaving)
     assert cluster.brokers[leaving].exit_status == 0
@@ -204,6 +205,10 @@ def test_a_broker_asked_to_stop_hands_its_leaders_over_first(cluster, trial, zk,
     for state, _ in states(zk, trial).values():
         assert leaving not in [state["leader"], *state["isr"]]
     assert sum(len(offline.findall(log.read_text())) for log in logs) == seen, "nothing was offline meanwhile"
+    if leaving == controller:
+        wait_until(lambda: epoch_of(zk) > reign, "another reign")
+        assert cluster.controller_id() != leaving
+        assert epoch_of(zk) == reign + 1, "elected more than once"
     trial.workload.wait_for_progress(30)
     cluster.restart(leaving)
     trial.wait_until_in_sync()

@@ -78,6 +78,19 @@ def test_what_the_replica_itself_is_told(make_world, source, target, sent):
     assert told == sent
 
 
+@pytest.mark.parametrize("target", [STATES.ONLINE, STATES.OFFLINE])
+def test_one_call_leaves_one_request_of_each_kind_for_each_broker(make_world, target):
+    world = make_world()
+    world.write_topic("t", (2, 3, 1), (3, 1, 2), (1, 2, 3))
+    world.run(TopicChange())
+    world.effects.clear()
+    world.drive(change_replicas(world.context, world.context.replicas_on((2, 3)), target))
+    for kind in (effects.SendLeaderAndIsr, effects.SendStopReplica):
+        told = [sent.broker_id for sent in world.sent(kind)]
+        assert len(told) == len(set(told))
+    assert len(world.sent(effects.SendUpdateMetadata)) == 1
+
+
 def test_going_offline_shrinks_the_isr_and_tells_the_others(make_world):
     world = with_topic(make_world)
     world.drive(change_replicas(world.context, [FOLLOWER], STATES.OFFLINE))
