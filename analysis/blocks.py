@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from analysis.bytewise import Places, Text
 from analysis.columns import Columns
 from analysis.companions import companion_columns
-from analysis.entries import LEVELS, NO_TIME, Heads, Lines, find_heads, find_lines
+from analysis.entries import LEVELS, NO_TIME, Heads, Lines, find_blanks, find_heads, find_lines, no_heads
 from analysis.messages import Reader, messages_of
+from analysis.stencils import Stencils
 from analysis.tables import EVENTS_CODED
 from analysis.times import Clock
 from analysis.traces import join
@@ -83,17 +84,26 @@ class BlockReader:
         self._clock = clock
         self._broker_of = broker_of
         self._reader = Reader()
+        self._stencils = Stencils()
 
     def read(self, data: bytes, origin: Origin) -> Typed:
         """The rows of a block in the order of its entries."""
         data, replaced = clean(data)
         text = Text(data)
         lines = find_lines(text, len(data))
-        heads = find_heads(text, lines, self._clock)
+        heads = no_heads(lines)
+        found = self._stencils.find(text, lines)
+        self._stencils.read(text, lines, self._clock, found, heads)
+        others = found.others()
+        blanks = find_blanks(text, lines, others)
+        find_heads(text, lines, blanks, others, clock=self._clock, heads=heads)
         first, last = _entries(lines, heads)
         columns = Columns(len(first))
-        ours = np.flatnonzero(heads.found[first] & heads.is_ours[first])
-        self._reader.read(text, lines.blanks, messages_of(heads, first[ours], ours), columns)
+        row_of = np.full(len(lines.start), -1)
+        row_of[first] = np.arange(len(first))
+        self._stencils.fill(text, lines, found, row_of, columns)
+        ours = others[heads.found[others] & heads.is_ours[others]]
+        self._reader.read(text, blanks.places, messages_of(heads, ours, row_of[ours]), columns)
         _read_others(text, heads, first, columns)
         unnamed = columns.without("broker")
         if origin.broker is not None:

@@ -29,6 +29,7 @@ def _word(text: bytes) -> np.uint64:
 
 _LOW_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(_WORD + 1)], dtype=np.uint64)
 _ZEROS = _word(b"0" * _WORD)
+_ZERO, _TEN = np.uint8(ord("0")), np.uint8(10)
 _HIGH_HALVES = np.uint64(0xF0F0F0F0F0F0F0F0)
 _SIXES = np.uint64(0x0606060606060606)
 _THREES = np.uint64(0x3333333333333333)
@@ -59,7 +60,27 @@ def are_digits(words: _Words) -> Mask:
 
 def eight_digits(words: _Words) -> NDArray[np.int64]:
     """The numbers that words of eight digits spell."""
-    words = words - _ZEROS
+    return _number(words - _ZEROS)
+
+
+def chosen_digits(words: _Words, chosen: _Words) -> NDArray[np.int64]:
+    """The numbers that some bytes of each word spell, all others taken for zeros.
+
+    Args:
+        words: Eight bytes each.
+        chosen: The low halves of the bytes that count, which must be decimal digits (``digit_mask``).
+    """
+    return _number(words & chosen)
+
+
+def digit_mask(text: bytes) -> int:
+    """What ``chosen_digits`` takes to read the digits among the last eight bytes of a text."""
+    last = text[-_WORD:].rjust(_WORD, b" ")
+    return sum(0xF << (8 * place) for place, byte in enumerate(last) if 48 <= byte <= 57)
+
+
+def _number(words: _Words) -> NDArray[np.int64]:
+    """Of words whose bytes are the values of digits, the first one highest."""
     words = words * np.uint64(10) + (words >> _SHIFTS[8])
     upper = (words & _EVERY_FOURTH) * _HUNDREDS
     lower = ((words >> _SHIFTS[16]) & _EVERY_FOURTH) * _ONES
@@ -76,10 +97,7 @@ class Text:
     def __init__(self, data: bytes) -> None:
         self._data = b"".join((b"\0" * MARGIN, data, b"\0" * MARGIN))
         self.bytes: NDArray[np.uint8] = np.frombuffer(self._data, dtype=np.uint8)
-        # A word at every byte: processors load them from anywhere, faster than two are put together.
-        self._words: _Words = np.ndarray(
-            len(self._data) - _WORD + 1, dtype="<u8", buffer=self._data, strides=(1,)
-        )
+        self._words = _words_of(self.bytes)
         self._buffer = pa.py_buffer(self._data)
 
     def slice(self, start: int, end: int) -> bytes:
@@ -141,21 +159,35 @@ class Text:
 
     def strings(self, start: Places, end: Places) -> pa.Array:
         """The texts between the places, as an array of strings."""
-        return self._views(start, end).cast(pa.string())
+        return _views(self._words, self._buffer, start, end).cast(pa.string())
+
+    def stencils(self, start: Places, end: Places) -> pa.DictionaryArray:
+        """The texts between the places with every digit as 0, each kept once."""
+        values = self.bytes - _ZERO
+        is_digit = (values < _TEN).view(np.uint8)
+        np.multiply(values, is_digit, out=values)
+        np.subtract(self.bytes, values, out=values)
+        return _views(_words_of(values), pa.py_buffer(values), start, end).dictionary_encode()
 
     def _last_digits(self, end: Places, length: NDArray[np.int64]) -> tuple[NDArray[np.int64], Mask]:
         cut = _LOW_BYTES[_WORD - length]
         words = (self.words(end - _WORD) & ~cut) | (_ZEROS & cut)
         return eight_digits(words), are_digits(words)
 
-    def _views(self, start: Places, end: Places) -> pa.Array:
-        """Arrow's string views: 16 bytes each, length and start of the text or, if short, all of it."""
-        length = end - start
-        views = np.zeros((len(start), 2), dtype=np.uint64)
-        first = self.words(start)
-        views[:, 0] = length.astype(np.uint64) | (low_bytes(first, np.minimum(length, 4)) << _SHIFTS[32])
-        views[:, 1] = start.astype(np.uint64) << _SHIFTS[32]
-        short = np.flatnonzero(length <= _VIEW_INLINE)
-        if len(short):
-            views[short, 1] = low_bytes(self.words(start[short] + 4), length[short] - 4)
-        return pa.Array.from_buffers(pa.string_view(), len(start), [None, pa.py_buffer(views), self._buffer])
+
+def _words_of(data: NDArray[np.uint8]) -> _Words:
+    # A word at every byte: processors load them from anywhere, faster than two are put together.
+    return np.ndarray(len(data) - _WORD + 1, dtype="<u8", buffer=data, strides=(1,))
+
+
+def _views(words: _Words, buffer: pa.Buffer, start: Places, end: Places) -> pa.Array:
+    """Arrow's string views: 16 bytes each, length and start of the text or, if short, all of it."""
+    length = end - start
+    views = np.empty((len(start), 2), dtype=np.uint64)
+    first = words[start]
+    views[:, 0] = length.astype(np.uint64) | (low_bytes(first, np.minimum(length, 4)) << _SHIFTS[32])
+    views[:, 1] = start.astype(np.uint64) << _SHIFTS[32]
+    short = np.flatnonzero(length <= _VIEW_INLINE)
+    if len(short):
+        views[short, 1] = low_bytes(words[start[short] + 4], length[short] - 4)
+    return pa.Array.from_buffers(pa.string_view(), len(start), [None, pa.py_buffer(views), buffer])

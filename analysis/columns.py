@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ _INT_MAX = np.iinfo(np.int32).max
 
 class Numbers:
     """A column of integers or flags, null where nothing was put."""
+
+    nothing = _NOTHING
+    """What ``put`` takes for null."""
 
     def __init__(self, arrow: pa.DataType, rows: int) -> None:
         self._arrow = arrow
@@ -58,6 +62,9 @@ class Numbers:
 
 class Labels:
     """A column of texts or lists, of which many are alike: each is kept once, the rows hold its code."""
+
+    nothing = _NO_CODE
+    """What ``put`` takes for null."""
 
     def __init__(self, arrow: pa.DataType, rows: int) -> None:
         self._arrow = arrow
@@ -129,6 +136,20 @@ class Columns:
             else:
                 chosen = has[codes]
                 column.put(rows[chosen], values[codes[chosen]])
+
+    def put_some(self, name: str, rows: Places, codes: Places, chosen: Places, known: Sequence[Any]) -> None:
+        """Set for each row the value that its code chooses, or nothing.
+
+        Args:
+            name: The column.
+            rows: Rows in which nothing was put yet.
+            codes: A code of each row.
+            chosen: Which of ``known`` each code chooses; -1 for none.
+            known: Values.
+        """
+        column = self._column(name)
+        values = np.array([column.encode(value) for value in known] + [column.nothing])
+        column.put(rows, values[chosen][codes])
 
     def finish(self, name: str) -> pa.Array:
         """A column as Arrow has it: nulls where nobody put anything."""

@@ -38,33 +38,54 @@ _SECONDS_FILL = np.uint64(int.from_bytes(b"0\0\0" + b"0" + b"\0\0\0" + b"0", "li
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of a text and the blanks (all bytes up to 32) in them.
+    """The lines of a text.
 
     Attributes:
-        blanks: The place of every blank, line feeds among them.
         start: Where each line begins.
         end: Where it ends, before its line feed and carriage return.
-        first: Which of the blanks is the line's first.
-        last: Which of the blanks is the last before ``end``.
     """
 
-    blanks: Places
     start: Places
     end: Places
-    first: Places
-    last: Places
 
 
 def find_lines(text: Text, length: int) -> Lines:
     """The lines of the first ``length`` bytes, which end with a line feed."""
-    body = text.bytes[MARGIN : MARGIN + length]
-    blanks = np.flatnonzero(body <= _BLANK) + MARGIN
-    feeds = np.flatnonzero(text.bytes[blanks] == _LF)
-    line_feed = blanks[feeds]
+    line_feed = np.flatnonzero(text.bytes[MARGIN : MARGIN + length] == _LF) + MARGIN
     start = np.concatenate([np.array([MARGIN]), line_feed[:-1] + 1])
     returns = (text.bytes[line_feed - 1] == _CR) & (line_feed > start)
-    first = np.concatenate([np.array([0]), feeds[:-1] + 1])
-    return Lines(blanks, start, line_feed - returns, first, feeds - 1 - returns)
+    return Lines(start, line_feed - returns)
+
+
+@dataclass(frozen=True, slots=True)
+class Blanks:
+    """The blanks (all bytes up to 32) in some lines.
+
+    Attributes:
+        places: The place of every blank, line feeds among them.
+        first: Of each line, which of the blanks is its first; 0 of lines that nobody asked for.
+        last: Which is the last before the line's end.
+    """
+
+    places: Places
+    first: Places
+    last: Places
+
+
+def find_blanks(text: Text, lines: Lines, chosen: Places) -> Blanks:
+    """The blanks of the chosen lines, which are given in their order."""
+    is_blank = text.bytes <= _BLANK
+    # What lies between the chosen lines is skipped, run by run.
+    begins = np.concatenate([np.array([0]), lines.end[chosen] + 1])
+    ends = np.append(lines.start[chosen], len(is_blank))
+    apart = np.flatnonzero(ends > begins)
+    for begin, end in zip(begins[apart].tolist(), ends[apart].tolist(), strict=True):
+        is_blank[begin:end] = False
+    places = np.flatnonzero(is_blank)
+    first, last = np.zeros((2, len(lines.start)), dtype=np.int64)
+    first[chosen] = np.searchsorted(places, lines.start[chosen])
+    last[chosen] = np.searchsorted(places, lines.end[chosen]) - 1
+    return Blanks(places, first, last)
 
 
 @dataclass(slots=True)
@@ -96,10 +117,10 @@ class Heads:
     others: dict[int, Head] = field(default_factory=dict)
 
 
-def find_heads(text: Text, lines: Lines, clock: Clock) -> Heads:
-    """The headers of all lines."""
+def no_heads(lines: Lines) -> Heads:
+    """Headers of lines that nobody has looked at."""
     count = len(lines.start)
-    heads = Heads(
+    return Heads(
         found=np.zeros(count, dtype=np.bool_),
         start=lines.start.copy(),
         time=np.full(count, NO_TIME),
@@ -107,33 +128,50 @@ def find_heads(text: Text, lines: Lines, clock: Clock) -> Heads:
         is_ours=np.zeros(count, dtype=np.bool_),
         message_start=lines.start.copy(),
         message_end=lines.end.copy(),
-        blank=lines.first + 3,
-        words=lines.last - lines.first - 2,
+        blank=np.zeros(count, dtype=np.int64),
+        words=np.zeros(count, dtype=np.int64),
     )
-    stock = _stock(text, lines, heads, clock)
+
+
+def find_heads(
+    text: Text, lines: Lines, blanks: Blanks, chosen: Places, *, clock: Clock, heads: Heads
+) -> None:
+    """Fill in the headers of the chosen lines."""
+    heads.blank[chosen] = blanks.first[chosen] + 3
+    heads.words[chosen] = blanks.last[chosen] - blanks.first[chosen] - 2
+    stock = _stock(text, lines, blanks, chosen, clock=clock, heads=heads)
     heads.found[stock] = True
     heads.is_ours[stock] = True
     heads.message_end[stock] = lines.end[stock] - len(_TAIL)
-    for line in np.flatnonzero(~heads.found).tolist():
+    for line in chosen[~heads.found[chosen]].tolist():
         head = find_head(text.slice(int(lines.start[line]), int(lines.end[line])).decode())
         if head is not None:
-            _put(heads, lines, line, head, clock)
-    return heads
+            _put(heads, lines, blanks, line, head, time=clock.moment(head.time))
 
 
-def _stock(text: Text, lines: Lines, heads: Heads, clock: Clock) -> Places:
+def read_times(text: Text, start: Places, clock: Clock) -> NDArray[np.int64]:
+    """The times of lines that begin with ``[2026-11-21 03:12:45,678]``, or ``NO_TIME``."""
+    minutes = _minutes(text, start + 1, clock)
+    times: NDArray[np.int64] = np.where(
+        minutes == NO_TIME, NO_TIME, minutes + _microseconds(text.words(start + 17))
+    )
+    return times
+
+
+def _stock(text: Text, lines: Lines, blanks: Blanks, chosen: Places, *, clock: Clock, heads: Heads) -> Places:
     """The lines in the stock layout; their times, levels and where their messages begin are filled in."""
-    rows = np.flatnonzero((text.bytes[lines.start] == _BRACKET) & (lines.end - lines.start >= _SHORTEST))
+    start, end = lines.start[chosen], lines.end[chosen]
+    rows: Places = chosen[(text.bytes[start] == _BRACKET) & (end - start >= _SHORTEST)]
     start = lines.start[rows]
     # Three blanks stand in every header: in the time, before and behind the level.
-    at_level = lines.blanks[np.minimum(lines.first[rows] + 2, len(lines.blanks) - 1)]
+    at_level = blanks.places[np.minimum(blanks.first[rows] + 2, len(blanks.places) - 1)]
     length = at_level - start - _LEVEL_AT
     words = low_bytes(text.words(start + _LEVEL_AT), length)
     level = np.full(len(rows), -1, dtype=np.int8)
     for word, code in _LEVEL_WORDS.items():
         level[words == np.uint64(word)] = code
     seconds = text.words(start + 17)
-    good = (level >= 0) & (length >= 4) & (lines.last[rows] > lines.first[rows] + 2)
+    good = (level >= 0) & (length >= 4) & (blanks.last[rows] > blanks.first[rows] + 2)
     good &= (text.bytes[start + 25] == _BLANK) & (text.bytes[at_level + 1] > _BLANK)
     good &= are_digits((seconds & _SECONDS_DIGITS) | _SECONDS_FILL)
     good &= (seconds & ~_SECONDS_DIGITS) == _SECONDS_MARKS
@@ -181,10 +219,9 @@ def _microseconds(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     return (seconds * 1000 + digit(4) * 100 + digit(5) * 10 + digit(6)) * 1000
 
 
-def _put(heads: Heads, lines: Lines, line: int, head: Head, clock: Clock) -> None:
+def _put(heads: Heads, lines: Lines, blanks: Blanks, line: int, head: Head, *, time: int | None) -> None:
     start = int(lines.start[line])
     message_start, message_end = (start + place for place in head.message)
-    time = clock.moment(head.time)
     heads.found[line] = True
     heads.others[line] = head
     heads.start[line] = start + head.start
@@ -193,6 +230,6 @@ def _put(heads: Heads, lines: Lines, line: int, head: Head, clock: Clock) -> Non
     heads.is_ours[line] = head.logger == LOGGER
     heads.message_start[line] = message_start
     heads.message_end[line] = message_end
-    inside = np.searchsorted(lines.blanks, [message_start, message_end]).tolist()
+    inside = np.searchsorted(blanks.places, [message_start, message_end]).tolist()
     heads.blank[line] = inside[0]
     heads.words[line] = inside[1] - inside[0] + 1

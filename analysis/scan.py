@@ -54,10 +54,6 @@ class Reading:
     broker: int | None = None
     split_bytes: int = SPLIT_BYTES_MAX
 
-    def reader(self) -> BlockReader:
-        """Reads the blocks of one task."""
-        return BlockReader(Clock(self.zone), broker_of)
-
     def broker_of(self, source: str) -> int | None:
         """The broker of a file, as far as its path tells."""
         named = broker_of(source)
@@ -147,7 +143,7 @@ def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBat
 
     A split that cannot be read to its end is told in its tally; the next one is read all the same.
     """
-    reader = reading.reader()
+    reader = _reader(reading)
     for source, block, texts in pieces:
         tally = Tally(source, block, reading.broker_of(source))
         try:
@@ -159,6 +155,12 @@ def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBat
         except (OSError, DamagedError) as error:
             tally.error = str(error)
         yield tally, None
+
+
+@functools.lru_cache(maxsize=1)
+def _reader(reading: Reading) -> BlockReader:
+    """One for all tasks of a worker: what was learned in one serves the next."""
+    return BlockReader(Clock(reading.zone), broker_of)
 
 
 def plain(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -54,11 +54,13 @@ class Value:
         read: The columns that a text in its place gives, None where it is no such value.
         letters: What it can consist of, where that tells its end inside a word; "" where it does not.
         is_last: Whether it is the number behind a topic's name, and so the last digits of its word.
+        meaning: Equal for values of which ``read`` says the same of the same text.
     """
 
     span: Span
     columns: tuple[str, ...] | None
     read: Callable[[str], Row | None]
+    meaning: tuple[str, ...] = ()
     letters: str = ""
     is_last: bool = False
 
@@ -109,11 +111,21 @@ class Shape:
     row: Row
 
 
+def find_values(message: str) -> tuple[Row, list[Value]] | None:
+    """What all lines like this one have alike, and its values as they stand from left to right.
+
+    Of two values that give one column the later counts; None where no rule knows the message.
+    """
+    located = locate_message(message)
+    if located.template is None:
+        return None
+    return _constants(located), list(_values(message, located, split=True))
+
+
 def learn(message: str) -> Shape | None:
     """The shape of a message; None where no rule knows it or its values do not stand apart."""
     located = locate_message(message)
-    template = located.template
-    if template is None or not message.isascii():
+    if located.template is None or not message.isascii():
         return None
     blanks = [-1, *(place for place, letter in enumerate(message) if letter <= " "), len(message)]
     words = [(before + 1, after) for before, after in pairwise(blanks)]
@@ -125,10 +137,17 @@ def learn(message: str) -> Shape | None:
             break
     else:
         return None
+    end = values[-1].span[1] if values else 0
+    return Shape(parts, message[end:].encode(), _constants(located))
+
+
+def _constants(located: Located) -> Row:
+    template = located.template
+    if template is None:
+        return {}
     side = Message(template.kind, _side(located), None, None, {})
     row = constant_columns(template.kind, located.releases) | speaker_columns(side)
-    end = values[-1].span[1] if values else 0
-    return Shape(parts, message[end:].encode(), row | value_columns(template.kind, template.constants))
+    return row | value_columns(template.kind, template.constants)
 
 
 def _side(located: Located) -> Speaker:
@@ -163,8 +182,9 @@ def _field(kind: Kind, name: str, span: Span, value_format: ValueFormat) -> Valu
         row = value_columns(kind, {name: _PROBE})
         if all(value == _PROBE for value in row.values()):
             return _number(span, tuple(row))
+    meaning = (kind.value, name, value_format.name)
     return _text(
-        span, value_format.pattern, lambda text: value_columns(kind, {name: value_format.read(text)})
+        span, value_format.pattern, lambda text: value_columns(kind, {name: value_format.read(text)}), meaning
     )
 
 
@@ -175,7 +195,7 @@ def _topic_partition(message: str, span: Span) -> Iterator[Value]:
     number = re.search(r"\d+$", message[start:end])
     if number is None:
         raise ValueError(f"no partition's number at the end of {message[start:end]!r}")
-    yield _text((start, start + number.start() - 1), r"[^\s,\[\]]+", lambda text: {"topic": text})
+    yield _text((start, start + number.start() - 1), r"[^\s,\[\]]+", _topic, ("topic",))
     yield Value((start + number.start(), end), ("partition",), _unread, is_last=True)
 
 
@@ -186,7 +206,7 @@ def _leadership(parts: dict[str, Span], offset: int) -> Iterator[Value]:
             case "partition":
                 yield _number(span, ("partition",))
             case "topic":
-                yield _text(span, r"[^'\s]*", lambda text: {"topic": text})
+                yield _text(span, r"[^'\s]*", _topic, ("quoted topic",))
             case "isr" | "replicas" | "delete":
                 yield replace(_leadership_text(name, span), letters="" if name == "delete" else _IDS)
             case _:
@@ -197,19 +217,26 @@ def _leadership(parts: dict[str, Span], offset: int) -> Iterator[Value]:
 def _leadership_text(name: str, span: Span) -> Value:
     spelled = FORMATS["flag" if name == "delete" else "ids"]
     return _text(
-        span, spelled.pattern, lambda text: leadership_columns(Leadership(**{name: spelled.read(text)}))
+        span,
+        spelled.pattern,
+        lambda text: leadership_columns(Leadership(**{name: spelled.read(text)})),
+        (name,),
     )
 
 
+def _topic(text: str) -> Row:
+    return {"topic": text}
+
+
 def _number(span: Span, columns: tuple[str, ...]) -> Value:
-    return Value(span, columns, _unread, _NUMBER)
+    return Value(span, columns, _unread, letters=_NUMBER)
 
 
 def _unread(_: str) -> Row | None:
     return None
 
 
-def _text(span: Span, pattern: str, read: Callable[[str], Row]) -> Value:
+def _text(span: Span, pattern: str, read: Callable[[str], Row], meaning: tuple[str, ...]) -> Value:
     compiled = re.compile(pattern, re.DOTALL)
     known: dict[str, Row | None] = {}
 
@@ -220,7 +247,7 @@ def _text(span: Span, pattern: str, read: Callable[[str], Row]) -> Value:
             known[text] = read(text) if compiled.fullmatch(text) else None
         return known[text]
 
-    return Value(span, None, remembered)
+    return Value(span, None, remembered, meaning)
 
 
 def _parts(message: str, words: list[Span], values: list[Value]) -> tuple[Part, ...] | None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.bytewise import MARGIN, Text
+from analysis.bytewise import MARGIN, Text, chosen_digits, digit_mask
 
 ALPHABET = "0123456789-+ a:/\0"
 texts = st.text(ALPHABET, min_size=1, max_size=80)
@@ -64,3 +64,18 @@ def test_words_are_eight_bytes_from_anywhere() -> None:
         (word,) = text.words(np.array([at + MARGIN], dtype=np.int64))
         assert int(word).to_bytes(8, "little") == data[at : at + 8]
     assert text.slice(MARGIN, MARGIN + 3) == data[:3]
+
+
+@given(texts)
+def test_digits_among_others_make_one_number(text: str) -> None:
+    data = text.encode()
+    word = np.array([int.from_bytes(data[-8:].rjust(8, b" "), "little")], dtype=np.uint64)
+    spelled = "".join(letter if letter.isdigit() else "0" for letter in text[-8:])
+    assert chosen_digits(word, np.array([digit_mask(data)], dtype=np.uint64)).tolist() == [int(spelled)]
+
+
+@given(spans())
+def test_a_stencil_is_the_text_with_every_digit_as_0(case: tuple[str, list[tuple[int, int]]]) -> None:
+    text, pairs = case
+    masked = "".join("0" if letter.isdigit() else letter for letter in text)
+    assert Text(text.encode()).stencils(*places(pairs)).to_pylist() == [masked[a:b] for a, b in pairs]

@@ -51,3 +51,12 @@ def test_texts_are_kept_once() -> None:
     columns = Columns(3)
     columns.put_same(np.arange(3), {"topic": "a"})
     assert columns.finish("topic").dictionary == pa.array(["a"])
+
+
+def test_codes_choose_values_and_nothing() -> None:
+    columns = Columns(4)
+    rows, codes, chosen = np.array([0, 1, 3]), np.array([0, 1, 2]), np.array([1, -1, 0])
+    columns.put_some("count", rows, codes, chosen, [7, 8])
+    columns.put_some("topic", rows, codes, chosen, ["a", "b"])
+    assert columns.finish("count").to_pylist() == [8, None, None, 7]
+    assert columns.finish("topic").to_pylist() == ["b", None, None, "a"]

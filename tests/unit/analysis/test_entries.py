@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC
 
+import numpy as np
 import pytest
 
 from analysis.bytewise import MARGIN, Text
-from analysis.entries import LEVELS, NO_TIME, Heads, Lines, find_heads, find_lines
+from analysis.entries import LEVELS, NO_TIME, Heads, Lines, find_blanks, find_heads, find_lines, no_heads
 from analysis.times import Clock
 
 STOCK = "[2026-11-21 03:12:45,678] {} [Broker id=1] a b (state.change.logger)"
@@ -17,7 +18,9 @@ def read(text: str) -> tuple[Lines, Heads]:
     data = f"{text}\n".encode()
     whole = Text(data)
     lines = find_lines(whole, len(data))
-    return lines, find_heads(whole, lines, Clock(UTC))
+    heads, everyone = no_heads(lines), np.arange(len(lines.start))
+    find_heads(whole, lines, find_blanks(whole, lines, everyone), everyone, clock=Clock(UTC), heads=heads)
+    return lines, heads
 
 
 def test_lines_end_before_their_ends_of_line() -> None:
@@ -74,3 +77,15 @@ def test_times_of_many_minutes_are_told_apart() -> None:
     )
     clock = Clock(UTC)
     assert heads.time.tolist() == [clock.moment(each) for each in stamps]
+
+
+def test_the_blanks_of_some_lines_are_those_of_all_lines() -> None:
+    data = b"a b c\r\n\n d\te\nf g\n"
+    text = Text(data)
+    lines = find_lines(text, len(data))
+    for chosen in ([], [0], [1, 2], [0, 3], [0, 1, 2, 3]):
+        blanks = find_blanks(text, lines, np.array(chosen, dtype=np.int64))
+        for line in chosen:
+            begin, end = lines.start[line], lines.end[line]
+            found = blanks.places[blanks.first[line] : blanks.last[line] + 1]
+            assert found.tolist() == [at for at in range(begin, end) if text.slice(at, at + 1) <= b" "]
