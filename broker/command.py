@@ -16,6 +16,7 @@ from broker.errors import StartError
 from broker.node import run
 from cluster.model.configs import ConfigError
 from cluster.runtime import failpoints, logs
+from cluster.runtime.allocator import keep_freed_memory
 
 _log = structlog.get_logger("kafka.Kafka")
 
@@ -71,6 +72,7 @@ def main(argv: Sequence[str]) -> int:
         return 1
     for name in unknown:
         _log.warning(f"The configuration '{name}' was supplied but is not a known config.")
+    keep_freed_memory()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(run(config))

@@ -14,6 +14,7 @@ def settings(tmp_path):
 @pytest.fixture(autouse=True)
 def _without_logs(monkeypatch):
     monkeypatch.setattr(command.logs, "set_up", lambda *_: None)
+    monkeypatch.setattr(command, "keep_freed_memory", lambda: True)
 
 
 def runs(monkeypatch, outcome):
