@@ -22,6 +22,7 @@ from barnabas.faults.checker import Verdict, check
 from barnabas.faults.clients import LIBRARIES, Library
 from barnabas.faults.history import History, save
 from barnabas.faults.nemesis import Nemesis
+from barnabas.faults.waiting import wait_until
 from barnabas.faults.workload import Workload, read_back
 from barnabas.observe import ClusterView, ControllerEpochs, Observer
 from barnabas.picture import Scene, cluster_picture, verdict_picture
@@ -84,11 +85,7 @@ class Watch:
         Raises:
             TimeoutError: None did within ``RECOVERY_TIMEOUT_S``.
         """
-        deadline = time.monotonic() + RECOVERY_TIMEOUT_S
-        while not holds(self.view):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{what} was not seen within {RECOVERY_TIMEOUT_S:g} s")
-            time.sleep(WATCH_EVERY_S)
+        wait_until(lambda: holds(self.view), what, RECOVERY_TIMEOUT_S)
 
 
 class Demo:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,14 +14,13 @@ from barnabas.faults.checker import Verdict, check
 from barnabas.faults.clients import LIBRARIES
 from barnabas.faults.history import History, save
 from barnabas.faults.nemesis import Nemesis, Victims
+from barnabas.faults.waiting import wait_until
 from barnabas.faults.workload import Workload, read_back
 from barnabas.observe import ClusterView, Observer
 
 REPLICATION_FACTOR = 3
 SAFE: Mapping[str, str] = {"min.insync.replicas": "2"}
 """With acks=all, what is acknowledged survives the loss of any one broker."""
-
-LOOK_S = 0.1
 
 
 class Defendant(Victims, Protocol):
@@ -96,17 +94,18 @@ class Trial:
         Raises:
             TimeoutError: It never did; the message names ``what`` and the last look.
         """
-        deadline = time.monotonic() + timeout_s
         view = ClusterView()
-        while True:
-            with contextlib.suppress(confluent_kafka.KafkaException):
-                # Whoever was asked may be dead or paused, and not answer within its own timeout.
+
+        def seen() -> bool:
+            nonlocal view
+            try:
                 view = self.look()
-                if holds(view):
-                    return view
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{what} was not seen within {timeout_s:g} s; last: {view}")
-            time.sleep(LOOK_S)
+            except confluent_kafka.KafkaException:
+                return False  # whoever was asked may be dead or paused, and not answer within its own timeout
+            return holds(view)
+
+        wait_until(seen, what, timeout_s, last=lambda: view)
+        return view
 
     def wait_until_in_sync(self, timeout_s: float = 60.0) -> ClusterView:
         """Wait until every partition has a leader and all its replicas in sync; the look in which it had."""

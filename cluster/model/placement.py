@@ -5,7 +5,7 @@ The dice are thrown outside and passed in. Source: kafka-controller.md, 5.2 (``A
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from cluster.model.ids import BrokerId
 
@@ -36,14 +36,14 @@ def assign(
         Partition number to its replicas, preferred leader first.
     """
     count = len(brokers)
-    placed: dict[int, tuple[BrokerId, ...]] = {}
-    for partition in range(first_partition, first_partition + partitions):
-        if partition > 0 and partition % count == 0:
-            shift += 1
-        leader = (partition + start) % count
-        followers = (_follower(leader, shift, j, count) for j in range(replication_factor - 1))
-        placed[partition] = (brokers[leader], *(brokers[index] for index in followers))
-    return placed
+    numbers = range(first_partition, first_partition + partitions)
+    return {
+        partition: (
+            brokers[leader],
+            *(brokers[_follower(leader, distance, j, count)] for j in range(replication_factor - 1)),
+        )
+        for partition, leader, distance in _leaders(numbers, count, start, shift)
+    }
 
 
 def assign_by_rack(
@@ -66,13 +66,11 @@ def assign_by_rack(
         first_partition: As for `assign`.
     """
     brokers = interleave(racks)
-    placed: dict[int, tuple[BrokerId, ...]] = {}
-    for partition in range(first_partition, first_partition + partitions):
-        if partition > 0 and partition % len(brokers) == 0:
-            shift += 1
-        leader = (partition + start) % len(brokers)
-        placed[partition] = _by_rack(brokers, racks, leader, shift, replication_factor)
-    return placed
+    numbers = range(first_partition, first_partition + partitions)
+    return {
+        partition: _by_rack(brokers, racks, leader, distance, replication_factor)
+        for partition, leader, distance in _leaders(numbers, len(brokers), start, shift)
+    }
 
 
 def interleave(racks: Mapping[BrokerId, str]) -> list[BrokerId]:
@@ -84,6 +82,14 @@ def interleave(racks: Mapping[BrokerId, str]) -> list[BrokerId]:
     while len(order) < len(racks):
         order.extend(rack.pop() for rack in waiting.values() if rack)
     return order
+
+
+def _leaders(numbers: range, count: int, start: int, shift: int) -> Iterator[tuple[int, int, int]]:
+    """Each partition, the place of its leader and the distance to its followers, which grows by the round."""
+    for partition in numbers:
+        if partition > 0 and partition % count == 0:
+            shift += 1
+        yield partition, (partition + start) % count, shift
 
 
 def _by_rack(

@@ -13,23 +13,12 @@ import kafka.admin
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.cluster import LocalCluster
+from barnabas.faults.waiting import wait_until
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 TOPIC, BROKER = ConfigResource.Type.TOPIC, ConfigResource.Type.BROKER
 SET, DELETE, APPEND = AlterConfigOpType.SET, AlterConfigOpType.DELETE, AlterConfigOpType.APPEND
 DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT = 1, 2, 3
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with LocalCluster(tmp_path_factory.mktemp("configs") / "cluster") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def admin(cluster):
-    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +28,11 @@ def python_admin(cluster):
     admin.close()
 
 
-def until(condition, what, deadline_s=30):
-    """Poll, because the fact lies in another process."""
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
-
-
 def create(admin, name, **config):
     settings = {key.replace("_", "."): value for key, value in config.items()}
     topic = confluent_kafka.admin.NewTopic(name, 1, 3, config=settings)
     admin.create_topics([topic])[name].result(30)
-    until(lambda: name in admin.list_topics(timeout=10).topics, f"{name} is not known")
+    wait_until(lambda: name in admin.list_topics(timeout=10).topics, f"{name} in the metadata")
 
 
 def alter(admin, type_, name, *steps):
@@ -97,11 +78,11 @@ def test_min_insync_replicas_holds_live(cluster, admin):
     create(admin, "durable", min_insync_replicas="2")
     assert produce(cluster, "durable") is None
     alter(admin, TOPIC, "durable", ("min.insync.replicas", SET, "4"))
-    until(lambda: produce(cluster, "durable") == "NOT_ENOUGH_REPLICAS", "still taken")
+    wait_until(lambda: produce(cluster, "durable") == "NOT_ENOUGH_REPLICAS", "the refusal")
     told = described(admin, TOPIC, "durable")["min.insync.replicas"]
     assert (told.value, told.source) == ("4", DYNAMIC_TOPIC)
     alter(admin, TOPIC, "durable", ("min.insync.replicas", DELETE, None))
-    until(lambda: produce(cluster, "durable") is None, "still refused")
+    wait_until(lambda: produce(cluster, "durable") is None, "a record that is taken")
 
 
 @pytest.mark.filterwarnings("ignore:alter_configs has been deprecated")
@@ -110,7 +91,7 @@ def test_max_message_bytes_holds_live_and_alter_configs_replaces_the_rest(cluste
     assert produce(cluster, "small", bytes(5000)) is None
     resource = ConfigResource(TOPIC, "small", set_config={"max.message.bytes": "2000"})
     admin.alter_configs([resource])[resource].result(30)
-    until(lambda: produce(cluster, "small", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "still taken")
+    wait_until(lambda: produce(cluster, "small", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "the refusal")
     told = described(admin, TOPIC, "small")
     assert (told["max.message.bytes"].value, told["flush.ms"].source) == ("2000", 5)
 
@@ -121,31 +102,31 @@ def test_a_setting_of_a_broker_reaches_the_topics_it_leads(cluster, python_admin
     leader = str(partition.leader)
     resource = kafka.admin.ConfigResource("BROKER", leader, configs={"message.max.bytes": "3000"})
     assert python_admin.alter_configs([resource]) == {"broker": {leader: "OK"}}
-    until(lambda: produce(cluster, "anywhere", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "still taken")
+    wait_until(lambda: produce(cluster, "anywhere", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "the refusal")
     told = described(admin, BROKER, leader)["message.max.bytes"]
     assert (told.value, told.source, told.is_read_only) == ("3000", DYNAMIC_BROKER, False)
     resource = kafka.admin.ConfigResource("BROKER", leader, configs={"message.max.bytes": ("DELETE", None)})
     assert python_admin.alter_configs([resource]) == {"broker": {leader: "OK"}}
-    until(lambda: produce(cluster, "anywhere", bytes(5000)) is None, "still refused")
+    wait_until(lambda: produce(cluster, "anywhere", bytes(5000)) is None, "a record that is taken")
 
 
 def test_an_unclean_election_is_allowed_live(cluster, admin):
     topic = confluent_kafka.admin.NewTopic("lost", 1, replica_assignment=[[1, 2]])
     admin.create_topics([topic])["lost"].result(30)
-    until(lambda: "lost" in admin.list_topics(timeout=10).topics, "lost is not known")
+    wait_until(lambda: "lost" in admin.list_topics(timeout=10).topics, "lost in the metadata")
 
     def partition():
         return admin.list_topics("lost", timeout=20).topics["lost"].partitions[0]
 
     try:
         cluster.kill(2)
-        until(lambda: partition().isrs == [1], "broker 2 is still in the ISR")
+        wait_until(lambda: partition().isrs == [1], "broker 1 alone in the ISR")
         cluster.kill(1)
-        until(lambda: partition().leader == -1, "still led")
+        wait_until(lambda: partition().leader == -1, "the end of its leader")
         cluster.restart(2)
         assert partition().leader == -1
         alter(admin, TOPIC, "lost", ("unclean.leader.election.enable", SET, "true"))
-        until(lambda: partition().leader == 2, "broker 2 does not lead")
+        wait_until(lambda: partition().leader == 2, "broker 2 as the leader")
     finally:
         cluster.restart(1)
 
@@ -199,7 +180,7 @@ def test_a_topics_settings_written_by_hand_are_heard_of(cluster, admin):
     note = '{"version":2,"entity_path":"topics/by-hand"}'
     code, out = shell(cluster, "create", "-s", "/config/changes/config_change_", note)
     assert (code, out[:46]) == (0, "Created /config/changes/config_change_00000000")
-    until(lambda: produce(cluster, "by-hand", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "still taken")
+    wait_until(lambda: produce(cluster, "by-hand", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "the refusal")
 
 
 def test_kafka_configs_on_a_topic(cluster, admin):
@@ -248,7 +229,7 @@ def test_kafka_configs_on_all_brokers(cluster, admin):
         told = [described(admin, BROKER, str(id_))["log.segment.delete.delay.ms"] for id_ in cluster.brokers]
         return all((each.value, each.source) == ("1000", DYNAMIC_DEFAULT) for each in told)
 
-    until(is_told_by_all, "not every broker has heard")
+    wait_until(is_told_by_all, "the setting at every broker")
     _, out, _ = tool("kafka-configs.sh", *server, "--describe", *everybody)
     lines = out.splitlines()
     assert [line for line in lines if not line.startswith(" ")] == [

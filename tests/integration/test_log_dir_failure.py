@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import confluent_kafka
 import confluent_kafka.admin
 import psutil
-import pytest
 
-from barnabas.cluster import LocalCluster
+from barnabas.faults.waiting import wait_until
 
 OVERRIDES = {
     "log.dirs": "data/one,data/two",
@@ -18,25 +15,6 @@ OVERRIDES = {
     "default.replication.factor": "3",
 }
 TOPIC = "orders"
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with LocalCluster(tmp_path_factory.mktemp("dirs") / "cluster", overrides=OVERRIDES) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def admin(cluster):
-    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
-
-
-def until(condition, what, deadline_s=60):
-    """Poll, because the fact lies in another process."""
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.1)
 
 
 def partitions(admin, topic=TOPIC):
@@ -61,7 +39,7 @@ def produce_to_each(cluster):
 def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     topic = confluent_kafka.admin.NewTopic(TOPIC, 4, 3)
     admin.create_topics([topic])[TOPIC].result(60)
-    until(lambda: TOPIC in admin.list_topics(timeout=10).topics, lambda: "unknown")
+    wait_until(lambda: TOPIC in admin.list_topics(timeout=10).topics, f"{TOPIC} in the metadata")
     assert produce_to_each(cluster) == [None] * 4
     broker = cluster.brokers[partitions(admin)[0].leader]
     one, two = in_directory(broker, "one"), in_directory(broker, "two")
@@ -76,7 +54,7 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
         now = partitions(admin)
         return all(broker.id not in now[n].isrs and now[n].leader not in (-1, broker.id) for n in gone)
 
-    until(is_moved, lambda: f"{gone} are still at broker {broker.id}: {partitions(admin)}")
+    wait_until(is_moved, f"{gone} away from broker {broker.id}", last=lambda: partitions(admin))
     now = partitions(admin)
     assert all(broker.id in now[number].isrs for number in kept)
     assert {number for number in kept if now[number].leader == broker.id} == led & kept
@@ -88,7 +66,7 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     (broker.dir / "data" / name).touch()
     cluster.terminate(broker.id)
     cluster.restart(broker.id)
-    until(lambda: all(broker.id in partitions(admin)[n].isrs for n in kept), lambda: "not back in the ISR")
+    wait_until(lambda: all(broker.id in partitions(admin)[n].isrs for n in kept), "its return into the ISR")
     assert in_directory(broker, "two" if name == "one" else "one") == kept
     assert not any(broker.id in partitions(admin)[number].isrs for number in gone)
 
@@ -97,9 +75,10 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     (broker.dir / "data" / name).unlink()
     (broker.dir / "elsewhere").rename(broker.dir / "data" / name)
     cluster.restart(broker.id)
-    until(
+    wait_until(
         lambda: all(broker.id in partition.isrs for partition in partitions(admin).values()),
-        lambda: f"not back in every ISR: {partitions(admin)}",
+        "its return into every ISR",
+        last=lambda: partitions(admin),
     )
 
 
@@ -150,7 +129,7 @@ def records_in(cluster, topic):
 def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     topic = "filling"
     admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(60)
-    until(lambda: topic in admin.list_topics(timeout=10).topics, lambda: "unknown")
+    wait_until(lambda: topic in admin.list_topics(timeout=10).topics, f"{topic} in the metadata")
     broker = cluster.brokers[partitions(admin, topic)[0].leader]
     name = "one" if 0 in in_directory(broker, "one", topic) else "two"
     kept = in_directory(broker, "two" if name == "one" else "one")
@@ -168,22 +147,28 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
         now = partitions(admin, topic)[0]
         return now.leader not in {-1, broker.id} and broker.id not in now.isrs
 
-    until(is_moved, lambda: f"still at broker {broker.id}: {partitions(admin, topic)}")
+    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: partitions(admin, topic))
     assert process.is_running()
-    until(
+    wait_until(
         lambda: all(broker.id in partitions(admin)[number].isrs for number in kept),
-        lambda: f"broker {broker.id} follows no more on its good disk: {partitions(admin)}",
+        f"broker {broker.id} following on its good disk",
+        last=lambda: partitions(admin),
     )
     assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
     before = filling.written
-    until(lambda: filling.write() or filling.written > before, lambda: f"no new leader: {filling.errors}")
+    wait_until(
+        lambda: filling.write() or filling.written > before,
+        "another leader",
+        last=lambda: filling.errors,
+    )
     assert len(records_in(cluster, topic)) >= filling.written
 
     # With room again, the replica is cut behind its last whole batch and catches up.
     process.rlimit(psutil.RLIMIT_FSIZE, no_limit)
     cluster.terminate(broker.id)
     cluster.restart(broker.id)
-    until(
+    wait_until(
         lambda: all(broker.id in partition.isrs for partition in partitions(admin, topic).values()),
-        lambda: f"not back in every ISR: {partitions(admin, topic)}",
+        "its return into every ISR",
+        last=lambda: partitions(admin, topic),
     )

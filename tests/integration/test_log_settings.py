@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.cluster import LocalCluster
+from barnabas.faults.waiting import wait_until
 from broker.core.record_batch import Codec, whole_batches
 
 CODECS = {
@@ -32,26 +32,6 @@ OVERRIDES = {
 }
 VALUES = [b"%d, the castle is far, the village is near" % number * 50 for number in range(20)]
 YEAR_MS = 365 * 24 * 60 * 60 * 1000
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("log-settings") / "cluster"
-    with LocalCluster(directory, overrides=OVERRIDES) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def admin(cluster):
-    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
-
-
-def until(condition, what, deadline_s=60):
-    """Poll, because the fact lies in another process."""
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
 
 
 def create(admin, name, settings):
@@ -131,13 +111,15 @@ def read(consumer, topic, count, offset=0):
     """That many records from ``offset`` on."""
     consumer.assign([TopicPartition(topic, 0, offset)])
     found = []
-    deadline = time.monotonic() + 60
-    while len(found) < count:
-        assert time.monotonic() < deadline, f"{len(found)} of {count} records of {topic}"
+
+    def are_read():
         message = consumer.poll(1)
         if message is not None:
             assert message.error() is None, message.error()
             found.append(message)
+        return len(found) == count
+
+    wait_until(are_read, f"{count} records of {topic}", last=lambda: found)
     return found
 
 
@@ -187,19 +169,19 @@ def test_retention_that_is_shortened_moves_the_log_start(cluster, admin, consume
     assert len(before[0]) == 6
 
     alter(admin, "kept", retention_bytes="20000")
-    until(lambda: watermarks(consumer, "kept") == (12, 24), "the log starts elsewhere")
-    until(lambda: segments(cluster, "kept") == [before[0][3:]] * 3, "not every replica deleted the same")
+    wait_until(lambda: watermarks(consumer, "kept") == (12, 24), "the log from 12 on")
+    wait_until(lambda: segments(cluster, "kept") == [before[0][3:]] * 3, "the same files on every replica")
 
     alter(admin, "kept", retention_ms="1")
-    until(lambda: watermarks(consumer, "kept") == (24, 24), "old records are still there")
-    until(lambda: segments(cluster, "kept") == [["00024.log"]] * 3, "old files are still there")
+    wait_until(lambda: watermarks(consumer, "kept") == (24, 24), "the end of old records")
+    wait_until(lambda: segments(cluster, "kept") == [["00024.log"]] * 3, "the end of old files")
 
     alter(admin, "kept", retention_ms=str(YEAR_MS))
     assert produce(cluster, "kept", VALUES[:4]) == []
     assert [message.offset() for message in read(consumer, "kept", 4, 24)] == [24, 25, 26, 27]
     consumer.assign([TopicPartition("kept", 0, 3)])
     heard = []
-    until(lambda: heard.append(consumer.poll(1)) or heard[-1] is not None, "nothing was heard")
+    wait_until(lambda: heard.append(consumer.poll(1)) or heard[-1] is not None, "an answer to the fetch")
     assert heard[-1].error().code() == KafkaError._AUTO_OFFSET_RESET
     assert "out of range" in heard[-1].error().str().lower()
 
@@ -208,15 +190,15 @@ def test_a_log_starts_where_it_started_after_a_failover(cluster, admin, consumer
     create(admin, "moved", {"segment.bytes": "10000", "retention.bytes": "1"})
     for _ in range(4):
         assert produce(cluster, "moved", VALUES[:4]) == []
-    until(lambda: watermarks(consumer, "moved") == (12, 16), "the log still starts at 0")
+    wait_until(lambda: watermarks(consumer, "moved") == (12, 16), "the log from 12 on")
     leader = led_by(admin, "moved")
-    until(lambda: segments(cluster, "moved") == [["00012.log"]] * 3, "not every replica deleted the same")
+    wait_until(lambda: segments(cluster, "moved") == [["00012.log"]] * 3, "the same files on every replica")
     cluster.kill(leader)
     try:
-        until(lambda: led_by(admin, "moved") not in {leader, -1}, "nobody leads")
+        wait_until(lambda: led_by(admin, "moved") not in {leader, -1}, "another leader")
         other = new_consumer()
         # Its followers must have fetched before a new leader knows where the committed part ends.
-        until(lambda: watermarks(other, "moved") == (12, 16), "it starts elsewhere")
+        wait_until(lambda: watermarks(other, "moved") == (12, 16), "the log from 12 on at the new leader")
         assert len(read(other, "moved", 4, 12)) == 4
     finally:
         cluster.restart(leader)
@@ -342,7 +324,7 @@ def test_a_topic_changes_its_compression(cluster, admin, consumer):
         counts.append(1)
         return Codec.ZSTD in codecs(cluster, "changed")
 
-    until(is_recompressed, "still as produced")
+    wait_until(is_recompressed, "what is recompressed")
     expected = VALUES + VALUES[:1] * (len(counts) - 1)
     assert [message.value() for message in read(consumer, "changed", sum(counts))] == expected
 
@@ -354,8 +336,9 @@ def test_whose_clock_stamps_and_how_far_clients_may_be_off(cluster, admin, consu
     assert produce(cluster, "stamped", VALUES[:1], timestamp=now - YEAR_MS // 2) == []
     assert produce(cluster, "stamped", VALUES[:1], timestamp=now - 2 * YEAR_MS) == ["INVALID_TIMESTAMP"]
     alter(admin, "stamped", message_timestamp_type="LogAppendTime")
-    until(
-        lambda: produce(cluster, "stamped", VALUES[:1], timestamp=now - 2 * YEAR_MS) == [], "still CreateTime"
+    wait_until(
+        lambda: produce(cluster, "stamped", VALUES[:1], timestamp=now - 2 * YEAR_MS) == [],
+        "a stamp by the broker",
     )
     first, second = read(consumer, "stamped", 2)
     assert first.timestamp() == (confluent_kafka.TIMESTAMP_CREATE_TIME, now - YEAR_MS // 2)

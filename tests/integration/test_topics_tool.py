@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 import urllib.request
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import kafka.admin
 import pytest
 from kafka.protocol import admin as protocol
 
-from barnabas.cluster import LocalCluster
+from barnabas.faults.waiting import wait_until
 from cluster.model.errors import ErrorCode
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-topics.sh"
@@ -43,27 +42,13 @@ def has_heard(broker):
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with LocalCluster(tmp_path_factory.mktemp("tool") / "cluster") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def tool(cluster):
     """The tool, after it has created the topic."""
     tool = Tool(cluster.bootstrap)
     assert tool.run(*CREATE, *CONFIGS) == (0, f"Created topic {TOPIC}.\n")
     # The controller's broker answers as soon as it knows the leaders itself; the next client asks any broker.
-    deadline = time.monotonic() + 30
-    while not all(map(has_heard, cluster.brokers.values())):
-        assert time.monotonic() < deadline, f"not every broker heard of {TOPIC}"
-        time.sleep(0.05)
+    wait_until(lambda: all(map(has_heard, cluster.brokers.values())), f"{TOPIC} at every broker")
     return tool
-
-
-@pytest.fixture
-def confluent_admin(cluster):
-    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
 
 
 @pytest.fixture
@@ -81,11 +66,11 @@ def test_list_names_the_topic(tool, tmp_path):
     assert tool.run("--describe", "--command-config", str(own))[0] == 0
 
 
-def test_describe_has_kafkas_layout_and_the_overriding_settings(tool, confluent_admin):
+def test_describe_has_kafkas_layout_and_the_overriding_settings(tool, admin):
     code, printed = tool.run("--describe", "--topic", TOPIC)
     assert code == 0, printed
     described = printed.splitlines()
-    partitions = confluent_admin.list_topics(TOPIC, timeout=20).topics[TOPIC].partitions
+    partitions = admin.list_topics(TOPIC, timeout=20).topics[TOPIC].partitions
     assert described[0] == (
         f"Topic: {TOPIC}\tPartitionCount: 3\tReplicationFactor: 2\t"
         "Configs: min.insync.replicas=2,retention.ms=7200000"
@@ -112,9 +97,9 @@ def test_create_with_an_unknown_setting_is_an_error(tool):
     assert "colour" in printed
 
 
-def test_alter_adds_partitions_and_delete_ends_topics(tool, confluent_admin):
+def test_alter_adds_partitions_and_delete_ends_topics(tool, admin):
     def partitions(name):
-        topics = confluent_admin.list_topics(timeout=20).topics
+        topics = admin.list_topics(timeout=20).topics
         return {n: p.replicas for n, p in topics[name].partitions.items()} if name in topics else {}
 
     assert tool.run("--create", "--topic", "by-hand", "--replica-assignment", "3:1,1:2")[0] == 0
@@ -212,15 +197,15 @@ def test_a_broker_that_is_not_the_controller_says_so(tool, python_admin, cluster
         assert set(errors_in(answer.to_dict())) - {0} == {ErrorCode.NOT_CONTROLLER}
 
 
-def test_confluent_kafka_reads_the_settings_of_a_broker_and_is_told_of_unknown_topics(tool, confluent_admin):
+def test_confluent_kafka_reads_the_settings_of_a_broker_and_is_told_of_unknown_topics(tool, admin):
     kinds = confluent_kafka.admin.ConfigResource.Type
     broker = confluent_kafka.admin.ConfigResource(kinds.BROKER, "3")
     missing = confluent_kafka.admin.ConfigResource(kinds.TOPIC, "missing")
-    settings = confluent_admin.describe_configs([broker])[broker].result(20)
+    settings = admin.describe_configs([broker])[broker].result(20)
     assert settings["broker.id"].value == "3"
     assert settings["num.partitions"].is_default
     with pytest.raises(confluent_kafka.KafkaException) as refusal:
-        confluent_admin.describe_configs([missing])[missing].result(20)
+        admin.describe_configs([missing])[missing].result(20)
     assert refusal.value.args[0].name() == "UNKNOWN_TOPIC_OR_PART"
 
 

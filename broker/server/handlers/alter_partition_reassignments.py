@@ -6,14 +6,21 @@ Sources: ``KafkaApis.handleAlterPartitionReassignmentsRequest`` of release 2.8; 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
 
 from broker.server.context import Answer, ServerContext
-from broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from broker.server.reassignment_answers import Names, reassignment_answer
+from broker.wire.frames import Request, milliseconds
 from cluster.model.commands import Refused
 from cluster.model.commands_reassignment import AlterPartitionReassignments, ReassignmentResult
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
+
+_NAMES = Names(
+    "AlterPartitionReassignmentsResponse",
+    "responses",
+    "ReassignableTopicResponse",
+    "ReassignablePartitionResponse",
+)
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
@@ -35,39 +42,18 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     )
     told = await context.controller.submit(command, milliseconds(body.timeout))
     if isinstance(told, Refused):
-        return _answer(request, told.error, told.message, {})
-    return _answer(request, ErrorCode.NONE, None, {**told.partitions, **results})
+        return reassignment_answer(request, _NAMES, {}, told.error, told.message)
+    return reassignment_answer(
+        request,
+        _NAMES,
+        {
+            tp: {"error_code": result.error, "error_message": result.message}
+            for tp, result in {**told.partitions, **results}.items()
+        },
+    )
 
 
 def _named_twice(tp: TopicPartition) -> ReassignmentResult:
     return ReassignmentResult(
         ErrorCode.INVALID_REQUEST, f"The partition {tp} is named more than once; expected once"
-    )
-
-
-def _answer(
-    request: Request, error: ErrorCode, message: str | None, results: dict[TopicPartition, ReassignmentResult]
-) -> Answer:
-    by_topic = groupby(sorted(results), key=lambda tp: tp.topic)
-    return request.answer(
-        "AlterPartitionReassignmentsResponse",
-        throttle_time=NO_THROTTLE,
-        error_code=error,
-        error_message=message,
-        responses=tuple(
-            request.answer(
-                "ReassignableTopicResponse",
-                name=topic,
-                partitions=tuple(
-                    request.answer(
-                        "ReassignablePartitionResponse",
-                        partition_index=tp.partition,
-                        error_code=results[tp].error,
-                        error_message=results[tp].message,
-                    )
-                    for tp in tps
-                ),
-            )
-            for topic, tps in by_topic
-        ),
     )

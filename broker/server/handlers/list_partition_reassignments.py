@@ -5,16 +5,19 @@ Sources: ``KafkaApis.handleListPartitionReassignmentsRequest`` of release 2.8; K
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import groupby
-
 from broker.server.context import Answer, ServerContext
-from broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from broker.server.reassignment_answers import Names, reassignment_answer
+from broker.wire.frames import Request, milliseconds
 from cluster.model.commands import Refused
 from cluster.model.commands_reassignment import ListPartitionReassignments
-from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment
+
+_NAMES = Names(
+    "ListPartitionReassignmentsResponse",
+    "topics",
+    "OngoingTopicReassignment",
+    "OngoingPartitionReassignment",
+)
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
@@ -23,8 +26,19 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     named = None if body.topics is None else _named(request)
     told = await context.controller.submit(ListPartitionReassignments(named), milliseconds(body.timeout))
     if isinstance(told, Refused):
-        return _answer(request, told.error, told.message, {})
-    return _answer(request, ErrorCode.NONE, None, told.reassignments)
+        return reassignment_answer(request, _NAMES, {}, told.error, told.message)
+    return reassignment_answer(
+        request,
+        _NAMES,
+        {
+            tp: {
+                "replicas": moving.replicas,
+                "adding_replicas": moving.adding,
+                "removing_replicas": moving.removing,
+            }
+            for tp, moving in told.reassignments.items()
+        },
+    )
 
 
 def _named(request: Request) -> tuple[TopicPartition, ...]:
@@ -32,33 +46,4 @@ def _named(request: Request) -> tuple[TopicPartition, ...]:
         TopicPartition(topic.name, number)
         for topic in request.body.topics
         for number in topic.partition_indexes
-    )
-
-
-def _answer(
-    request: Request, error: ErrorCode, message: str | None, running: Mapping[TopicPartition, Assignment]
-) -> Answer:
-    by_topic = groupby(sorted(running), key=lambda tp: tp.topic)
-    return request.answer(
-        "ListPartitionReassignmentsResponse",
-        throttle_time=NO_THROTTLE,
-        error_code=error,
-        error_message=message,
-        topics=tuple(
-            request.answer(
-                "OngoingTopicReassignment",
-                name=topic,
-                partitions=tuple(
-                    request.answer(
-                        "OngoingPartitionReassignment",
-                        partition_index=tp.partition,
-                        replicas=running[tp].replicas,
-                        adding_replicas=running[tp].adding,
-                        removing_replicas=running[tp].removing,
-                    )
-                    for tp in tps
-                ),
-            )
-            for topic, tps in by_topic
-        ),
     )

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 
+from barnabas.faults.waiting import wait_until
 from bench.state_change_logs import write_logs
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -46,13 +46,12 @@ def server(log: Path, *command: str, environment: dict[str, str]) -> Iterator[No
 
 
 def wait_for(log: Path, pattern: str) -> re.Match[str]:
-    deadline = time.monotonic() + DEADLINE_S
-    while time.monotonic() < deadline:
-        found = re.search(pattern, log.read_text())
-        if found:
-            return found
-        time.sleep(0.1)
-    raise TimeoutError(f"no {pattern!r} in {log} after {DEADLINE_S:g} s: {log.read_text()[-2000:]}")
+    return wait_until(
+        lambda: re.search(pattern, log.read_text()),
+        f"{pattern!r} in {log}",
+        DEADLINE_S,
+        last=lambda: log.read_text()[-2000:],
+    )
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from pathlib import Path
 
 import confluent_kafka
@@ -14,6 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
 from barnabas.cluster import LocalCluster
+from barnabas.faults.waiting import wait_until
 from cluster.model.ids import TopicPartition
 from cluster.zk.schema import admin, paths
 
@@ -38,18 +38,12 @@ class Stage:
     def partition(self, topic, number=0):
         return self.admin.list_topics(topic, timeout=20).topics[topic].partitions[number]
 
-    def until(self, holds, what):
-        deadline = time.monotonic() + DEADLINE_S
-        while not holds():
-            assert time.monotonic() < deadline, f"not within {DEADLINE_S} s: {what}"
-            time.sleep(0.1)
-
     def until_led(self, topic, leader, isr=None):
         def is_led():
             now = self.partition(topic)
             return now.leader == leader and (isr is None or set(now.isrs) == set(isr))
 
-        self.until(is_led, f"broker {leader} leads {topic} with ISR {isr}")
+        wait_until(is_led, f"broker {leader} leads {topic} with ISR {isr}")
 
     def elect(self, *arguments):
         """The exit code and what was printed."""
@@ -113,7 +107,7 @@ def test_by_znode(stage, zookeeper):
     body = admin.encode_partitions([TopicPartition("znode", 0), TopicPartition("nowhere", 0)])
     zookeeper.create(paths.PREFERRED_REPLICA_ELECTION, body)
     stage.until_led("znode", stage.preferred)
-    stage.until(lambda: zookeeper.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "the znode is deleted")
+    wait_until(lambda: zookeeper.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "the znode is deleted")
 
 
 def test_no_topic_is_deleted_where_that_is_disabled(stage, zookeeper):
@@ -122,7 +116,7 @@ def test_no_topic_is_deleted_where_that_is_disabled(stage, zookeeper):
         stage.admin.delete_topics(["znode"])["znode"].result(DEADLINE_S)
     assert refusal.value.args[0].code() == KafkaError.TOPIC_DELETION_DISABLED
     zookeeper.create(paths.delete_topic("znode"))
-    stage.until(lambda: zookeeper.exists(paths.delete_topic("znode")) is None, "the mark is gone")
+    wait_until(lambda: zookeeper.exists(paths.delete_topic("znode")) is None, "the mark is gone")
     assert zookeeper.exists(paths.topic("znode")) is not None
     stage.until_led("znode", stage.preferred, [stage.preferred, stage.other])
 
@@ -140,7 +134,7 @@ def test_unclean_by_a_changed_setting_and_by_request(stage):
     for topic in both:
         stage.until_led(topic, -1)
     cluster.restart(away, wait=False)
-    stage.until(lambda: cluster.brokers[away].gauges().get("barnabas_live_brokers") == 2, "it is back")
+    wait_until(lambda: cluster.brokers[away].gauges().get("barnabas_live_brokers") == 2, "it is back")
     assert {stage.partition(topic).leader for topic in both} == {-1}
 
     configs = Path(__file__).parents[3] / "scripts" / "kafka-configs.sh"
@@ -169,13 +163,13 @@ def test_one_asked_for_while_nobody_acts_is_held_by_the_next_controller(stage, z
     stage.create("pending", [[first, second]])
     stage.until_led("pending", first, [first, second])
     zookeeper.create(paths.REASSIGN_PARTITIONS, admin.encode_reassignment({tp: (second, first)}))
-    stage.until(lambda: zookeeper.exists(paths.REASSIGN_PARTITIONS) is None, "the other order")
+    wait_until(lambda: zookeeper.exists(paths.REASSIGN_PARTITIONS) is None, "the other order")
     reign = int(zookeeper.get(paths.CONTROLLER_EPOCH)[0])
     cluster.pause(controller)
     try:
         # Nobody watches it: the one who would does not run, and the others are no controllers.
         zookeeper.create(paths.PREFERRED_REPLICA_ELECTION, admin.encode_partitions([tp]))
-        stage.until(lambda: zookeeper.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "it is held")
+        wait_until(lambda: zookeeper.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "it is held")
         state = json.loads(zookeeper.get(paths.partition_state(tp))[0])
         assert state["leader"] == second
         assert state["controller_epoch"] > reign
@@ -205,8 +199,8 @@ def test_leaders_come_home_by_themselves(tmp_path):
         controller = cluster.brokers[stage.controller]
         cluster.kill(away)
         stage.until_led("home", other, [other])
-        stage.until(lambda: controller.gauge(imbalance) == 1, "the imbalance is counted")
+        wait_until(lambda: controller.gauge(imbalance) == 1, "the imbalance is counted")
         cluster.restart(away)
         stage.until_led("home", away, [away, other])
-        stage.until(lambda: controller.gauge(imbalance) == 0, "the balance is counted")
+        wait_until(lambda: controller.gauge(imbalance) == 0, "the balance is counted")
         assert "triggered by AutoTriggered" in (controller.dir / "logs" / "console.log").read_text()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from barnabas.cluster import LocalCluster
 from barnabas.faults.trial import Trial
+from barnabas.faults.waiting import wait_until
 from barnabas.tools.reassignment_files import render
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.zk.schema import paths
@@ -63,14 +63,6 @@ def round_by_one(view):
     }
 
 
-def until(holds, what, timeout_s=60):
-    deadline = time.monotonic() + timeout_s
-    while not (found := holds()):
-        assert time.monotonic() < deadline, f"{what} was not seen within {timeout_s} s"
-        time.sleep(0.1)
-    return found
-
-
 def are_on(moves):
     """Whether a look finds the partitions where they were moved, every replica in sync."""
     return lambda view: all(
@@ -107,15 +99,17 @@ def test_all_partitions_move_under_load_though_the_controller_is_killed(cluster,
         assert waiting, "what waits for the broker that is held up"
         killed = cluster.controller_id()
         cluster.kill(killed)
-        until(lambda: cluster.controller_id() != killed, "another controller")
-        assert set(waiting) <= set(until(lambda: tool("list").splitlines()[1:], "what the successor resumes"))
+        wait_until(lambda: cluster.controller_id() != killed, "another controller")
+        assert set(waiting) <= set(
+            wait_until(lambda: tool("list").splitlines()[1:], "what the successor resumes")
+        )
         cluster.restart(killed)
         held.arm(FETCHING, "off")
         trial.wait_for(are_on(moves), "all partitions where they were moved", timeout_s=90)
         trial.workload.wait_for_progress(30)
     assert tool("list") == "No partition reassignments found.\n"
     assert tool("verify", moves).count(" is complete.\n") == len(moves)
-    until(lambda: logs(cluster, "move") == expected_logs(moves), "the logs of replicas alone")
+    wait_until(lambda: logs(cluster, "move") == expected_logs(moves), "the logs of replicas alone")
     verdict = trial.judge(tmp_path)
     assert verdict.problems() == []
 
@@ -149,7 +143,7 @@ def test_a_cancelled_move_leaves_all_as_it_was(cluster, tool, tmp_path):
     }
     assert tool("list") == "No partition reassignments found.\n"
     assert not [line for line in describe(cluster, "stay") if "Adding" in line]
-    until(lambda: logs(cluster, "stay") == expected_logs(before), "no log of a replica that was to come")
+    wait_until(lambda: logs(cluster, "stay") == expected_logs(before), "no log of a replica that was to come")
     assert trial.judge(tmp_path).problems() == []
 
 

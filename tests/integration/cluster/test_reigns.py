@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import time
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -14,6 +13,7 @@ from kazoo.client import KazooClient
 
 from barnabas.cluster import LocalCluster
 from barnabas.faults.trial import Trial
+from barnabas.faults.waiting import wait_until
 from barnabas.observe import Observer
 
 OVERRIDES = {"zookeeper.session.timeout.ms": "8000", "replica.lag.time.max.ms": "2000"}
@@ -48,13 +48,6 @@ def zk(cluster):
     yield client
     client.stop()
     client.close()
-
-
-def wait_until(holds, what):
-    deadline = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, f"{what} was not seen within {DEADLINE_S:g} s"
-        time.sleep(0.05)
 
 
 def epoch_of(zk):

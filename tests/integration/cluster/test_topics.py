@@ -16,6 +16,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from barnabas.cluster import LocalCluster
+from barnabas.faults.waiting import wait_until
 
 OVERRIDES = {
     "zookeeper.session.timeout.ms": "3000",
@@ -25,13 +26,6 @@ OVERRIDES = {
 }
 RACKS = {1: "a", 2: "a", 3: "b"}
 DEADLINE_S = 60.0
-
-
-def wait_until(holds, what):
-    deadline = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, f"{what} was not seen within {DEADLINE_S:g} s"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ decides.
 from __future__ import annotations
 
 import re
-import time
 
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.cluster import LocalCluster
+from barnabas.faults.waiting import wait_until
 from barnabas.observe import Observer
 from cluster.model.ids import TopicPartition
 
@@ -34,13 +34,6 @@ OVERRIDES = {
 def cluster(tmp_path_factory):
     with LocalCluster(tmp_path_factory.mktemp("truncation"), overrides=OVERRIDES) as running:
         yield running
-
-
-def wait_until(holds, what):
-    deadline = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {DEADLINE_S} s: {what}"
-        time.sleep(0.05)
 
 
 class Story:

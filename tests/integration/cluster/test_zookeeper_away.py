@@ -10,6 +10,7 @@ from kazoo.client import KazooClient
 
 from barnabas.cluster import LocalCluster
 from barnabas.faults.trial import Trial
+from barnabas.faults.waiting import wait_until
 from barnabas.observe import ControllerEpochs, Observer
 
 SESSION_MS = 4_000
@@ -24,13 +25,6 @@ def said(broker, words):
 
 def epoch(cluster):
     return ControllerEpochs(broker.state_change_log for broker in cluster.brokers.values()).highest()
-
-
-def wait_until(holds, what, timeout_s=20.0):
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline, f"{what} was not seen within {timeout_s} s"
-        time.sleep(0.05)
 
 
 def wait_until_all_say(cluster, words):

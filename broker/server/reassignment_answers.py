@@ -1,0 +1,69 @@
+"""The answers to AlterPartitionReassignments and ListPartitionReassignments: one error, and each partition.
+
+Their schemas differ in names alone (KIP-455).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from broker.server.context import Answer
+from broker.wire.frames import NO_THROTTLE, Request
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How one of the answers calls its parts.
+
+    Attributes:
+        response: The answer.
+        topics: Its field of topics.
+        topic: A topic in it.
+        partition: A partition in that.
+    """
+
+    response: str
+    topics: str
+    topic: str
+    partition: str
+
+
+def reassignment_answer(
+    request: Request,
+    names: Names,
+    partitions: Mapping[TopicPartition, Mapping[str, Any]],
+    error: ErrorCode = ErrorCode.NONE,
+    message: str | None = None,
+) -> Answer:
+    """The answer, by topic and number.
+
+    Args:
+        request: What is answered.
+        names: Those of its answer.
+        partitions: What is said of each partition beside its number, by field.
+        error: That of the request as a whole.
+        message: What is said of that.
+    """
+    by_topic = groupby(sorted(partitions), key=lambda tp: tp.topic)
+    topics = tuple(
+        request.answer(
+            names.topic,
+            name=topic,
+            partitions=tuple(
+                request.answer(names.partition, partition_index=tp.partition, **partitions[tp]) for tp in tps
+            ),
+        )
+        for topic, tps in by_topic
+    )
+    return request.answer(
+        names.response,
+        throttle_time=NO_THROTTLE,
+        error_code=error,
+        error_message=message,
+        **{names.topics: topics},
+    )
