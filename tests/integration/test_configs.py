@@ -31,7 +31,7 @@ def python_admin(cluster):
 def create(admin, name, **config):
     settings = {key.replace("_", "."): value for key, value in config.items()}
     topic = confluent_kafka.admin.NewTopic(name, 1, 3, config=settings)
-    admin.create_topics([topic])[name].result(30)
+    admin.create_topics([topic])[name].result(90)
     wait_until(lambda: name in admin.list_topics(timeout=10).topics, f"{name} in the metadata")
 
 
@@ -39,12 +39,12 @@ def alter(admin, type_, name, *steps):
     """IncrementalAlterConfigs by librdkafka; raises what the cluster refuses."""
     entries = [ConfigEntry(key, value, incremental_operation=operation) for key, operation, value in steps]
     resource = ConfigResource(type_, name, incremental_configs=entries)
-    admin.incremental_alter_configs([resource])[resource].result(30)
+    admin.incremental_alter_configs([resource])[resource].result(90)
 
 
 def described(admin, type_, name):
     resource = ConfigResource(type_, name)
-    return admin.describe_configs([resource])[resource].result(30)
+    return admin.describe_configs([resource])[resource].result(90)
 
 
 def produce(cluster, topic, value=b"x"):
@@ -90,7 +90,7 @@ def test_max_message_bytes_holds_live_and_alter_configs_replaces_the_rest(cluste
     create(admin, "small", flush_ms="60000")
     assert produce(cluster, "small", bytes(5000)) is None
     resource = ConfigResource(TOPIC, "small", set_config={"max.message.bytes": "2000"})
-    admin.alter_configs([resource])[resource].result(30)
+    admin.alter_configs([resource])[resource].result(90)
     wait_until(lambda: produce(cluster, "small", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "the refusal")
     told = described(admin, TOPIC, "small")
     assert (told["max.message.bytes"].value, told["flush.ms"].source) == ("2000", 5)
@@ -112,7 +112,7 @@ def test_a_setting_of_a_broker_reaches_the_topics_it_leads(cluster, python_admin
 
 def test_an_unclean_election_is_allowed_live(cluster, admin):
     topic = confluent_kafka.admin.NewTopic("lost", 1, replica_assignment=[[1, 2]])
-    admin.create_topics([topic])["lost"].result(30)
+    admin.create_topics([topic])["lost"].result(90)
     wait_until(lambda: "lost" in admin.list_topics(timeout=10).topics, "lost in the metadata")
 
     def partition():

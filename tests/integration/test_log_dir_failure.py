@@ -38,7 +38,7 @@ def produce_to_each(cluster):
 
 def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     topic = confluent_kafka.admin.NewTopic(TOPIC, 4, 3)
-    admin.create_topics([topic])[TOPIC].result(60)
+    admin.create_topics([topic])[TOPIC].result(90)
     wait_until(lambda: TOPIC in admin.list_topics(timeout=10).topics, f"{TOPIC} in the metadata")
     assert produce_to_each(cluster) == [None] * 4
     broker = cluster.brokers[partitions(admin)[0].leader]
@@ -128,7 +128,7 @@ def records_in(cluster, topic):
 
 def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     topic = "filling"
-    admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(60)
+    admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(90)
     wait_until(lambda: topic in admin.list_topics(timeout=10).topics, f"{topic} in the metadata")
     broker = cluster.brokers[partitions(admin, topic)[0].leader]
     name = "one" if 0 in in_directory(broker, "one", topic) else "two"

@@ -36,7 +36,7 @@ YEAR_MS = 365 * 24 * 60 * 60 * 1000
 
 def create(admin, name, settings):
     topic = confluent_kafka.admin.NewTopic(name, 1, 3, config=settings)
-    admin.create_topics([topic])[name].result(60)
+    admin.create_topics([topic])[name].result(90)
 
 
 def alter(admin, topic, **settings):
@@ -45,7 +45,7 @@ def alter(admin, topic, **settings):
         for name, value in settings.items()
     ]
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)
-    admin.incremental_alter_configs([resource])[resource].result(60)
+    admin.incremental_alter_configs([resource])[resource].result(90)
 
 
 def produce(cluster, topic, values=VALUES, *, codec="none", timestamp=0):
@@ -230,8 +230,8 @@ def test_records_are_deleted_at_every_replica_before_that_is_answered(cluster, a
     assert told_starts(cluster, "purged") == [9, 9, 9]
     assert watermarks(consumer, "purged") == (9, 16)
     assert read(consumer, "purged", 7, 9)[0].offset() == 9
-    until(
-        lambda: segments(cluster, "purged") == [["00008.log", "00012.log"]] * 3, "old files are still there"
+    wait_until(
+        lambda: segments(cluster, "purged") == [["00008.log", "00012.log"]] * 3, "the end of old files"
     )
     assert delete(3) == 9
     with pytest.raises(KafkaException) as refusal:

@@ -201,11 +201,11 @@ def test_confluent_kafka_reads_the_settings_of_a_broker_and_is_told_of_unknown_t
     kinds = confluent_kafka.admin.ConfigResource.Type
     broker = confluent_kafka.admin.ConfigResource(kinds.BROKER, "3")
     missing = confluent_kafka.admin.ConfigResource(kinds.TOPIC, "missing")
-    settings = admin.describe_configs([broker])[broker].result(20)
+    settings = admin.describe_configs([broker])[broker].result(90)
     assert settings["broker.id"].value == "3"
     assert settings["num.partitions"].is_default
     with pytest.raises(confluent_kafka.KafkaException) as refusal:
-        admin.describe_configs([missing])[missing].result(20)
+        admin.describe_configs([missing])[missing].result(90)
     assert refusal.value.args[0].name() == "UNKNOWN_TOPIC_OR_PART"
 
 

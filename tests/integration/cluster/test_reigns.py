@@ -211,6 +211,11 @@ def test_a_broker_killed_and_back_within_its_session_gets_its_state_again(cluste
     """KAFKA-7235: nobody sees it die; its later czxid tells. KAFKA-1367: all metadata say so in the end."""
     controller = cluster.controller_id()
     bounced = controller % 3 + 1
+    # Its session must outlive the time that a loaded machine takes to start it.
+    settings = cluster.brokers[bounced].properties
+    settings.write_text(f"{settings.read_text()}zookeeper.session.timeout.ms=60000\n")
+    cluster.restart(bounced)
+    trial.wait_until_in_sync()
     before = zk.exists(f"/brokers/ids/{bounced}").czxid
     trial.history.fault(f"SIGKILL broker {bounced} and start it at once")
     cluster.kill(bounced)
