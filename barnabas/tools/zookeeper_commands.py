@@ -1,23 +1,43 @@
 """The commands of ZooKeeper's shell, as far as people use them with Kafka.
 
-Names, flags and words are those of ``org.apache.zookeeper.cli`` of ZooKeeper 3.5, which Kafka 2.8 brings.
+Names, flags, words and where they are printed are those of ``org.apache.zookeeper.cli`` of ZooKeeper 3.5.9,
+which Kafka 2.8 brings.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
-from typing import NoReturn, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
 from cluster.zk import errors
 from cluster.zk.operations import ANY_VERSION, Node, Stat
 
+NOT_FOUND_CODE = 127
+"""The exit code where there is no such command."""
+
 
 class CommandError(Exception):
-    """A command that was not carried out; its text is what is printed."""
+    """A command that was not carried out; its text is what is printed to standard error.
+
+    Attributes:
+        exit_code: That of a shell that was called for it.
+    """
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class Said(NamedTuple):
+    """What a command prints, in lines: to standard output, and before that to standard error."""
+
+    out: Sequence[str] = ()
+    err: Sequence[str] = ()
 
 
 class Session(Protocol):
@@ -54,10 +74,23 @@ class _Flags(argparse.ArgumentParser):
     """Flags that do not end the process; ``error`` shows how the command is called."""
 
     def error(self, message: str) -> NoReturn:
+        for pattern, words in _COMPLAINTS:
+            found = re.match(pattern, message)
+            if found:
+                raise CommandError(words.format(*found.groups(), usage=self.usage))
         raise CommandError(f"{message}\n{self.usage}")
 
 
-Carry = Callable[[Session, argparse.Namespace], Awaitable[list[str]]]
+_CLI = "org.apache.commons.cli"
+
+_COMPLAINTS = (
+    ("unrecognized arguments: (-[^ ]+)", f"{_CLI}.UnrecognizedOptionException: Unrecognized option: {{}}"),
+    ("argument -(.): expected one", f"{_CLI}.MissingArgumentException: Missing argument for option: {{}}"),
+    ("the following arguments are required|unrecognized arguments", "{usage}"),
+)
+"""How the library that ZooKeeper's shell uses words what Python's complains of."""
+
+Carry = Callable[[Session, argparse.Namespace], Awaitable[Said]]
 
 
 class Data(Enum):
@@ -75,7 +108,7 @@ class Command:
     Attributes:
         usage: How it is called.
         flags: Reads its arguments.
-        carry_out: Does it; the answer is the lines to print.
+        carry_out: Does it; the answer is what to print.
     """
 
     usage: str
@@ -83,25 +116,42 @@ class Command:
     carry_out: Carry
 
 
-async def run(session: Session, words: Sequence[str]) -> list[str]:
-    """Carry a command out; the lines to print.
+async def run(session: Session, words: Sequence[str]) -> Said:
+    """Carry a command out; what to print.
 
     Raises:
         CommandError: There is no such command, or ZooKeeper refused.
     """
     command = COMMANDS.get(words[0])
     if command is None:
-        raise CommandError(f"Command not found: Command not found {words[0]}")
+        missing = f"Command not found: Command not found {words[0]}"
+        raise CommandError(f"{usage()}\n{missing}", NOT_FOUND_CODE)
     options = command.flags.parse_args(list(words[1:]))
-    path: str = options.path
-    if not path.startswith("/"):
-        raise CommandError(f"Path must start with / character: {path}")
-    if path != "/" and path.endswith("/"):
-        raise CommandError(f"Path must not end with / character: {path}")
+    _check_path(options.path)
     try:
         return await command.carry_out(session, options)
     except errors.ZooKeeperError as error:
-        raise CommandError(_words(error, path)) from error
+        raise CommandError(_words(error, options.path)) from error
+
+
+def usage() -> str:
+    """The commands there are."""
+    lines = "\n".join(f"\t{command.usage}" for _, command in sorted(COMMANDS.items()))
+    return f"ZooKeeper -server host:port cmd args\n{lines}\n\tquit"
+
+
+def _check_path(path: str) -> None:
+    """Refuse what no node can be called (``PathUtils.validatePath``)."""
+    if not path:
+        raise CommandError("Path length must be > 0")
+    if not path.startswith("/"):
+        raise CommandError("Path must start with / character")
+    if path != "/" and path.endswith("/"):
+        raise CommandError("Path must not end with / character")
+    found = re.search(r"(?<=/)(?P<empty>/)|(?<=/)(?P<relative>\.\.?)(?=/|$)", path)
+    if found:
+        reason = "empty node name specified" if found["empty"] else "relative paths not allowed"
+        raise CommandError(f'Invalid path string "{path}" caused by {reason} @{found.end() - 1}')
 
 
 def _words(error: errors.ZooKeeperError, path: str) -> str:
@@ -145,52 +195,75 @@ async def _stat(session: Session, path: str) -> Stat:
     return stat
 
 
-async def _ls(session: Session, options: argparse.Namespace) -> list[str]:
+async def _ls(session: Session, options: argparse.Namespace) -> Said:
     if options.R:
-        return await _subtree(session, options.path)
-    lines = [f"[{', '.join(sorted(await session.get_children(options.path)))}]"]
-    return lines + (stat_lines(await _stat(session, options.path)) if options.s else [])
+        return Said([options.path, *await _below(session, options.path)])
+    children = await _children(session, options.path)
+    if not options.s:
+        return Said([children])
+    first, *others = stat_lines(await _stat(session, options.path))
+    # Nothing stands between the two there, and an empty line behind them.
+    return Said([children + first, *others, ""])
 
 
-async def _subtree(session: Session, path: str) -> list[str]:
-    """A node and all below it, each parent before its children."""
-    paths = [path]
-    for name in sorted(await session.get_children(path)):
-        paths += await _subtree(session, f"{path.rstrip('/')}/{name}")
+async def _ls2(session: Session, options: argparse.Namespace) -> Said:
+    children = await _children(session, options.path)
+    return Said(
+        [children, *stat_lines(await _stat(session, options.path))],
+        ["'ls2' has been deprecated. Please use 'ls [-s] path' instead."],
+    )
+
+
+async def _children(session: Session, path: str) -> str:
+    return f"[{', '.join(sorted(await session.get_children(path)))}]"
+
+
+async def _below(session: Session, path: str) -> list[str]:
+    """All below a node: its children, then all below each of them."""
+    children = [f"{path.rstrip('/')}/{name}" for name in sorted(await session.get_children(path))]
+    paths = list(children)
+    for child in children:
+        paths += await _below(session, child)
     return paths
 
 
-async def _get(session: Session, options: argparse.Namespace) -> list[str]:
+async def _get(session: Session, options: argparse.Namespace) -> Said:
     node = await session.get(options.path)
     data = node.data.decode("utf-8", errors="replace") if node.data else "null"
-    return [data, *(stat_lines(node.stat) if options.s else ())]
+    return Said([data, *(stat_lines(node.stat) if options.s else ())])
 
 
-async def _print_stat(session: Session, options: argparse.Namespace) -> list[str]:
-    return stat_lines(await _stat(session, options.path))
+async def _print_stat(session: Session, options: argparse.Namespace) -> Said:
+    return Said(stat_lines(await _stat(session, options.path)))
 
 
-async def _set(session: Session, options: argparse.Namespace) -> list[str]:
+async def _set(session: Session, options: argparse.Namespace) -> Said:
     stat = await session.set(options.path, options.data.encode(), options.v)
-    return stat_lines(stat) if options.s else []
+    return Said(stat_lines(stat) if options.s else ())
 
 
-async def _create(session: Session, options: argparse.Namespace) -> list[str]:
+async def _create(session: Session, options: argparse.Namespace) -> Said:
     data = options.data.encode()
-    return [f"Created {await session.create(options.path, data, ephemeral=options.e, sequential=options.s)}"]
+    path = await session.create(options.path, data, ephemeral=options.e, sequential=options.s)
+    return Said(err=[f"Created {path}"])
 
 
-async def _delete(session: Session, options: argparse.Namespace) -> list[str]:
+async def _delete(session: Session, options: argparse.Namespace) -> Said:
     await session.delete(options.path, options.v)
-    return []
+    return Said()
 
 
-async def _delete_all(session: Session, options: argparse.Namespace) -> list[str]:
+async def _delete_all(session: Session, options: argparse.Namespace) -> Said:
     if options.path == "/":
         raise CommandError("The root cannot be deleted; expected a path below it")
-    for path in reversed(await _subtree(session, options.path)):
+    for path in reversed([options.path, *await _below(session, options.path)]):
         await session.delete(path)
-    return []
+    return Said()
+
+
+async def _rmr(session: Session, options: argparse.Namespace) -> Said:
+    await _delete_all(session, options)
+    return Said(err=["The command 'rmr' has been deprecated. Please use 'deleteall' instead."])
 
 
 def _command(usage: str, carry_out: Carry, *switches: str, data: Data = Data.NONE) -> Command:
@@ -215,6 +288,8 @@ COMMANDS = {
     "deleteall": _command("deleteall path", _delete_all),
     "get": _command("get [-s] path", _get, "-s"),
     "ls": _command("ls [-s] [-R] path", _ls, "-s", "-R"),
+    "ls2": _command("ls2 path", _ls2),
+    "rmr": _command("rmr path", _rmr),
     "set": _command("set [-s] [-v version] path data", _set, "-s", "-v", data=Data.NEEDED),
     "stat": _command("stat path", _print_stat),
 }

@@ -1,7 +1,8 @@
 """``zookeeper-shell.sh``: look at and change what stands in ZooKeeper.
 
-Takes one command from the command line, or many from standard input, as ZooKeeper's own shell does. Exit code
-0, or 1 where the command of the command line was not carried out or no ZooKeeper answered.
+Takes one command from the command line, or many from standard input, as ZooKeeper's own shell does. The exit
+code is that of the last command: 0, or 127 where there is none of its name, or 1 where it was not carried out;
+1 too where no ZooKeeper answered.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from barnabas.tools.entry import run_tool
-from barnabas.tools.zookeeper_commands import COMMANDS, CommandError, run
+from barnabas.tools.zookeeper_commands import CommandError, run, usage
 from cluster.zk.errors import ZooKeeperUnavailable
 from cluster.zk.session import ZooKeeperSession
 
@@ -29,52 +30,54 @@ CONNECTED = "\nWATCHER::\n\nWatchedEvent state:SyncConnected type:None path:null
 """What ZooKeeper's shell prints when its session stands."""
 
 
-def usage() -> str:
-    """The commands there are."""
-    lines = "\n".join(f"\t{command.usage}" for command in COMMANDS.values())
-    return f"ZooKeeper -server host:port cmd args\n{lines}\n\tquit"
-
-
 def say(text: str) -> None:
     """Print a line at once, so that a reader of a pipe sees it."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
-async def carry_out(session: ZooKeeperSession, words: Sequence[str]) -> bool:
-    """Carry one command out; whether it was."""
+def complain(text: str) -> None:
+    """Print a line to standard error."""
+    sys.stderr.write(f"{text}\n")
+
+
+async def carry_out(session: ZooKeeperSession, words: Sequence[str]) -> int:
+    """Carry one command out; the exit code."""
     if words[0] in {"help", "?"}:
         say(usage())
-        return True
+        return 0
     try:
-        for line in await run(session, words):
-            say(line)
+        said = await run(session, words)
     except CommandError as error:
-        say(str(error))
-        return False
-    return True
+        complain(str(error))
+        return error.exit_code
+    for line in said.err:
+        complain(line)
+    for line in said.out:
+        say(line)
+    return 0
 
 
-async def converse(session: ZooKeeperSession, server: str) -> None:
-    """Take commands from standard input until it ends, or ``quit``."""
-    number = 0
+async def converse(session: ZooKeeperSession, server: str) -> int:
+    """Take commands from standard input until it ends, or ``quit``; the exit code of the last one."""
+    number, code = 0, 0
     while True:
         if sys.stdin.isatty():
             sys.stdout.write(f"[zk: {server}(CONNECTED) {number}] ")
             sys.stdout.flush()
         line = await asyncio.to_thread(sys.stdin.readline)
         if not line:
-            return
+            return code
         try:
             words = shlex.split(line)
         except ValueError as error:
-            say(f"{line.strip()}: {error}")
+            complain(f"{line.strip()}: {error}")
             continue
         if not words:
             continue
         if words[0] in {"quit", "close"}:
-            return
-        await carry_out(session, words)
+            return code
+        code = await carry_out(session, words)
         number += 1
 
 
@@ -89,15 +92,14 @@ async def serve(server: str, words: Sequence[str]) -> int:
             connect_timeout_ms=CONNECT_TIMEOUT_MS,
         )
     except (ZooKeeperUnavailable, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
+        complain(str(error))
         return 1
     try:
         if words:
             say(CONNECTED)
-            return 0 if await carry_out(session, words) else 1
+            return await carry_out(session, words)
         say(f"Welcome to ZooKeeper!\nJLine support is disabled\n{CONNECTED}")
-        await converse(session, server)
-        return 0
+        return await converse(session, server)
     finally:
         await session.close()
 

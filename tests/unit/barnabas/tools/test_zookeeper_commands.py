@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.tools.zookeeper_commands import COMMANDS, CommandError, run, stat_lines
+from barnabas.tools.zookeeper_commands import COMMANDS, CommandError, run, stat_lines, usage
 from cluster.zk.errors import BadVersion, NodeExists, NoNode, NotEmpty, ZooKeeperTimeout
 from cluster.zk.operations import Node, Stat
 
@@ -88,22 +88,34 @@ def session() -> Session:
     [
         ("ls /a", ["[b, c]"]),
         ("ls /", ["[a]"]),
-        ("ls -s /a", ["[b, c]", *STAT_LINES]),
-        ("ls -R /a", ["/a", "/a/b", "/a/b/d", "/a/c"]),
+        ("ls -s /a", [f"[b, c]{STAT_LINES[0]}", *STAT_LINES[1:], ""]),
+        ("ls -R /a", ["/a", "/a/b", "/a/c", "/a/b/d"]),
         ("get /a", ["x"]),
         ("get /a/b", ["null"]),
         ("get -s /a", ["x", *STAT_LINES]),
         ("stat /a", STAT_LINES),
         ("set /a y", []),
         ("set -s -v 3 /a y", STAT_LINES),
-        ("create /e", ["Created /e"]),
-        ("create -s -e /e- data", ["Created /e-0000000001"]),
         ("delete /a/c", []),
         ("deleteall /a", []),
     ],
 )
 async def test_what_is_printed(session: Session, line: str, printed: list[str]) -> None:
-    assert await run(session, line.split()) == printed
+    said = await run(session, line.split())
+    assert (list(said.out), said.err) == (printed, ())
+
+
+@pytest.mark.parametrize(
+    ("line", "out", "err"),
+    [
+        ("create /e", (), "Created /e"),
+        ("create -s -e /e- data", (), "Created /e-0000000001"),
+        ("ls2 /a", ["[b, c]", *STAT_LINES], "'ls2' has been deprecated. Please use 'ls [-s] path' instead."),
+        ("rmr /a", (), "The command 'rmr' has been deprecated. Please use 'deleteall' instead."),
+    ],
+)
+async def test_what_is_printed_to_standard_error(session: Session, line: str, out: Any, err: str) -> None:
+    assert await run(session, line.split()) == (out, [err])
 
 
 async def test_what_is_done(session: Session) -> None:
@@ -117,24 +129,43 @@ async def test_what_is_done(session: Session) -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("jump /a", "Command not found: Command not found jump"),
-        ("get a", "Path must start with / character: a"),
-        ("get /a/", "Path must not end with / character: /a/"),
+        ("get a", "Path must start with / character"),
+        ("get /a/", "Path must not end with / character"),
+        ("get //a", 'Invalid path string "//a" caused by empty node name specified @1'),
+        ("get /a/../a", 'Invalid path string "/a/../a" caused by relative paths not allowed @4'),
+        ("get /a/.", 'Invalid path string "/a/." caused by relative paths not allowed @3'),
         ("get /x", "Node does not exist: /x"),
         ("stat /x", "Node does not exist: /x"),
         ("ls -s /x", "Node does not exist: /x"),
         ("create /a", "Node already exists: /a"),
         ("delete /a", "Node not empty: /a"),
         ("set -v 9 /a y", "version No is not valid : /a"),
-        ("deleteall /", "The root cannot be deleted"),
+        ("deleteall /", "The root cannot be deleted; expected a path below it"),
         ("set /a", "set [-s] [-v version] path data"),
         ("get", "get [-s] path"),
+        ("get /a b", "get [-s] path"),
+        ("get -x /a", "org.apache.commons.cli.UnrecognizedOptionException: Unrecognized option: -x"),
+        ("delete -v", "org.apache.commons.cli.MissingArgumentException: Missing argument for option: v"),
+        ("delete -v one /a", "argument -v: invalid int value: 'one'\ndelete [-v version] path"),
     ],
 )
 async def test_complaints(session: Session, line: str, complaint: str) -> None:
     with pytest.raises(CommandError) as caught:
         await run(session, line.split())
-    assert complaint in str(caught.value)
+    assert (str(caught.value), caught.value.exit_code) == (complaint, 1)
+
+
+async def test_a_command_that_is_none_brings_the_others(session: Session) -> None:
+    with pytest.raises(CommandError) as caught:
+        await run(session, ["jump", "/a"])
+    *others, complaint = str(caught.value).splitlines()
+    assert others == usage().splitlines()
+    assert (complaint, caught.value.exit_code) == ("Command not found: Command not found jump", 127)
+
+
+async def test_an_empty_path_is_none(session: Session) -> None:
+    with pytest.raises(CommandError, match="Path length must be > 0"):
+        await run(session, ["get", ""])
 
 
 async def test_other_failures_keep_their_words(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,37 +41,42 @@ def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
     monkeypatch.setattr(zookeeper_shell.ZooKeeperSession, "connect", connect)
 
-    def call(*words: str, typed: str = "") -> tuple[int, str]:
+    def call(*words: str, typed: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr("sys.stdin", io.StringIO(typed))
         closed = Session.closed
         code = main(["z:2181", *words])
         assert Session.closed == closed + 1
-        return code, capsys.readouterr().out
+        return code, *capsys.readouterr()
 
     return call
 
 
 def test_one_command(shell: Any) -> None:
-    assert shell("get", "/a") == (0, HEAD + CONNECTED + "/a\n")
+    assert shell("get", "/a") == (0, HEAD + CONNECTED + "/a\n", "")
 
 
 def test_a_command_that_fails_fails_the_shell(shell: Any) -> None:
-    code, out = shell("jump")
-    assert (code, out.splitlines()[-1]) == (1, "Command not found: Command not found jump")
+    code, out, err = shell("jump")
+    assert (code, out) == (127, HEAD + CONNECTED)
+    assert err.splitlines()[-1] == "Command not found: Command not found jump"
+    assert shell("get", "a")[::2] == (1, "Path must start with / character\n")
 
 
 def test_commands_from_standard_input(shell: Any) -> None:
-    code, out = shell(typed="get /a\n\njump\nget '/with blank'\nget '\nhelp\nquit\nget /never\n")
+    code, out, err = shell(typed="get /a\n\njump\nget '/with blank'\nget '\nhelp\nquit\nget /never\n")
     assert code == 0
     assert out.startswith(f"{HEAD}Welcome to ZooKeeper!\nJLine support is disabled\n{CONNECTED}/a\n")
     assert "/with blank" in out
-    assert "No closing quotation" in out
+    assert "Command not found jump" in err
+    assert "No closing quotation" in err
     assert "ZooKeeper -server host:port cmd args" in out
     assert "/never" not in out
 
 
 def test_the_end_of_standard_input_ends_the_shell(shell: Any) -> None:
-    assert shell(typed="get /a\n")[0] == 0
+    assert shell(typed="jump\nget /a\n")[0] == 0
+    assert shell(typed="get /a\njump\n")[0] == 127
+    assert shell(typed="jump\nquit\n")[0] == 127
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
