@@ -8,6 +8,8 @@ from typing import Any
 import structlog
 
 from cluster.model.brokers import Broker
+from cluster.model.controllership import Claim
+from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from cluster.zk import errors
@@ -15,7 +17,7 @@ from cluster.zk.store import ZooKeeperStore
 from cluster.zk.store_partitions import WriteResult
 from controller.candidacy import Candidacy
 from controller.core import effects
-from controller.core.effects import Ask
+from controller.core.effects import Ask, Lost, Reign
 from controller.inquiry_configs import CONFIGS
 from controller.inquiry_elections import ELECTIONS
 from controller.inquiry_reassignment import REASSIGNMENT
@@ -55,7 +57,7 @@ class Inquiry:
             case effects.ReadController():
                 return await self._candidacy.read()
             case effects.ContestController(seen, above):
-                return await self._candidacy.contest(seen, above)
+                return await self._contest(seen, above)
             case effects.GiveUpController():
                 await self._candidacy.give_up()
                 return None
@@ -72,6 +74,15 @@ class Inquiry:
             case effects.ReadIsrChanges():
                 return await self._read_isr_changes()
         return await self._write(question)
+
+    async def _contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | Lost:
+        """The race; as in Kafka, whoever has won it says first that features are not versioned."""
+        outcome = await self._candidacy.contest(seen, above)
+        if isinstance(outcome, Reign):
+            replaced = await self._store.cluster.disable_features()
+            if replaced is not None:
+                _log.warning("replaced features, which are not versioned here", content=replaced[:200])
+        return outcome
 
     async def _write(self, question: Ask[Any]) -> object:
         match question:

@@ -1,8 +1,8 @@
 """``zookeeper-shell.sh``: look at and change what stands in ZooKeeper.
 
 Takes one command from the command line, or many from standard input, as ZooKeeper's own shell does. The exit
-code is that of the last command: 0, or 127 where there is none of its name, or 1 where it was not carried out;
-1 too where no ZooKeeper answered.
+code is that of the last command: 0, or 127 where there is none of its name, or 1 where it was not carried
+out; 1 too where no ZooKeeper answered.
 """
 
 from __future__ import annotations

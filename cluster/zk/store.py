@@ -27,7 +27,7 @@ class ZooKeeperStore:
 
     Attributes:
         session: The session itself, for ``unwatch``, ``close`` and what no store does.
-        cluster: The parents of all, the cluster's id, producer id blocks.
+        cluster: The parents of all, the cluster's id and features, producer id blocks.
         brokers: ``/brokers/ids``.
         controller: ``/controller`` and ``/controller_epoch``.
         topics: ``/brokers/topics/<t>`` and the topics' settings.

@@ -1,9 +1,11 @@
-"""The parents of all, the cluster's id, and producer id blocks."""
+"""The parents of all, the cluster's id, its features, and producer id blocks."""
 
 from __future__ import annotations
 
+import contextlib
+
 from cluster.model.ids import BrokerId
-from cluster.zk.errors import BadVersion, NodeExists
+from cluster.zk.errors import BadVersion, NodeExists, NoNode
 from cluster.zk.operations import Create
 from cluster.zk.pipeline import value
 from cluster.zk.schema import paths, settings
@@ -40,6 +42,26 @@ class ClusterStore:
             if not isinstance(outcome, NodeExists):
                 value(outcome)
         return settings.decode_cluster_id((await self._session.get(paths.CLUSTER_ID)).data)
+
+    async def disable_features(self) -> bytes | None:
+        """Have ``/feature`` say that no features are versioned, as each new controller of IBP 2.6 does.
+
+        It is not fenced (``KafkaController.disableFeatureVersioning`` of release 2.8): whoever else writes it
+        just then is a controller, too.
+
+        Returns:
+            What it said instead before, or None.
+        """
+        try:
+            node = await self._session.get(paths.FEATURE)
+        except NoNode:
+            await self._session.multi_many([[Create(paths.FEATURE, settings.FEATURES_DISABLED)]])
+            return None
+        if settings.features_are_disabled(node.data):
+            return None
+        with contextlib.suppress(BadVersion, NoNode):
+            await self._session.set(paths.FEATURE, settings.FEATURES_DISABLED, node.stat.version)
+        return node.data
 
     async def take_producer_id_block(self, broker: BrokerId) -> ProducerIdBlock:
         """Take the next block of producer ids for a broker; no other broker gets any of them.

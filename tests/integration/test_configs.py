@@ -245,6 +245,7 @@ def test_kafka_configs_on_all_brokers(cluster, admin):
 
 def test_zookeeper_shell(cluster):
     assert shell(cluster, "ls", "/brokers/ids") == (0, "[1, 2, 3]\n")
+    assert shell(cluster, "get", "/feature") == (0, '{"version":1,"status":0,"features":{}}\n')
     assert shell(cluster, "create", "/castle", "village") == (0, "Created /castle\n")
     assert shell(cluster, "create", "/castle/k") == (0, "Created /castle/k\n")
     code, out = shell(cluster, "get", "-s", "/castle")

@@ -10,6 +10,7 @@ from cluster.zk.schema.body import int32_of, is_text
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 CLUSTER_ID = "/cluster/id"
+FEATURE = "/feature"
 BROKER_IDS = "/brokers/ids"
 BROKER_SEQUENCE_ID = "/brokers/seqid"
 TOPICS = "/brokers/topics"

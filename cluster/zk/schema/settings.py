@@ -1,7 +1,8 @@
-"""``/config/*``, ``/cluster/id`` and ``/latest_producer_id_block``."""
+"""``/config/*``, ``/cluster/id``, ``/feature`` and ``/latest_producer_id_block``."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -49,6 +50,23 @@ def decode_config_change(path: str, content: bytes) -> str:
     if body.version == 1:
         return f"{body.text('entity_type')}/{body.text('entity_name')}"
     return body.text("entity_path")
+
+
+FEATURES_DISABLED = encode_json({"version": 1, "status": 0, "features": {}})
+"""``/feature`` where no features are versioned, as they are from inter.broker.protocol.version 2.7 on."""
+
+
+def features_are_disabled(content: bytes) -> bool:
+    """Whether ``/feature`` says as much as `FEATURES_DISABLED`; what cannot be read says something else."""
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(fields, dict):
+        return False
+    status = fields.get("status")
+    # ``False`` is 0 to Python and none to Kafka.
+    return type(status) is int and status == 0 and fields.get("features") == {}
 
 
 def encode_cluster_id(cluster_id: str) -> bytes:

@@ -9,7 +9,7 @@ from cluster.model.controllership import Controllership
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion, Zxid
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
-from cluster.zk.errors import BadVersion, NodeExists, NoNode
+from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
 from cluster.zk.fence import Fence
 from cluster.zk.operations import Change
 from cluster.zk.schema import paths
@@ -67,11 +67,20 @@ def inquiry(**tables):
 async def test_the_race():
     nobody = Controllership(None, ControllerEpoch(2))
     table = Table(look=nobody, elect=FENCE, give_up=None)
-    asking, _ = inquiry(controller=table)
+    cluster = Table(disable_features=None)
+    asking, _ = inquiry(controller=table, cluster=cluster)
     assert await asking.answer(effects.ReadController()) == nobody
     assert await asking.answer(effects.ContestController(None, ControllerEpoch(2))) == REIGN
+    assert [name for name, _, _ in cluster.calls] == ["disable_features"]
     assert await asking.answer(effects.GiveUpController()) is None
     assert [name for name, _, _ in table.calls] == ["look", "elect", "give_up"]
+
+
+async def test_who_has_lost_the_race_leaves_the_features_alone():
+    cluster = Table()
+    asking, _ = inquiry(controller=Table(elect=ControllerMoved("3 won")), cluster=cluster)
+    assert await asking.answer(effects.ContestController(None, ControllerEpoch(2))) == effects.Lost()
+    assert cluster.calls == []
 
 
 async def test_what_is_read_is_watched():

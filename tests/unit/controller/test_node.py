@@ -61,6 +61,7 @@ def empty_store(race):
     return SimpleNamespace(
         session=SimpleNamespace(watched=list, unwatch=lambda *_: None),
         controller=race,
+        cluster=SimpleNamespace(disable_features=nothing),
         brokers=SimpleNamespace(ids=none, read=none),
         topics=SimpleNamespace(names=none, read=none),
         partitions=SimpleNamespace(read=none, read_written=none),

@@ -24,6 +24,31 @@ async def test_the_first_proposal_is_the_cluster_id(zk: Any, rival: Any) -> None
     assert await ClusterStore(rival).cluster_id("second") == "first"
 
 
+DISABLED = b'{"version":1,"status":0,"features":{}}'
+
+
+async def test_features_are_disabled_once(zk: Any, rival: Any) -> None:
+    assert await ClusterStore(zk).disable_features() is None
+    node = zk.tree.nodes[paths.FEATURE]
+    assert node.data == DISABLED
+    assert await ClusterStore(rival).disable_features() is None
+    assert zk.tree.nodes[paths.FEATURE].stat.version == 0
+
+
+async def test_features_of_a_later_release_are_disabled(zk: Any) -> None:
+    enabled = b'{"version":1,"status":1,"features":{"f":{"min_version_level":1,"max_version_level":3}}}'
+    await zk.create(paths.FEATURE, enabled)
+    assert await ClusterStore(zk).disable_features() == enabled
+    assert zk.tree.nodes[paths.FEATURE].data == DISABLED
+
+
+async def test_whoever_writes_the_features_just_then_is_let_be(zk: Any, rival: Any) -> None:
+    await zk.create(paths.FEATURE, b"spoiled")
+    zk.before_write = lambda: zk.tree.carry_out([Set(paths.FEATURE, DISABLED, 0)], rival.id)
+    assert await ClusterStore(zk).disable_features() == b"spoiled"
+    assert zk.tree.nodes[paths.FEATURE].stat.version == 1
+
+
 async def test_blocks_follow_one_another(zk: Any, rival: Any) -> None:
     await ClusterStore(zk).create_persistent_paths()
     one, two = BrokerId(1), BrokerId(2)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from cluster.model.ids import BrokerId, ProducerId
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.schema.settings import (
+    FEATURES_DISABLED,
     ProducerIdBlock,
     decode_cluster_id,
     decode_config,
@@ -16,10 +17,29 @@ from cluster.zk.schema.settings import (
     encode_config,
     encode_config_change,
     encode_producer_id_block,
+    features_are_disabled,
     next_producer_id_block,
 )
 
 ONE, TWO = BrokerId(1), BrokerId(2)
+
+
+@pytest.mark.parametrize(
+    ("content", "disabled"),
+    [
+        (FEATURES_DISABLED, True),
+        (b'{"features":{},"status":0,"version":1}', True),
+        (b'{"version":1,"status":1,"features":{}}', False),
+        (b'{"version":1,"status":0,"features":{"f":{"min_version_level":1,"max_version_level":3}}}', False),
+        (b'{"version":1}', False),
+        (b'{"version":1,"status":false,"features":{}}', False),
+        (b"[]", False),
+        (b"", False),
+        (b"\xff", False),
+    ],
+)
+def test_features_are_disabled_where_the_node_says_so(content: bytes, disabled: bool) -> None:
+    assert features_are_disabled(content) is disabled
 
 
 def test_settings_as_kafka_writes_them() -> None:
