@@ -32,6 +32,8 @@ SLOW_RATE_MBIT = 3
 
 _PREFIX = "barnabas"
 _NAME = re.compile(rf"^{_PREFIX}-(\d+)-")
+_NETS = tuple(f"198.{second}.{third}" for second in (18, 19) for third in range(256))
+_NET = re.compile(r"\b198\.1[89]\.\d{1,3}(?=\.)")
 _DROPPED = re.compile(r"^\s*(\d+)\s+\d+\s+DROP\b", re.MULTILINE)
 
 
@@ -68,7 +70,7 @@ class Network:
         self._nodes = tuple(nodes)
         self._switch = f"{_PREFIX}-{os.getpid()}-switch"
         self._uplink = f"brn{os.getpid()}"
-        net = f"198.{random.choice((18, 19))}.{random.randrange(256)}"
+        net = _free_net()
         self._addresses = {name: f"{net}.{n}" for n, name in enumerate(self._nodes, start=1)}
         self._addresses[CLIENTS] = f"{net}.254"
         self.places: Mapping[str, Place] = {
@@ -195,6 +197,12 @@ class Network:
 
 def _ip() -> str:
     return shutil.which("ip") or "/sbin/ip"
+
+
+def _free_net() -> str:
+    """The first three parts of addresses that no other network of this machine has, such as another run's."""
+    taken = set(_NET.findall(_run("ip", "-o", "-4", "addr")))
+    return random.choice([net for net in _NETS if net not in taken])
 
 
 def _remove_leftovers() -> None:

@@ -29,12 +29,13 @@ def machine(monkeypatch):
                 raise NetworkError(f"{command[0]}: refused")
             if "-L" in command:
                 return COUNTERS if "INPUT" in command and command[3].endswith("-b") else ""
+            if "addr" in command and "add" not in command:
+                return "3: other    inet 198.18.0.254/24 scope global other\n"
             return "barnabas-999999999-x (id: 3)\nother\n" if command[2] == "list" else ""
 
     machine = Machine()
     monkeypatch.setattr(module, "_run", machine.run)
-    monkeypatch.setattr(module.random, "choice", lambda _: 18)
-    monkeypatch.setattr(module.random, "randrange", lambda _: 0)
+    monkeypatch.setattr(module.random, "choice", lambda nets: nets[0])
     return machine
 
 
@@ -44,9 +45,9 @@ def inside(node, command):
 
 def test_each_node_has_a_namespace_and_an_address_on_the_bridge(machine):
     with Network(["a", "b"]) as network:
-        assert [place.host for place in network.places.values()] == ["198.18.0.1", "198.18.0.2"]
+        assert [place.host for place in network.places.values()] == ["198.18.1.1", "198.18.1.2"]
         assert network.places["b"].enter[1:] == ("netns", "exec", f"barnabas-{os.getpid()}-b")
-        assert inside("b", "ip addr add 198.18.0.2/24 dev eth0") in machine.commands
+        assert inside("b", "ip addr add 198.18.1.2/24 dev eth0") in machine.commands
         assert inside("switch", "ip link set b master bridge") in machine.commands
         machine.commands.clear()
     assert [c.split()[1:3] for c in machine.commands] == [["netns", "del"]] * 3 + [["link", "del"]]
@@ -54,7 +55,7 @@ def test_each_node_has_a_namespace_and_an_address_on_the_bridge(machine):
 
 def test_what_a_dead_process_left_is_removed_first(machine):
     Network(["a"]).start()
-    assert machine.commands[1] == "ip netns del barnabas-999999999-x"
+    assert machine.commands[2] == "ip netns del barnabas-999999999-x"
 
 
 def test_a_network_that_cannot_be_built_leaves_nothing(machine):
@@ -66,13 +67,14 @@ def test_a_network_that_cannot_be_built_leaves_nothing(machine):
 
 def test_a_cut_drops_at_the_receiver_and_towards_clients_at_the_sender(machine):
     network = Network(["a", "b"])
+    machine.commands.clear()
     network.cut("a", "b")
     network.cut(CLIENTS, "b")
     network.cut("b", CLIENTS)
     assert machine.commands == [
-        inside("b", "iptables -w -A INPUT -s 198.18.0.1 -j DROP"),
-        inside("b", "iptables -w -A INPUT -s 198.18.0.254 -j DROP"),
-        inside("b", "iptables -w -A OUTPUT -d 198.18.0.254 -j DROP"),
+        inside("b", "iptables -w -A INPUT -s 198.18.1.1 -j DROP"),
+        inside("b", "iptables -w -A INPUT -s 198.18.1.254 -j DROP"),
+        inside("b", "iptables -w -A OUTPUT -d 198.18.1.254 -j DROP"),
     ]
 
 
