@@ -2,90 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import shutil
+import json
 import subprocess
-from collections.abc import Iterator
+import time
 from pathlib import Path
 
 import pytest
-from testcontainers.compose import DockerCompose
 
 from barnabas.faults.trial import Trial
-from barnabas.ports import any_free
-from cluster.model.ids import BrokerId
+from cluster.model.configs_broker import BROKER_CONFIGS
 
-ROOT = Path(__file__).parents[2]
-REQUIRED = os.environ.get("REQUIRE_CONTAINERS") == "1"
-# Its own project, so that a cluster that somebody composed by hand keeps its volumes.
-PROJECT = "barnabas-test"
+pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 
-
-def lacking() -> str | None:
-    """Why no container can be started here; None where one can."""
-    if shutil.which("docker") is None:
-        return "docker is not installed"
-    for command in (["docker", "info"], ["docker", "compose", "version"]):
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()
-            return f"`{' '.join(command)}` fails: {said.splitlines()[-1] if said else done.returncode}"
-    return None
+LAYERS_MAX = 150 * 1024 * 1024
+"""What may lie above the base image."""
 
 
-class ComposedCluster:
-    """The cluster of docker-compose.yml, as clients on this host and a nemesis see it."""
-
-    def __init__(self, compose: DockerCompose, bootstrap: str) -> None:
-        self._compose = compose
-        self.bootstrap = bootstrap
-
-    def kill(self, broker_id: BrokerId) -> None:
-        """SIGKILL to the broker's container."""
-        self._run("kill", "--signal", "SIGKILL", f"broker-{broker_id}")
-
-    def pause(self, broker_id: BrokerId) -> None:
-        """Freeze the container."""
-        self._run("pause", f"broker-{broker_id}")
-
-    def resume(self, broker_id: BrokerId) -> None:
-        """Thaw the container."""
-        self._run("unpause", f"broker-{broker_id}")
-
-    def restart(self, broker_id: BrokerId) -> None:
-        """Start the killed container again and wait until it is healthy."""
-        self._run("up", "--detach", "--wait", "--no-build", f"broker-{broker_id}")
-
-    def _run(self, *arguments: str) -> None:
-        subprocess.run(
-            [*self._compose.compose_command_property, *arguments],
-            cwd=self._compose.context,
-            check=True,
-            capture_output=True,
-        )
+@pytest.fixture(scope="module")
+def cluster(compose):
+    with compose("three") as running:
+        yield running
 
 
-@pytest.fixture
-def composed(monkeypatch: pytest.MonkeyPatch) -> Iterator[ComposedCluster]:
-    reason = lacking()
-    if reason is not None and REQUIRED:
-        pytest.fail(f"REQUIRE_CONTAINERS=1, but {reason}")
-    if reason is not None:
-        pytest.skip(reason)
-    monkeypatch.setenv("COMPOSE_PROJECT_NAME", PROJECT)
-    # And its own ports: 9092 to 9094 may be those of a `barnabas up` on this host.
-    ports = [broker.kafka for broker in any_free(3).brokers]
-    for number, port in enumerate(ports, start=1):
-        monkeypatch.setenv(f"BROKER_{number}_PORT", str(port))
-    with DockerCompose(ROOT, build=True, wait=True) as compose:
-        yield ComposedCluster(compose, ",".join(f"localhost:{port}" for port in ports))
-
-
-@pytest.mark.containers
 @pytest.mark.faults
-@pytest.mark.timeout(900)
-def test_a_killed_container_loses_nothing(composed: ComposedCluster, tmp_path: Path) -> None:
-    with Trial(composed) as trial:
+def test_a_killed_container_loses_nothing(cluster, tmp_path):
+    with Trial(cluster) as trial:
         trial.workload.wait_for_progress(60)
         victim = trial.nemesis.kill_leader_of_most()
         trial.workload.wait_for_progress(60)
@@ -97,3 +38,88 @@ def test_a_killed_container_loses_nothing(composed: ComposedCluster, tmp_path: P
     assert verdict.unknown == verdict.failed == 0
     assert verdict.acknowledged == verdict.read == verdict.sent
     assert verdict.acknowledged > 1_000
+
+
+def test_a_broker_that_ends_comes_back_but_not_from_compose_kill(cluster):
+    identifier = cluster.run("ps", "--quiet", "broker-3").strip()
+    cluster.run("exec", "-T", "broker-3", "sh", "-c", "kill -TERM 1")
+    deadline = time.monotonic() + 120
+    while inspected(identifier, "{{.RestartCount}}") != "1":
+        assert time.monotonic() < deadline, inspected(identifier, "{{json .State}}")
+        time.sleep(0.2)
+    cluster.run("up", "--detach", "--wait", "--no-build")
+    cluster.run("kill", "broker-3")
+    # It would be "restarting" from the moment on in which it ended.
+    assert inspected(identifier, "{{.State.Status}} {{.State.ExitCode}}") == "exited 137"
+    cluster.run("up", "--detach", "--wait", "--no-build")
+
+
+def test_a_stopped_broker_has_handed_over(cluster):
+    cluster.run("stop", "broker-2")
+    assert "Controlled shutdown succeeded" in cluster.run("logs", "broker-2")
+    identifier = cluster.run("ps", "--all", "--quiet", "broker-2").strip()
+    assert inspected(identifier, "{{.State.ExitCode}}") == "0"
+    cluster.run("up", "--detach", "--wait", "--no-build")
+
+
+def test_a_stop_waits_as_long_as_a_controlled_shutdown_may_take(engine):
+    tries, backoff_ms, answer_ms = (
+        BROKER_CONFIGS[name].default
+        for name in (
+            "controlled.shutdown.max.retries",
+            "controlled.shutdown.retry.backoff.ms",
+            "controller.socket.timeout.ms",
+        )
+    )
+    longest_s = (tries * answer_ms + (tries - 1) * backoff_ms) / 1000
+    for service in services():
+        if service.startswith("broker-"):
+            assert services()[service]["stop_grace_period"] == "2m0s"
+    assert longest_s < 120
+
+
+def test_all_brokers_are_alike_but_for_their_number(engine):
+    def without_number(name: str) -> str:
+        broker = {**services()[name], "build": None, "ports": None}
+        number = name.removeprefix("broker-")
+        return (
+            json.dumps(broker, sort_keys=True)
+            .replace(f"broker-{number}", "broker-N")
+            .replace(f"id={number}", "id=N")
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        for number in range(1, 6):
+            patch.setenv(f"BROKER_{number}_PORT", "9092")
+        assert len({without_number(f"broker-{number}") for number in range(1, 6)}) == 1
+
+
+def test_the_image_is_small_and_holds_neither_root_nor_compiler(image):
+    base = int(inspected("python:3.11-slim-bookworm", "{{.Size}}"))
+    assert int(inspected(image, "{{.Size}}")) - base < LAYERS_MAX
+    assert inspected(image, "{{.Config.User}}") == "barnabas"
+    tools = "for tool in cc gcc g++ javac; do command -v $tool; done; id -u"
+    done = subprocess.run(
+        ["docker", "run", "--rm", "--network", "none", "--entrypoint", "sh", image, "-c", tools],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "1000\n"
+
+
+def inspected(what: str, form: str) -> str:
+    """What `docker inspect` says of a container or an image."""
+    command = ["docker", "inspect", "--format", form, what]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def services() -> dict[str, dict[str, object]]:
+    """Every service of both files, as Compose understands them."""
+    command = ["docker", "compose", "-f", "docker-compose.yml", "-f", "docker-compose.five.yml", "config"]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [*command, "--format", "json"], cwd=root, check=True, capture_output=True, text=True
+    )
+    found: dict[str, dict[str, object]] = json.loads(done.stdout)["services"]
+    return found

@@ -1,0 +1,154 @@
+"""What tests in containers share: an engine that answers, images built once, and projects of their own."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from testcontainers.compose import DockerCompose
+
+from barnabas.ports import any_free
+from cluster.model.ids import BrokerId
+
+ROOT = Path(__file__).parents[2]
+REQUIRED = os.environ.get("REQUIRE_CONTAINERS") == "1"
+IMAGE = "barnabas-test"
+"""Not the name that people's own clusters run."""
+
+
+def lacking() -> str | None:
+    """Why no container can be started here; None where one can."""
+    if shutil.which("docker") is None:
+        return "docker is not installed"
+    for command in (["docker", "info"], ["docker", "compose", "version"]):
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip()
+            return f"`{' '.join(command)}` fails: {said.splitlines()[-1] if said else done.returncode}"
+    return None
+
+
+@pytest.fixture(scope="session")
+def engine() -> None:
+    """An engine answers; else the test is skipped, or fails where containers are required."""
+    reason = lacking()
+    if reason is not None and REQUIRED:
+        pytest.fail(f"REQUIRE_CONTAINERS=1, but {reason}")
+    if reason is not None:
+        pytest.skip(reason)
+
+
+def build(service: str) -> None:
+    """Build a service's image as it stands in the working tree; other workers wait for the layers."""
+    with (Path(tempfile.gettempdir()) / f"{IMAGE}-build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            ["docker", "compose", "--profile", "analyze", "build", service],
+            cwd=ROOT,
+            env={**os.environ, "BARNABAS_IMAGE": IMAGE},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.fixture(scope="session")
+def image(engine: None) -> str:
+    """The brokers' image, built from the working tree."""
+    build("broker-1")
+    return IMAGE
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A cluster of docker-compose.yml, as clients on this host and a nemesis see it."""
+
+    compose: DockerCompose
+    bootstrap: str
+
+    def kill(self, broker_id: BrokerId) -> None:
+        """SIGKILL to the broker's container."""
+        self.run("kill", "--signal", "SIGKILL", f"broker-{broker_id}")
+
+    def pause(self, broker_id: BrokerId) -> None:
+        """Freeze the container."""
+        self.run("pause", f"broker-{broker_id}")
+
+    def resume(self, broker_id: BrokerId) -> None:
+        """Thaw the container."""
+        self.run("unpause", f"broker-{broker_id}")
+
+    def restart(self, broker_id: BrokerId) -> None:
+        """Start the killed container again and wait until it is healthy."""
+        self.run("up", "--detach", "--wait", "--no-build", f"broker-{broker_id}")
+
+    def client(self, *words: str) -> str:
+        """What a tool says that runs in a container of the cluster's network."""
+        return self.run("run", "--rm", "-T", "client", *words)
+
+    def run(self, *arguments: str) -> str:
+        """What `docker compose` prints, asked as this cluster was started."""
+        done = subprocess.run(
+            [*self.compose.compose_command_property, *arguments],
+            cwd=ROOT,
+            check=False,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+
+@pytest.fixture(scope="session")
+def built(engine: None) -> Callable[[str], None]:
+    """Builds a service's image."""
+    return build
+
+
+@contextmanager
+def environment(project: str, brokers: int = 3, **others: str) -> Iterator[str]:
+    """A project of its own, so that a cluster that somebody composed by hand keeps its volumes and ports.
+
+    Yields:
+        ``bootstrap.servers`` for clients on this host.
+    """
+    ports = [broker.kafka for broker in any_free(brokers).brokers]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMPOSE_PROJECT_NAME", f"barnabas-test-{project}")
+        patch.setenv("BARNABAS_IMAGE", IMAGE)
+        patch.delenv("COMPOSE_PROFILES", raising=False)
+        for number, port in enumerate(ports, start=1):
+            patch.setenv(f"BROKER_{number}_PORT", str(port))
+        for name, value in others.items():
+            patch.setenv(name, value)
+        yield ",".join(f"localhost:{port}" for port in ports)
+
+
+@pytest.fixture(scope="session")
+def compose_environment() -> Callable[..., AbstractContextManager[str]]:
+    """Gives what a test runs itself a project of its own."""
+    return environment
+
+
+@contextmanager
+def composed(project: str, brokers: int = 3, **options: Any) -> Iterator[Composed]:
+    """A cluster that runs; its volumes go with it. ``options`` are testcontainers' own."""
+    with environment(project, brokers) as bootstrap, DockerCompose(ROOT, wait=True, **options) as compose:
+        yield Composed(compose, bootstrap)
+
+
+@pytest.fixture(scope="session")
+def compose(image: str) -> Callable[..., AbstractContextManager[Composed]]:
+    """Starts clusters."""
+    return composed

@@ -1,0 +1,63 @@
+"""What else docker-compose.yml has: brokers 4 and 5, and an ensemble of ZooKeepers."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
+
+CREATE = "kafka-topics.sh --bootstrap-server brokers:19092 --create --partitions 3 --replication-factor"
+DESCRIBE = "kafka-topics.sh --bootstrap-server brokers:19092 --describe --topic"
+MODE = "echo srvr | nc -w 5 127.0.0.1 2181 | sed -n 's/^Mode: //p'"
+DEADLINE_S = 120.0
+SERVERS = ("zookeeper", "zookeeper-2", "zookeeper-3")
+
+
+def mode(cluster, server):
+    """What a ZooKeeper is in its ensemble; nothing while that is being found out."""
+    return cluster.run("exec", "-T", server, "sh", "-c", MODE).strip()
+
+
+def modes_of_an_ensemble(cluster):
+    """What each is, once one leads and two follow."""
+    deadline = time.monotonic() + DEADLINE_S
+    while True:
+        modes = {server: mode(cluster, server) for server in SERVERS}
+        if sorted(modes.values()) == ["follower", "follower", "leader"]:
+            return modes
+        assert time.monotonic() < deadline, modes
+        time.sleep(0.5)
+
+
+def test_brokers_4_and_5(compose):
+    with compose("five", 5, compose_file_name=["docker-compose.yml", "docker-compose.five.yml"]) as cluster:
+        cluster.client(*CREATE.split(), "5", "--topic", "wide")
+        described = cluster.client(*DESCRIBE.split(), "wide")
+    replicas = re.findall(r"Replicas: ([\d,]+)", described)
+    assert [set(each.split(",")) for each in replicas] == [set("12345")] * 3
+
+
+def test_an_ensemble_lasts_through_the_death_of_its_leader(compose):
+    with compose("ensemble", profiles=["ensemble"]) as cluster:
+        modes = modes_of_an_ensemble(cluster)
+        (leader,) = (server for server, what in modes.items() if what == "leader")
+        cluster.run("kill", leader)
+        cluster.client(*CREATE.split(), "3", "--topic", "later")
+        assert "Isr: " in cluster.client(*DESCRIBE.split(), "later")
+
+        # The first one starts again as what it was, though nobody tells it of the profile.
+        cluster.run("up", "--detach", "--wait", "--no-build")
+        cluster.run("restart", "zookeeper")
+        cluster.run("up", "--detach", "--wait", "--no-build")
+        modes_of_an_ensemble(cluster)
+
+
+def test_an_ensemble_is_not_put_over_the_data_of_one(compose):
+    with compose("alone", services=["zookeeper"]) as cluster:
+        assert mode(cluster, "zookeeper") == "standalone"
+        with pytest.raises(AssertionError, match="data of its own"):
+            cluster.run("--profile", "ensemble", "run", "--rm", "--no-deps", "-T", "zookeeper-2")
+        cluster.run("--profile", "ensemble", "down", "--volumes")
