@@ -1,6 +1,7 @@
 import os
 
-from bench.processes import CpuMeter, resident_mb
+from bench import processes
+from bench.processes import CpuMeter, plain_write_s_per_gb, resident_mb
 
 
 def test_cpu_time_spent_shows_per_gigabyte():
@@ -17,3 +18,8 @@ def test_cpu_time_spent_shows_per_gigabyte():
 
 def test_a_running_python_is_resident():
     assert 5 < resident_mb(os.getpid()) < 10_000
+
+
+def test_writing_a_plain_file_costs_something(monkeypatch):
+    monkeypatch.setattr(processes, "PLAIN_BYTES", 20_000_000)
+    assert plain_write_s_per_gb() > 0
