@@ -19,6 +19,9 @@ from analysis.scan import Reading
 CHECKPOINT = "_checkpoint"
 """The folder beside the tables that says how far each log was read."""
 
+NOTES = "_unread"
+"""The folder beside the tables that says what could not be read."""
+
 _STAGE = "_stage"
 
 REST_S = 3.0
@@ -41,7 +44,7 @@ def follow(
 
     Args:
         spark: The session.
-        paths: Folders, whose logs are found as they come, and files.
+        paths: Folders, whose logs are found as they come, files and globs.
         folder: Where ``events`` and the checkpoints are.
         on_events: Called after each batch that brought something.
         reading: How the logs are read.
@@ -58,6 +61,7 @@ def follow(
     return (
         spark.readStream.format(NAME)
         .option("paths", "\n".join(str(Path(path).absolute()) for path in paths))
+        .option("notes", str((folder / NOTES).absolute()))
         .option("zone", str(reading.zone))
         .option("broker", "" if reading.broker is None else str(reading.broker))
         .option("rest_s", str(REST_S if rest_s is None else rest_s))

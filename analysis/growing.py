@@ -8,6 +8,7 @@ one that nobody wrote to for a while, is read to its end.
 
 from __future__ import annotations
 
+import json
 import time
 import zlib
 from collections.abc import Iterator, MutableMapping, Sequence
@@ -21,7 +22,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.types import StructType
 
 from analysis.scan import Reading, plain, read
-from analysis.sources import logs_in
+from analysis.sources import logs_in, named
 from analysis.splits import Split, blocks, cut, is_compressed, last_head
 from analysis.tables import EVENTS
 
@@ -49,21 +50,25 @@ class Log:
     is_closed: bool
 
 
-def find_logs(roots: Sequence[str], rest_s: float) -> dict[str, Log]:
+def find_logs(roots: Sequence[str], rest_s: float, closed: list[str] | None = None) -> dict[str, Log]:
     """The logs below folders, and files named themselves, by what they are known by whatever their name is.
 
     Args:
-        roots: Folders and files.
+        roots: Folders, files and globs.
         rest_s: A log that was not written to for so long rests.
+        closed: Gets what cannot be read, with the reason; None where nobody asks.
     """
     found: dict[str, Log] = {}
-    for path in (log for root in map(Path, roots) for log in (logs_in(root) if root.is_dir() else [root])):
+    places = [place for root in roots for place in named(root)]
+    for path in (log for place in places for log in (logs_in(place, closed) if place.is_dir() else [place])):
         try:
             state = path.stat()
             with path.open("rb") as file:
                 begin = file.read(_FIRST_BYTES)
-        except OSError:
+        except OSError as error:
             # Rolled while we look: it is found under its new name, now or next time. Or not for us to read.
+            if closed is not None:
+                closed.append(f"{path}: {error.strerror}")
             continue
         if len(begin) < _FIRST_BYTES:
             continue
@@ -72,6 +77,13 @@ def find_logs(roots: Sequence[str], rest_s: float) -> dict[str, Log]:
         key = f"{state.st_dev:x}-{state.st_ino:x}-{zlib.crc32(begin):08x}"
         found[key] = Log(path, state.st_size, rests or is_rolled)
     return found
+
+
+def unreadable(roots: Sequence[str]) -> frozenset[str]:
+    """Which logs and folders cannot be read now, each with the reason; those just being rolled too."""
+    closed: list[str] = []
+    find_logs(roots, 0.0, closed)
+    return frozenset(closed)
 
 
 def whole_until(log: Log, consumed: int) -> int:
@@ -102,12 +114,14 @@ class GrowingLogs(DataSourceStreamReader):
     """Reads what was added since the last batch.
 
     Args:
-        options: ``paths`` joined by line feeds, ``zone``, ``broker`` ("" for none) and ``rest_s``.
+        options: ``paths`` joined by line feeds, ``zone``, ``broker`` ("" for none), ``rest_s``, and
+            ``notes``, a folder for what could not be read (``noted``).
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         self._roots = options["paths"].split("\n")
         self._rest_s = float(options["rest_s"])
+        self._notes = Path(options["notes"])
         broker = options["broker"]
         self._reading = Reading(ZoneInfo(options["zone"]), int(broker) if broker else None)
 
@@ -135,9 +149,19 @@ class GrowingLogs(DataSourceStreamReader):
             raise TypeError(f"expected a range of a log, not {partition!r}")
         texts = _texts(partition)
         source = Path(partition.path).as_uri()
-        for _, rows in read(iter([(source, partition.start, texts)]), self._reading):
+        for tally, rows in read(iter([(source, partition.start, texts)]), self._reading):
             if rows is not None:
                 yield plain(rows)
+            elif tally.error is not None or tally.replaced:
+                # The same range gives the same note, should it be read again.
+                self._notes.mkdir(parents=True, exist_ok=True)
+                name = f"{zlib.crc32(source.encode()):08x}-{partition.start}.json"
+                (self._notes / name).write_text(json.dumps(tally.row()), encoding="utf-8")
+
+
+def noted(notes: Path) -> list[dict[str, Any]]:
+    """The rows of the table ``files`` of what could not be read to its end, or only with bytes replaced."""
+    return [json.loads(note.read_text(encoding="utf-8")) for note in sorted(notes.glob("*.json"))]
 
 
 def _texts(part: Range) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from analysis.derived.store import EVENTS_TABLE, derive
-from analysis.follow import follow
+from analysis.follow import NOTES, follow
+from analysis.growing import noted, unreadable
 from analysis.parts import write_files
 from analysis.progress import progress
 from analysis.report.document import gather
@@ -42,6 +43,9 @@ _SMALL_BYTES = 64 * 1024 * 1024
 """Up to this much, starting Spark takes longer than reading."""
 
 FILES_TABLE = "files"
+
+LOOK_S = 5
+"""So often a run that follows looks for logs that cannot be read; it tells what two looks in turn find."""
 
 
 def run(
@@ -68,6 +72,10 @@ def run(
         The exit code: 0 if something was understood, 1 if nothing was, 2 if there was nothing to read or
         nowhere to write, 3 if Spark failed. What is wrong is said on standard error.
     """
+    if "://" in str(out):
+        return _fail(
+            2, f"cannot write to {str(out)!r}: expected a folder that all executors see under this name"
+        )
     # Executors may have another working directory.
     folder = Path(out).absolute()
     try:
@@ -77,14 +85,15 @@ def run(
         return _fail(2, str(error))
     except OSError as error:
         return _fail(2, f"cannot write to {str(folder)!r}: {error.strerror}")
+    remote = (*sources.remote_files, *sources.remote_folders)
+    if is_followed and remote:
+        return _fail(2, f"cannot follow {remote[0]!r}: only files of this machine are looked at again")
     session: AbstractContextManager[SparkSession] = (
         nullcontext(spark) if spark else spark_session(brief=_is_small(sources))
     )
     try:
         with session as active:
             if is_followed:
-                for trouble in sources.closed:
-                    _fail(0, f"could not read all of {trouble}")
                 _follow(active, paths, folder, form, reading)
                 return 0
             understood = _analyze(active, sources, folder, form, reading)
@@ -163,12 +172,26 @@ def _troubles(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
 def _follow(
     spark: SparkSession, paths: Sequence[str | Path], folder: Path, form: Format, reading: Reading
 ) -> None:
+    told: dict[str, None] = {}
+
+    def report(troubles: Iterable[str]) -> None:
+        for trouble in troubles:
+            if trouble not in told:
+                told[trouble] = None
+                _fail(0, f"could not read all of {trouble}")
+
     def retell() -> None:
-        tell(gather(derive(spark, folder)), folder, form)
+        report(_troubles(noted(folder / NOTES)))
+        tell(gather(derive(spark, folder), list(told)), folder, form)
 
     query = follow(spark, paths, folder, retell, reading=reading)
+    roots, before = [str(path) for path in paths], frozenset[str]()
     try:
-        query.awaitTermination()
+        while not query.awaitTermination(LOOK_S):
+            # What is being rolled is there again at the next look.
+            now = unreadable(roots)
+            report(sorted(before & now))
+            before = now
     except KeyboardInterrupt:
         query.stop()
 

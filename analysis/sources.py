@@ -110,13 +110,16 @@ def _is_file(path: str) -> bool:
     return fnmatch(path.rstrip("/").rpartition("/")[2], "*[.*]*")
 
 
-def _look_up(path: str, closed: list[str]) -> list[Path]:
+def named(path: str) -> list[Path]:
+    """What a local path names now: itself, or what fits it as a glob; nothing where there is neither."""
     pattern = Path(path)
-    found = (
-        [pattern]
-        if pattern.exists()
-        else sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
-    )
+    if pattern.exists():
+        return [pattern]
+    return sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
+
+
+def _look_up(path: str, closed: list[str]) -> list[Path]:
+    found = named(path)
     if not found:
         raise NothingToReadError(
             f"nothing to read at {path!r}: expected a file, a folder or a glob that fits some"

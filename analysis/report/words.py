@@ -115,7 +115,7 @@ def _offline(stall: Row, around: Sequence[Row]) -> list[Step]:
         told.append(
             Step(
                 stall["earliest"],
-                f"broker {before}, its leader, wrote the last line of its log: it died then or later",
+                f"the log of broker {before}, its leader, falls silent: it died or hung then or later",
             )
         )
     by = "" if stall["controller_epoch"] is None else f" in controller epoch {stall['controller_epoch']}"
@@ -157,18 +157,25 @@ def _touches(one: Row, other: Row) -> bool:
 
 
 def failover_headline(story: Row) -> str:
-    """One failover in one sentence."""
-    role = "the controller" if story["was_controller"] else ""
-    leads = f"leader of {count(story['partitions'], 'partition')}" if story["partitions"] else ""
-    who = " and ".join(part for part in (role, leads) if part)
-    return f"Broker {story['broker']}, {who}, was lost"
+    """One failover in one sentence. Of a broker that led nothing it is not known whether it was lost."""
+    broker, controller = story["broker"], story["controller"]
+    if not story["partitions"]:
+        return (
+            f"Broker {broker} was elected controller again"
+            if broker == controller
+            else f"Broker {controller} took over from broker {broker} as controller"
+        )
+    role = "the controller and " if story["was_controller"] else ""
+    return f"Broker {broker}, {role}leader of {count(story['partitions'], 'partition')}, was lost"
 
 
 def failover_steps(story: Row) -> list[Step]:
     """Trigger, detection, election, LeaderAndIsr, leaders, followers; those that the logs show."""
     controller, told = story["controller"], []
     if story["heard"] is not None:
-        told.append(Step(story["heard"], f"broker {story['broker']} wrote the last line of its log"))
+        silent = f"the log of broker {story['broker']} falls silent"
+        deposed = f"broker {story['broker']} acted as controller for the last time"
+        told.append(Step(story["heard"], silent if story["partitions"] else deposed))
     if story["reigned"] is not None:
         told.append(
             Step(
@@ -186,11 +193,18 @@ def failover_steps(story: Row) -> list[Step]:
         to = f"broker{'' if len(story['leaders']) == 1 else 's'} {listed(story['leaders'])}"
         told.append(Step(story["elected"], f"{count(story['moved'], 'partition')} moved to {to}"))
     if story["sent"] is not None:
-        told.append(Step(story["sent"], "LeaderAndIsr was sent"))
+        told.append(Step(story["sent"], "the first LeaderAndIsr was sent"))
+    # What these brokers do comes after that, whatever their clocks say.
+    earliest = story["sent"] or story["elected"]
     if story["led"] is not None:
-        told.append(Step(story["led"], "the new leaders led"))
+        told.append(Step(story["led"], f"the last new leader led{_behind(story['led'], earliest)}"))
     if story["followed"] is not None:
-        told.append(Step(story["followed"], "their followers followed"))
+        behind = _behind(story["followed"], earliest)
+        told.append(Step(story["followed"], f"the last of their followers followed{behind}"))
     if story["stranded"]:
         told.append(Step(None, f"{count(story['stranded'], 'partition')} found no leader"))
     return told
+
+
+def _behind(time: datetime, earliest: datetime | None) -> str:
+    return ", by a clock that is behind" if earliest is not None and time < earliest else ""

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from analysis.growing import GrowingLogs, GrowingLogsSource, Log, Range, find_logs, whole_until
+from analysis.growing import (
+    GrowingLogs,
+    GrowingLogsSource,
+    Log,
+    Range,
+    find_logs,
+    noted,
+    unreadable,
+    whole_until,
+)
 from analysis.tables import EVENTS
 
 LINE = (
@@ -36,7 +45,15 @@ def rows(reader: GrowingLogs, start: dict[str, int]) -> tuple[dict[str, int], li
 
 
 def reader(folder: Path, rest_s: float = 1e9) -> GrowingLogs:
-    source = GrowingLogsSource({"paths": str(folder), "zone": "UTC", "broker": "", "rest_s": str(rest_s)})
+    source = GrowingLogsSource(
+        {
+            "paths": str(folder),
+            "zone": "UTC",
+            "broker": "",
+            "rest_s": str(rest_s),
+            "notes": str(folder / "notes"),
+        }
+    )
     assert source.schema() == EVENTS
     made = source.streamReader(EVENTS)
     assert isinstance(made, GrowingLogs)
@@ -86,6 +103,30 @@ def test_a_compressed_log_is_read_when_it_rests(tmp_path: Path) -> None:
     place, found = rows(reader(tmp_path, 1.0), {"": 0})
     assert found[:1] == [1]
     assert rows(reader(tmp_path, 1.0), place)[1] == []
+
+
+def test_what_of_a_log_cannot_be_read_is_noted(tmp_path: Path) -> None:
+    torn, odd = tmp_path / "state-change.log.1.gz", tmp_path / "state-change.log.2"
+    torn.write_bytes(gzip.compress((line(1) * 9).encode())[:-9])
+    odd.write_bytes(line(2).encode().replace(b"Handling", b"Handl\xffng") * 2)
+    os.utime(torn, (0, 0))
+    rows(reader(tmp_path, 1.0), {"": 0})
+    notes = {Path(note["source"]).name: note for note in noted(tmp_path / "notes")}
+    assert notes[torn.name]["error"] == "the compressed text ends early"
+    assert (notes[odd.name]["error"], notes[odd.name]["replaced"]) == (None, 2)
+
+
+def test_what_cannot_be_read_at_all_is_named(tmp_path: Path) -> None:
+    (tmp_path / "state-change.log").symlink_to(tmp_path / "gone")
+    named = f"{tmp_path / 'state-change.log'}: No such file or directory"
+    assert unreadable([str(tmp_path)]) == {named}
+    assert unreadable([str(tmp_path / "gone.log"), str(tmp_path / "*.gz")]) == frozenset()
+
+
+def test_a_glob_names_what_fits_it_now(log: Path, tmp_path: Path) -> None:
+    log.write_text(line(1))
+    (found,) = find_logs([str(tmp_path / "*.log")], 0.0).values()
+    assert found.path == log
 
 
 def test_a_log_that_is_gone_keeps_its_place(log: Path, tmp_path: Path) -> None:

@@ -107,6 +107,19 @@ def test_a_folder_that_cannot_be_made_is_named(
     assert "cannot write to" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("is_followed", [False, True])
+def test_tables_go_into_a_folder_and_nowhere_else(
+    logs: Path, capsys: pytest.CaptureFixture[str], is_followed: bool
+) -> None:
+    assert job.run([logs], "hdfs://cluster/report", is_followed=is_followed) == 2
+    assert "cannot write to 'hdfs://cluster/report'" in capsys.readouterr().err
+
+
+def test_only_local_logs_can_be_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert job.run(["s3a://bucket/logs"], tmp_path, is_followed=True) == 2
+    assert "cannot follow 's3a://bucket/logs'" in capsys.readouterr().err
+
+
 def test_as_a_script_it_finds_its_packages_from_anywhere(tmp_path: Path) -> None:
     script = Path(job.__file__).resolve()
     done = subprocess.run(
@@ -125,11 +138,20 @@ def test_a_time_zone_that_does_not_exist_is_refused(capsys: pytest.CaptureFixtur
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_following_tells_what_a_run_tells_until_it_is_interrupted(
-    spark: SparkSession, ran: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    ran: Ran,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def wait(query: StreamingQuery) -> None:
+    looks = iter(range(3))
+
+    def wait(query: StreamingQuery, timeout: int) -> bool:
+        assert timeout == job.LOOK_S
         query.processAllAvailable()
-        raise KeyboardInterrupt
+        if next(looks) == 2:
+            raise KeyboardInterrupt
+        return False
 
     monkeypatch.setattr(StreamingQuery, "awaitTermination", wait)
     monkeypatch.setattr("analysis.follow.REST_S", 0.0)
@@ -140,3 +162,7 @@ def test_following_tells_what_a_run_tells_until_it_is_interrupted(
         )
         assert followed == run, name
     assert (tmp_path / "report.html").is_file()
+    complained = capsys.readouterr().err
+    assert "broker-3/state-change.log: No such file or directory" in complained
+    assert "state-change.log.1.gz: the compressed text ends early" in complained
+    assert "broker-2/state-change.log: 1 byte not UTF-8" in complained

@@ -51,7 +51,10 @@ def test_the_timeline_holds_controllers_brokers_leaders_and_isr(document: Docume
 def test_failovers_show_how_long_each_step_took(document: Document) -> None:
     lines = list(text(document))
     assert "    03:12:08.000        +6.0 s  broker 2 became controller, epoch 8" in lines
-    assert "    03:12:08.009        -41 ms  their followers followed" in lines
+    assert (
+        "    03:12:08.009        -41 ms  the last of their followers followed, by a clock that is behind"
+        in lines
+    )
     assert lines[-1].startswith("  LeaderAndIsr: ")
 
 

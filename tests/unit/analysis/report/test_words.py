@@ -43,7 +43,7 @@ def test_why_writes_to_orders_3_stalled_at_03_12(stalls: tuple[Row, Row]) -> Non
     told = steps(without, stalls)
     assert [step.text for step in told] == [
         "only 1 of 3 replicas were in sync: brokers 2 and 3 fell out",
-        "broker 1, its leader, wrote the last line of its log: it died then or later",
+        "the log of broker 1, its leader, falls silent: it died or hung then or later",
         "the controller noticed in controller epoch 8: no replica in sync was alive",
         "1 election failed; StateChangeFailedException: nobody </script><b>is</b> alive",
         "broker 1 was elected, leader epoch 2",
@@ -68,12 +68,23 @@ def test_a_stall_may_last(stalls: tuple[Row, Row]) -> None:
 def test_a_failover_in_sentences(failover: Row) -> None:
     assert failover_headline(failover) == "Broker 1, the controller and leader of 2 partitions, was lost"
     assert [step.text for step in failover_steps(failover)] == [
-        "broker 1 wrote the last line of its log",
+        "the log of broker 1 falls silent",
         "broker 2 became controller, epoch 8",
         "the controller noticed: 2 partitions had no leader",
         "1 partition moved to broker 2",
-        "LeaderAndIsr was sent",
-        "the new leaders led",
-        "their followers followed",
+        "the first LeaderAndIsr was sent",
+        "the last new leader led",
+        "the last of their followers followed, by a clock that is behind",
         "1 partition found no leader",
+    ]
+
+
+def test_a_controller_that_led_nothing_was_not_lost_for_all_we_know(failover: Row) -> None:
+    alone = failover | {"partitions": 0, "moved": 0, "stranded": 0, "elected": None, "sent": None}
+    alone |= {"led": None, "followed": None}
+    assert failover_headline(alone) == "Broker 2 took over from broker 1 as controller"
+    assert failover_headline(alone | {"broker": 2}) == "Broker 2 was elected controller again"
+    assert [step.text for step in failover_steps(alone)] == [
+        "broker 1 acted as controller for the last time",
+        "broker 2 became controller, epoch 8",
     ]
