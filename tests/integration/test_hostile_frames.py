@@ -167,6 +167,11 @@ def incremental_alter_configs(s, rng):
     return configs(s, rng, config_operation=rng.randint(0, 3))
 
 
+def delete_records(s, rng):
+    partition = s.DeleteRecordsPartition(partition_index=0, offset=rng.choice((-1, 0, 1, 1000)))
+    return s.request(topics=(s.DeleteRecordsTopic(name=TOPIC, partitions=(partition,)),), timeout=NO_TIME)
+
+
 REQUESTS = {
     ApiKey.PRODUCE: produce,
     ApiKey.FETCH: fetch,
@@ -178,6 +183,7 @@ REQUESTS = {
     ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch,
     ApiKey.DESCRIBE_CONFIGS: describe_configs,
     ApiKey.DELETE_TOPICS: delete_topics,
+    ApiKey.DELETE_RECORDS: delete_records,
     ApiKey.CREATE_PARTITIONS: create_partitions,
     ApiKey.ELECT_LEADERS: elect_leaders,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments,
