@@ -113,8 +113,7 @@ def read(consumer, topic, count, offset=0):
     found = []
 
     def are_read():
-        message = consumer.poll(1)
-        if message is not None:
+        for message in consumer.consume(count - len(found), timeout=1):
             assert message.error() is None, message.error()
             found.append(message)
         return len(found) == count

@@ -177,6 +177,18 @@ def test_a_paused_controller_changes_nothing_when_it_wakes(cluster, trial, zk):
     wait_until(lambda: metadata_are_as_written(zk, trial), "metadata as in ZooKeeper")
 
 
+def test_a_controller_that_is_killed_has_exactly_one_successor(cluster, trial, zk):
+    killed, before = cluster.controller_id(), epoch_of(zk)
+    trial.nemesis.kill(killed)
+    wait_until(lambda: epoch_of(zk) > before, "another reign")
+    assert cluster.controller_id() != killed
+    cluster.restart(killed)
+    trial.wait_until_in_sync()
+    trial.workload.wait_for_progress(30)
+    assert epoch_of(zk) == before + 1, "elected more than once"
+    assert sum(broker.gauge(ACTIVE) for broker in cluster.brokers.values()) == 1
+
+
 @pytest.mark.parametrize("whom", ["the controller", "another"])
 def test_a_broker_asked_to_stop_hands_its_leaders_over_first(cluster, trial, zk, whom):
     controller = cluster.controller_id()
