@@ -6,6 +6,7 @@ protocol does not tell to clients, from the brokers' state-change logs.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections import Counter
@@ -156,6 +157,9 @@ class Observer:
         try:
             self._admin.delete_topics([name], request_timeout=timeout_s)[name].result(timeout_s)
         except (confluent_kafka.KafkaException, TimeoutError):
+            with contextlib.suppress(confluent_kafka.KafkaException):
+                # Else the client asks the former controller, who refuses, until its metadata are minutes old.
+                self._admin.list_topics(timeout=timeout_s)
             return False
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import confluent_kafka
 
 from barnabas.faults.clients import Producer
 from barnabas.faults.history import Deleted, History
+from barnabas.faults.waiting import wait_until
 from barnabas.faults.workload import Workload
 from barnabas.observe import Observer
 from cluster.model.ids import TopicPartition
@@ -77,9 +79,19 @@ class Churn:
         self._thread.shutdown()
         self._churning.result(0)
         for name in self._unsure:
-            # Perhaps it was created only after its deletion had been refused.
-            self._observer.delete_topic(name)
+            # Perhaps it was created only after its deletion had been refused, or nobody had heard of that.
+            self._delete_for_good(name)
         return tuple(tp for partitions in self._standing for tp in partitions)
+
+    def _delete_for_good(self, name: str) -> None:
+        """Until it is taken on, or there is no such topic; one that stays is for the judge to find."""
+
+        def is_gone() -> bool:
+            stands = any(tp.topic == name for tp in self._observer.look().partitions)
+            return not stands or self._observer.delete_topic(name)
+
+        with contextlib.suppress(confluent_kafka.KafkaException, TimeoutError):
+            wait_until(is_gone, f"the deletion of {name}")
 
     def _churn(self) -> None:
         number = 0

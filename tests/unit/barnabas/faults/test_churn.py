@@ -8,17 +8,22 @@ from barnabas.faults import churn as module
 from barnabas.faults.churn import KEPT, PARTITIONS, Churn
 from barnabas.faults.clients import Delivery
 from barnabas.faults.history import Acked, Deleted, History
+from barnabas.observe import ClusterView
 from cluster.model.ids import TopicPartition
 
 ACCEPTED = Delivery(offset=0)
 
 
 class Cluster:
-    """Creates and deletes as an observer does; refuses the topics named, and tells when enough were made."""
+    """Creates and deletes as an observer does; refuses the topics named, and tells when enough were made.
 
-    def __init__(self, enough, refused=()):
+    It does not hear of the first ``unheard`` deletions.
+    """
+
+    def __init__(self, enough, refused=(), unheard=0):
         self._enough = enough
         self._refused = refused
+        self._unheard = unheard
         self.made = []
         self.deleted = []
         self.done = threading.Event()
@@ -32,8 +37,15 @@ class Cluster:
         return tuple(TopicPartition(name, number) for number in range(partitions))
 
     def delete_topic(self, name):
+        if self._unheard:
+            self._unheard -= 1
+            return False
         self.deleted.append(name)
         return True
+
+    def look(self):
+        standing = [name for name in self.made if name not in self.deleted]
+        return ClusterView(partitions={TopicPartition(name, 0): None for name in standing})
 
 
 class Producer:
@@ -74,6 +86,12 @@ def test_a_topic_that_could_not_be_created_is_deleted_for_it_may_exist():
     churned(cluster)
     assert cluster.deleted[0] == "churn-1"
     assert "churn-1" not in cluster.made
+
+
+def test_a_deletion_that_nobody_heard_of_is_asked_for_until_somebody_does():
+    cluster = Cluster(enough=KEPT + 1, unheard=3)
+    churn, _, _ = churned(cluster)
+    assert set(cluster.deleted) == churn.deleted
 
 
 def test_where_nothing_is_acknowledged_it_goes_on(monkeypatch):
