@@ -19,6 +19,9 @@ from dataclasses import Field, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
+from broker.wire.fields import SIZES, not_none
+from cluster.rpc.framing import varint
+
 MAX_ELEMENTS = 1_000_000
 """The most array elements one frame may hold, all arrays together: decoding them holds up the whole broker.
 """
@@ -26,25 +29,6 @@ MAX_ELEMENTS = 1_000_000
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _MAX_VARINT_SHIFT = 28
-
-_SIZES = {
-    "bool": 1,
-    "int8": 1,
-    "uint8": 1,
-    "int16": 2,
-    "uint16": 2,
-    "error_code": 2,
-    "int32": 4,
-    "uint32": 4,
-    "timedelta_i32": 4,
-    "int64": 8,
-    "uint64": 8,
-    "float64": 8,
-    "timedelta_i64": 8,
-    "datetime_i64": 8,
-    "uuid": 16,
-}
-"""The bytes that a field of fixed size takes on the wire, by kio's name of its type."""
 
 
 class HostileFrameError(ValueError):
@@ -175,16 +159,16 @@ def _compile(entity: type[Any]) -> _Shape:
 
 def _fixed_size(field: Field[Any]) -> int:
     """The bytes of a field that always takes the same number of them, else 0."""
-    if get_origin(_not_none(field.type)) is tuple:
+    if get_origin(not_none(field.type)) is tuple:
         return 0
-    return _SIZES.get(field.metadata.get("kafka_type", ""), 0)
+    return SIZES.get(field.metadata.get("kafka_type", ""), 0)
 
 
 def _field(entity: type[Any], field: Field[Any], *, nullable: bool) -> _Shape:
     """The walk of one field that is not tagged, or of a tagged field's value."""
     # A request header keeps the old form of the client id in every version (RequestHeader.json says why).
     flexible = entity.__flexible__ and not (entity.__name__ == "RequestHeader" and field.name == "client_id")
-    kind = _not_none(field.type)
+    kind = not_none(field.type)
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
         shape = (
@@ -201,20 +185,13 @@ def _field(entity: type[Any], field: Field[Any], *, nullable: bool) -> _Shape:
 
 def _primitive(field: Field[Any], *, flexible: bool) -> _Shape:
     kind = field.metadata["kafka_type"]
-    if kind in _SIZES:
-        return _Shape(_skip(_SIZES[kind]), _SIZES[kind], is_fixed=True)
+    if kind in SIZES:
+        return _Shape(_skip(SIZES[kind]), SIZES[kind], is_fixed=True)
     if kind not in {"string", "bytes", "records"}:
         raise TypeError(f"field {field.name} has the kafka_type {kind!r}; the guard knows no such type")
     if flexible:
         return _Shape(_compact_length, 1)
     return _Shape(_string, 2) if kind == "string" else _Shape(_bytes, 4)
-
-
-def _not_none(kind: Any) -> Any:
-    """The type without its ``| None``."""
-    if get_origin(kind) is not UnionType:
-        return kind
-    return next(part for part in get_args(kind) if part is not NoneType)
 
 
 def _is_nullable(kind: Any) -> bool:
@@ -271,15 +248,6 @@ def _varint(frame: memoryview, at: int) -> tuple[int, int]:
         shift += 7
         if shift > _MAX_VARINT_SHIFT:
             raise HostileFrameError(f"varint of more than 5 bytes at byte {start}")
-
-
-def _varint_bytes(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
 
 
 def _array(name: str, item: _Shape, least: int, *, flexible: bool) -> _Step:
@@ -359,9 +327,9 @@ def _tags(name: str, known: dict[int, _Step]) -> _Step:
                 )
             shrunk_by = sum(edit.shrinks_by for edit in walk.edits[edits_before:])
             if shrunk_by:
-                walk.edits.append(Edit(size_at, value_at, _varint_bytes(size - shrunk_by)))
+                walk.edits.append(Edit(size_at, value_at, varint(size - shrunk_by)))
         if kept < count:
-            walk.edits.append(Edit(counted_at, behind_count, _varint_bytes(kept)))
+            walk.edits.append(Edit(counted_at, behind_count, varint(kept)))
         return at
 
     return tags

@@ -13,10 +13,12 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import Field, fields, is_dataclass
 from operator import attrgetter
-from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin
 
 from kio.serial import entity_writer
+
+from broker.wire.fields import FORMATS, not_none
+from cluster.rpc.framing import varint
 
 Piece = bytes | bytearray | memoryview
 
@@ -25,25 +27,6 @@ Write = Callable[[list[Piece], Any], None]
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
-
-_FORMATS = {
-    "bool": "?",
-    "int8": "b",
-    "uint8": "B",
-    "int16": "h",
-    "uint16": "H",
-    "error_code": "h",
-    "int32": "i",
-    "uint32": "I",
-    "timedelta_i32": "i",
-    "int64": "q",
-    "uint64": "Q",
-    "float64": "d",
-    "timedelta_i64": "q",
-    "datetime_i64": "q",
-    "uuid": "16s",
-}
-"""How ``struct`` packs the fields of fixed size, by kio's name of their type."""
 
 _NUMBERS: dict[str, Callable[[Any], Any]] = {
     "timedelta_i32": lambda duration: round(duration.total_seconds() * 1000),
@@ -72,7 +55,7 @@ def _compile(entity: type[Any]) -> Write:
     steps: list[Write] = []
     row: list[Field[Any]] = []
     for field in fields(entity):
-        if field.metadata.get("kafka_type") in _FORMATS and get_origin(_not_none(field.type)) is not tuple:
+        if field.metadata.get("kafka_type") in FORMATS and get_origin(not_none(field.type)) is not tuple:
             row.append(field)
             continue
         if row:
@@ -107,7 +90,7 @@ def _by_kio(entity: type[Any]) -> Write:
 def _packed(row: Sequence[Field[Any]]) -> Write:
     """Fields of fixed size that follow each other."""
     kinds = [field.metadata["kafka_type"] for field in row]
-    pack = struct.Struct(">" + "".join(_FORMATS[kind] for kind in kinds)).pack
+    pack = struct.Struct(">" + "".join(FORMATS[kind] for kind in kinds)).pack
     get = attrgetter(*(field.name for field in row))
     numbers = [(at, _NUMBERS[kind]) for at, kind in enumerate(kinds) if kind in _NUMBERS]
     if len(row) == 1:
@@ -152,7 +135,7 @@ def _no_tagged_fields(pieces: list[Piece], _entity: Any) -> None:
 
 def _variable(field: Field[Any], *, flexible: bool) -> Write:
     """The writer of a field whose size is not fixed."""
-    kind = _not_none(field.type)
+    kind = not_none(field.type)
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
         write_item = (
@@ -168,8 +151,8 @@ def _variable(field: Field[Any], *, flexible: bool) -> Write:
 def _item(field: Field[Any], *, flexible: bool) -> Write:
     """The writer of a primitive value, such as the items of an array are."""
     kind = field.metadata["kafka_type"]
-    if kind in _FORMATS:
-        pack, number = struct.Struct(">" + _FORMATS[kind]).pack, _NUMBERS.get(kind)
+    if kind in FORMATS:
+        pack, number = struct.Struct(">" + FORMATS[kind]).pack, _NUMBERS.get(kind)
 
         def write(pieces: list[Piece], value: Any) -> None:
             pieces.append(pack(value if number is None else number(value)))
@@ -178,7 +161,7 @@ def _item(field: Field[Any], *, flexible: bool) -> Write:
     if kind not in {"string", "bytes", "records"}:
         raise TypeError(f"field {field.name} has the kafka_type {kind!r}, of which no writer is known")
     size = _compact_size if flexible else _INT16.pack if kind == "string" else _INT32.pack
-    bare = _not_none(field.type)
+    bare = not_none(field.type)
     is_nullable = bare is not field.type and get_origin(bare) is not tuple
     return _bytes(field.name, size, is_nullable=is_nullable)
 
@@ -223,19 +206,4 @@ def _nullable(write_entity: Write) -> Write:
 
 def _compact_size(size: int) -> bytes:
     """An unsigned varint that is one larger than the size, so that 0 stands for null (KIP-482)."""
-    rest = size + 1
-    if rest < 0x80:
-        return bytes((rest,))
-    encoded = bytearray()
-    while rest > 0x7F:
-        encoded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    encoded.append(rest)
-    return bytes(encoded)
-
-
-def _not_none(kind: Any) -> Any:
-    """The type without its ``| None``."""
-    if get_origin(kind) is not UnionType:
-        return kind
-    return next(part for part in get_args(kind) if part is not NoneType)
+    return varint(size + 1)

@@ -25,6 +25,8 @@ def tag(field_number: int, wire_type: int = LENGTH_DELIMITED) -> int:
 
 def varint(number: int) -> bytes:
     """``number``, not negative, in groups of seven bits, the lowest first."""
+    if number < 0x80:
+        return bytes((number,))
     encoded = bytearray()
     while number > 0x7F:
         encoded.append(number & 0x7F | 0x80)

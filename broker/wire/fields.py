@@ -1,0 +1,36 @@
+"""What kio's classes say of their fields, for those who walk or write entities without kio."""
+
+from __future__ import annotations
+
+import struct
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
+
+FORMATS = {
+    "bool": "?",
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "error_code": "h",
+    "int32": "i",
+    "uint32": "I",
+    "timedelta_i32": "i",
+    "int64": "q",
+    "uint64": "Q",
+    "float64": "d",
+    "timedelta_i64": "q",
+    "datetime_i64": "q",
+    "uuid": "16s",
+}
+"""How ``struct`` packs the fields of fixed size, by kio's name of their type."""
+
+SIZES = {kind: struct.calcsize(f">{code}") for kind, code in FORMATS.items()}
+"""The bytes that such a field takes on the wire."""
+
+
+def not_none(kind: Any) -> Any:
+    """The type without its ``| None``."""
+    if get_origin(kind) is not UnionType:
+        return kind
+    return next(part for part in get_args(kind) if part is not NoneType)
