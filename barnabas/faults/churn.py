@@ -13,13 +13,12 @@ import confluent_kafka
 from barnabas.faults.clients import Producer
 from barnabas.faults.history import Deleted, History
 from barnabas.faults.waiting import wait_until
-from barnabas.faults.workload import Workload
+from barnabas.faults.workload import REPLICATION_FACTOR, SAFE, Workload
 from barnabas.observe import Observer
 from cluster.model.ids import TopicPartition
 
 PREFIX = "churn"
 PARTITIONS = 2
-REPLICATION_FACTOR = 3
 RATE = 40.0
 KEPT = 2
 """How many topics stand before the oldest of them is deleted."""
@@ -103,7 +102,7 @@ class Churn:
                     name,
                     partitions=PARTITIONS,
                     replication_factor=REPLICATION_FACTOR,
-                    configs={"min.insync.replicas": "2"},
+                    configs=dict(SAFE),
                     timeout_s=CREATE_TIMEOUT_S,
                 )
             except (confluent_kafka.KafkaException, TimeoutError):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from barnabas.faults.commands import run
 
 FILLER = "filler"
 _CHUNK = bytes(1 << 20)
@@ -19,6 +21,9 @@ _CHUNK = bytes(1 << 20)
 
 class DiskError(Exception):
     """The disk cannot be had or changed; the message names the command and what it said."""
+
+
+_run = partial(run, DiskError)
 
 
 class SmallDisk:
@@ -89,9 +94,3 @@ def turn_read_only(directory: Path, pid: int) -> None:
         raise DiskError(f"process {pid} has no mount namespace of its own")
     _run("nsenter", f"--mount=/proc/{pid}/ns/mnt", "mount", "--bind", str(directory), str(directory))
     _run("nsenter", f"--mount=/proc/{pid}/ns/mnt", "mount", "-o", "remount,bind,ro", str(directory))
-
-
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    if done.returncode != 0:
-        raise DiskError(f"{' '.join(command)}: {done.stderr.strip() or f'status {done.returncode}'}")

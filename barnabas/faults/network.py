@@ -15,12 +15,13 @@ import os
 import random
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from barnabas.faults.commands import run
 from barnabas.place import Place
 
 CLIENTS = "clients"
@@ -39,6 +40,9 @@ _DROPPED = re.compile(r"^\s*(\d+)\s+\d+\s+DROP\b", re.MULTILINE)
 
 class NetworkError(Exception):
     """The network cannot be had or changed; the message names the command and what it said."""
+
+
+_run = partial(run, NetworkError)
 
 
 def why_not() -> str | None:
@@ -211,13 +215,3 @@ def _remove_leftovers() -> None:
         owner = _NAME.match(name)
         if owner and not Path(f"/proc/{owner[1]}").exists():
             _run("ip", "netns", "del", name, may_fail=True)
-
-
-def _run(*command: str, may_fail: bool = False) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NetworkError(f"{' '.join(command)}: {error}") from error
-    if done.returncode != 0 and not may_fail:
-        raise NetworkError(f"{' '.join(command)}: {done.stderr.strip() or f'status {done.returncode}'}")
-    return done.stdout

@@ -18,13 +18,9 @@ from barnabas.faults.clients import (
 )
 from barnabas.faults.history import History, Joined
 from barnabas.faults.tailer import Tailer
-from barnabas.faults.workload import Workload, read_back
+from barnabas.faults.workload import REPLICATION_FACTOR, SAFE, Workload, read_back
 from barnabas.observe import Observer
 from cluster.model.ids import TopicPartition
-
-REPLICATION_FACTOR = 3
-SAFE = {"min.insync.replicas": "2"}
-"""With acks=all, what is acknowledged survives the loss of any one broker."""
 
 TOPICS: Mapping[str, tuple[int, Mapping[str, str]]] = {
     "ledger": (6, SAFE),

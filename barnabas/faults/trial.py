@@ -15,12 +15,8 @@ from barnabas.faults.clients import LIBRARIES
 from barnabas.faults.history import History, save
 from barnabas.faults.nemesis import Nemesis, Victims
 from barnabas.faults.waiting import wait_until
-from barnabas.faults.workload import Workload, read_back
+from barnabas.faults.workload import REPLICATION_FACTOR, SAFE, Workload, read_back
 from barnabas.observe import ClusterView, Observer
-
-REPLICATION_FACTOR = 3
-SAFE: Mapping[str, str] = {"min.insync.replicas": "2"}
-"""With acks=all, what is acknowledged survives the loss of any one broker."""
 
 
 class Defendant(Victims, Protocol):

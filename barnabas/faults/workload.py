@@ -17,6 +17,10 @@ from barnabas.faults.clients import Delivery, Producer, Reader
 from barnabas.faults.history import Acked, Failed, History, Read, Sent, Tail, Unknown
 from cluster.model.ids import TopicPartition
 
+REPLICATION_FACTOR = 3
+SAFE: Mapping[str, str] = {"min.insync.replicas": "2"}
+"""With acks=all, what is acknowledged in topics of these settings survives the loss of any one broker."""
+
 OUTSTANDING_MAX = 2_000
 """Records per partition that wait for their outcome."""
 
