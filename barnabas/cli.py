@@ -10,6 +10,7 @@ import typer
 from barnabas import up as foreground
 from barnabas import zookeeper as embedded
 from barnabas.ports import OFFSETS
+from barnabas.zookeeper_jars import ZooKeeperStartError
 
 app = typer.Typer(
     name="barnabas",
@@ -50,7 +51,7 @@ def zookeeper(
     """Keep an embedded ZooKeeper server in the foreground."""
     try:
         status = embedded.run_in_foreground(directory, port)
-    except embedded.ZooKeeperStartError as error:
+    except ZooKeeperStartError as error:
         typer.echo(f"barnabas: {error}", err=True)
         status = 1
     raise typer.Exit(status)

@@ -27,7 +27,7 @@ from barnabas.faults.workload import Workload, read_back
 from barnabas.observe import ClusterView, ControllerEpochs, Observer
 from barnabas.picture import Scene, cluster_picture, verdict_picture
 from barnabas.stage import Stage
-from barnabas.zookeeper import ZooKeeperStartError
+from barnabas.zookeeper_jars import ZooKeeperStartError
 from cluster.model.ids import TopicPartition
 
 TOPIC = "story"

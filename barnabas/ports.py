@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import socket
 from collections.abc import Iterator
@@ -69,16 +70,26 @@ def any_free(brokers: int) -> ClusterPorts:
     Raises:
         PortError: There are not enough.
     """
+    zookeeper, *others = free_ports(1 + 3 * brokers)
+    each = iter(others)
+    return ClusterPorts(
+        zookeeper, tuple(BrokerPorts(next(each), next(each), next(each)) for _ in range(brokers))
+    )
+
+
+def free_ports(count: int) -> list[int]:
+    """So many different ports that nobody uses now.
+
+    Raises:
+        PortError: There are not enough.
+    """
     numbers = range(_FIRST, _LAST)
     start = random.randrange(len(numbers))
     free = (number for number in (*numbers[start:], *numbers[:start]) if _is_free(number))
-    taken = [number for number, _ in zip(free, range(1 + 3 * brokers), strict=False)]
-    if len(taken) < 1 + 3 * brokers:
-        raise PortError(f"fewer than {1 + 3 * brokers} free ports from {_FIRST} to {_LAST}")
-    each = iter(taken[1:])
-    return ClusterPorts(
-        taken[0], tuple(BrokerPorts(next(each), next(each), next(each)) for _ in range(brokers))
-    )
+    taken = list(itertools.islice(free, count))
+    if len(taken) < count:
+        raise PortError(f"fewer than {count} free ports from {_FIRST} to {_LAST}")
+    return taken
 
 
 def _listeners(ports: ClusterPorts) -> Iterator[tuple[int, str]]:

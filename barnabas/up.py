@@ -12,7 +12,7 @@ from pathlib import Path
 
 from barnabas.cluster import READY_TIMEOUT_S, ClusterError, LocalCluster
 from barnabas.ports import PortError
-from barnabas.zookeeper import ZooKeeperStartError
+from barnabas.zookeeper_jars import ZooKeeperStartError
 from cluster.model.ids import BrokerId
 
 _LOOK_S = 0.2

@@ -9,27 +9,24 @@ survives, because ``forceSync`` stays on.
 from __future__ import annotations
 
 import fcntl
-import importlib.util
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import IO, Self
 
 from barnabas.children import tied_to_parent
 from barnabas.place import HERE, Place
-
-MINIMUM_JAVA = 17
-"""The oldest Java that pyspark 4 runs on; the server asks for the same, so that one Java serves both."""
+from barnabas.zookeeper_jars import ZooKeeperStartError, find_jars, find_java
 
 DEFAULT_TICK_MS = 200
 """ZooKeeper's unit of time: a session that has run out is noticed at the next tick, and not before."""
@@ -39,18 +36,6 @@ MINIMUM_SESSION_TIMEOUT_MS = 1_000
 
 MAXIMUM_SESSION_TIMEOUT_MS = 60_000
 """The longest session granted: ZooKeeper's own limit of 20 ticks would cut Kafka's default of 18 s."""
-
-_JARS = (
-    "zookeeper-3.*.jar",
-    "zookeeper-jute-*.jar",
-    "slf4j-api-*.jar",
-    "log4j-slf4j2-impl-*.jar",
-    "log4j-api-*.jar",
-    "metrics-core-*.jar",
-    "snappy-java-*.jar",
-)
-"""All that a standalone server loads. log4j-core is left out: log4j-api's own simple logger suffices, and the
-server starts a third faster."""
 
 _SIMPLE_LOGGER = "org.apache.logging.log4j.simplelog"
 
@@ -70,13 +55,42 @@ _JVM_FLAGS = (
 _EXCEPTION = re.compile(r"(Caused by: )?[\w.$]+(Exception|Error): .")
 """A line of a Java stack trace that names an exception and its message."""
 
+_ANSWER_S = 2.0
 
-class ZooKeeperStartError(Exception):
-    """The embedded ZooKeeper cannot run; the message is one line that says what is missing or in the way."""
+_MODE = re.compile(rb"^Mode: (\w+)$", re.MULTILINE)
+
+INIT_LIMIT_TICKS, SYNC_LIMIT_TICKS = 100, 20
+"""How long a member of an ensemble may take to join its leader, and how long the two may hear nothing of each
+other before they part, in ticks."""
+
+_ALONE, _MEMBER = (
+    f"org.apache.zookeeper.server.{name}" for name in ("ZooKeeperServerMain", "quorum.QuorumPeerMain")
+)
+
+_MEMBER_FLAGS = (
+    "-Dzookeeper.cnxTimeout=2000",  # to a member that is cut off; the default of 5 s holds an election up
+    # Who fell behind is sent transactions, never a snapshot: each member has the whole log on its disk.
+    "-Dzookeeper.snapshotSizeFactor=1000000",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A server's place in an ensemble.
+
+    Attributes:
+        number: Its ``myid``.
+        servers: Of each member, itself too, ``host:port:port``: where it is followed, and where it votes.
+    """
+
+    number: int
+    servers: Mapping[int, str]
 
 
 class EmbeddedZooKeeper:
-    """One standalone ZooKeeper server as a child process, on 127.0.0.1 unless another place is given.
+    """One ZooKeeper server as a child process, on 127.0.0.1 unless another place is given.
+
+    It stands alone, or is the member of an ensemble that ``membership`` says.
 
     On Linux the server is killed when the thread that started it ends, however that happens; so start it from
     a thread that lives as long as the server is needed, such as the main thread. It runs in a process session
@@ -88,12 +102,19 @@ class EmbeddedZooKeeper:
     """
 
     def __init__(
-        self, directory: Path | str, port: int = 0, tick_ms: int = DEFAULT_TICK_MS, place: Place = HERE
+        self,
+        directory: Path | str,
+        port: int = 0,
+        tick_ms: int = DEFAULT_TICK_MS,
+        place: Place = HERE,
+        *,
+        membership: Membership | None = None,
     ) -> None:
         self.directory = Path(directory).resolve()
         self.port = port or _free_port()
         self._tick_ms = tick_ms
         self._place = place
+        self._membership = membership
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
@@ -135,12 +156,9 @@ class EmbeddedZooKeeper:
             _check_port_free(self.port)
         for name in ("data", "datalog"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
-        config = self.directory / "zoo.cfg"
-        settings = render_config(self.directory, self.port, self._tick_ms, self._place.host)
-        config.write_text(settings, encoding="utf-8")
         class_path = os.pathsep.join(str(jar) for jar in jars)
-        main = "org.apache.zookeeper.server.ZooKeeperServerMain"
-        command = [*self._place.enter, java, *_JVM_FLAGS, "-cp", class_path, main, str(config)]
+        started = [*self._write_config(), str(self.directory / "zoo.cfg")]
+        command = [*self._place.enter, java, *_JVM_FLAGS, "-cp", class_path, *started]
         with _locked(self.directory / ".lock") as lock, self.log_file.open("ab") as log:
             self._log_start = log.tell()
             self._process = subprocess.Popen(
@@ -153,6 +171,21 @@ class EmbeddedZooKeeper:
                 start_new_session=True,
             )
 
+    def _write_config(self) -> list[str]:
+        """Its files; Java's further flags and the class to start."""
+        settings = render_config(self.directory, self.port, self._tick_ms, self._place.host)
+        flags = [_ALONE]
+        if self._membership is not None:
+            settings += render_membership(self._membership)
+            (self.directory / "data" / "myid").write_text(f"{self._membership.number}\n", encoding="ascii")
+            flags = [*_MEMBER_FLAGS, _MEMBER]
+        (self.directory / "zoo.cfg").write_text(settings, encoding="utf-8")
+        return flags
+
+    def mode(self) -> str | None:
+        """``standalone``, ``leader`` or ``follower``; None while it serves nobody, or does not answer."""
+        return _mode(self._place.host, self.port)
+
     def wait_ready(self, timeout_s: float = 20.0) -> None:
         """Return when the launched server serves requests.
 
@@ -160,7 +193,7 @@ class EmbeddedZooKeeper:
             ZooKeeperStartError: It ended, or did not answer within ``timeout_s``; it is killed then.
         """
         deadline = time.monotonic() + timeout_s
-        while not _serves(self._place.host, self.port):
+        while self.mode() is None:
             if self._process is None or self._process.poll() is not None:
                 raise ZooKeeperStartError(
                     f"ZooKeeper on {self.address} ended at its start: {self._log_tail()}"
@@ -276,56 +309,10 @@ def render_config(directory: Path, port: int, tick_ms: int, host: str = HERE.hos
     return "".join(f"{key}={value}\n" for key, value in settings.items())
 
 
-def find_java() -> str:
-    """The ``java`` of JAVA_HOME, else of PATH.
-
-    Raises:
-        ZooKeeperStartError: There is none, or it says that it is older than ``MINIMUM_JAVA``.
-    """
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    if java is None:
-        where = f"JAVA_HOME={home}" if home else "PATH"
-        raise ZooKeeperStartError(f"no java found in {where}: install a Java {MINIMUM_JAVA} or 21 runtime")
-    release = Path(java).resolve().parent.parent / "release"
-    version = java_version(release.read_text(encoding="utf-8")) if release.is_file() else None
-    if version is not None and version < MINIMUM_JAVA:
-        raise ZooKeeperStartError(f"{java} is Java {version}: install a Java {MINIMUM_JAVA} or 21 runtime")
-    return java
-
-
-def java_version(release: str) -> int | None:
-    """The feature version (17, 21; 8 for ``1.8.0``) in a JDK's ``release`` file; None where it names none."""
-    for line in release.splitlines():
-        key, _, value = line.partition("=")
-        if key.strip() == "JAVA_VERSION":
-            parts = value.strip().strip('"').split(".")
-            number = parts[1] if parts[0] == "1" and len(parts) > 1 else parts[0]
-            return int(number) if number.isdigit() else None
-    return None
-
-
-def find_jars() -> tuple[Path, ...]:
-    """The jars of the server in pyspark's package, which is located without being imported.
-
-    Raises:
-        ZooKeeperStartError: pyspark is not installed, or one of the jars is not there.
-    """
-    spec = importlib.util.find_spec("pyspark")
-    if spec is None or not spec.submodule_search_locations:
-        raise ZooKeeperStartError(
-            "the embedded ZooKeeper runs from pyspark's jars: install pyspark (pip install 'barnabas[spark]')"
-        )
-    folder = Path(spec.submodule_search_locations[0]) / "jars"
-    found = []
-    for pattern in _JARS:
-        matches = sorted(folder.glob(pattern))
-        if not matches:
-            raise ZooKeeperStartError(
-                f"{folder} has no {pattern}: install pyspark 4 (pip install 'barnabas[spark]')"
-            )
-        found.append(matches[-1])
-    return tuple(found)
+def render_membership(membership: Membership) -> str:
+    """What a member's configuration has beside."""
+    limits = f"initLimit={INIT_LIMIT_TICKS}\nsyncLimit={SYNC_LIMIT_TICKS}\n"
+    return limits + "".join(f"server.{number}={where}\n" for number, where in membership.servers.items())
 
 
 def _free_port() -> int:
@@ -357,12 +344,13 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _serves(host: str, port: int) -> bool:
-    """Whether the server answers the four-letter word ``srvr`` with its mode, as it does once it serves."""
+def _mode(host: str, port: int) -> str | None:
+    """What the server answers to the four-letter word ``srvr``, which names a mode only where it serves."""
     try:
-        with socket.create_connection((host, port), timeout=0.5) as connection:
+        with socket.create_connection((host, port), timeout=_ANSWER_S) as connection:
             connection.sendall(b"srvr")
             with connection.makefile("rb") as answer:
-                return b"Mode:" in answer.read()
+                mode = _MODE.search(answer.read())
     except OSError:
-        return False
+        return None
+    return None if mode is None else mode[1].decode()

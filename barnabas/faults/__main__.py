@@ -1,9 +1,9 @@
 """``python -m barnabas.faults``: a run of chaos, as ``make chaos`` and CI start it.
 
-A cluster of three brokers and a ZooKeeper, each in a network namespace of its own, is written to and read
-from while a seeded schedule of faults goes on; then everything is judged. Exit code 0 where every promise was
-kept, 1 where one was broken (history, logs, seed and the Spark report are kept then), 2 where this machine
-cannot do it.
+Three brokers and three ZooKeepers, each in a network namespace of its own, are written to and read from while
+a seeded schedule of faults goes on; then everything is judged. Exit code 0 where every promise was kept, 1
+where one was broken (history, logs, seed and the Spark report are kept then), 2 where this machine cannot do
+it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,23 @@ from pathlib import Path
 from types import FrameType
 
 from barnabas.cluster import LocalCluster
+from barnabas.ensemble import Ensemble, names_of
 from barnabas.faults.chaos import Chaos, Findings
 from barnabas.faults.disk import SmallDisk
 from barnabas.faults.epochs import Epochs, acts_of, check_epochs
 from barnabas.faults.history import History, save
-from barnabas.faults.nemeses import ZOOKEEPER, Arena, node_of
+from barnabas.faults.nemeses import Arena, node_of
 from barnabas.faults.network import Network, why_not
+from barnabas.faults.quorum import agreed
 from barnabas.faults.reckoning import Reckoning, reckon
 from barnabas.faults.schedule import BY_NAME, KINDS, Kind, schedule
 from barnabas.faults.traffic import TOPICS
-from barnabas.faults.txn_log import read_txns
+from barnabas.faults.txn_log import Txn, read_txns
 from cluster.model.ids import BrokerId, TopicPartition
 
 BROKERS = 3
+ZOOKEEPERS = 3
+CLUSTER = "cluster"
 SMALL = "data-small"
 SMALL_MIB = 256
 
@@ -115,21 +119,27 @@ def _stop(number: int, _: FrameType | None) -> None:
 @contextmanager
 def arena_in(directory: Path) -> Iterator[Arena]:
     """A running cluster in namespaces of its own, each broker with a small disk beside its other one."""
-    nodes = [ZOOKEEPER, *(node_of(BrokerId(n)) for n in range(1, BROKERS + 1))]
+    nodes = [*names_of(ZOOKEEPERS), *(node_of(BrokerId(n)) for n in range(1, BROKERS + 1))]
     with ExitStack() as cleaning:
         network = cleaning.enter_context(Network(nodes))
+        ensemble = Ensemble(directory / CLUSTER, ZOOKEEPERS, network.places)
         cluster = LocalCluster(
-            directory / "cluster", brokers=BROKERS, overrides=SETTINGS, places=network.places
+            directory / CLUSTER,
+            BROKERS,
+            overrides=SETTINGS,
+            zookeeper=ensemble.address,
+            places=network.places,
         )
         disks = {}
         for broker in cluster.brokers.values():
             disk = SmallDisk(broker.directory / SMALL, SMALL_MIB)
             disks[broker.id] = cleaning.enter_context(disk)
             broker.own_settings["log.dirs"] = f"{broker.directory / 'data'},{disk.directory}"
+        cleaning.enter_context(ensemble)
         cleaning.enter_context(cluster)
         if not network.can_delay:
             say("chaos: this kernel has no netem: slow links are of few bits (tbf) without delay")
-        yield Arena(cluster, network, disks)
+        yield Arena(cluster, ensemble, network, disks)
 
 
 def _least_cuts(kinds: Sequence[Kind]) -> int:
@@ -151,19 +161,26 @@ def judge(directory: Path, history: History, findings: Findings, kinds: Sequence
     if findings.cuts < _least_cuts(kinds):
         found.append("no real cut of the network was made")
     lasting = [TopicPartition(topic, n) for topic, (count, _) in TOPICS.items() for n in range(count)]
-    return reckon(history.ops(), epochs_of(directory / "cluster"), found, lasting)
+    return reckon(history.ops(), epochs_of(directory / CLUSTER), found, lasting)
 
 
 def epochs_of(cluster: Path) -> Epochs:
-    """What ZooKeeper's transaction log and the state-change logs below a cluster's directory prove."""
-    files = sorted(cluster.glob("zookeeper/datalog/version-2/log.*"), key=lambda p: int(p.suffix[1:], 16))
-    txns = [txn for file in files for txn in read_txns(file.read_bytes())]
+    """What ZooKeeper's transaction logs and the state-change logs below a cluster's directory prove.
+
+    The state-change logs are read first: what they tell has taken place by then.
+    """
     acts = set()
     for log in sorted(cluster.glob("broker-*/logs/state-change.log*")):
         broker = BrokerId(int(log.parents[1].name.removeprefix("broker-")))
         with log.open(encoding="utf-8", errors="replace") as lines:
             acts |= acts_of(broker, lines)
-    return check_epochs(txns, acts)
+    logs = [_txns_of(server) for server in sorted(cluster.glob("zookeeper-*"))]
+    return check_epochs(agreed(logs), acts)
+
+
+def _txns_of(server: Path) -> list[Txn]:
+    files = sorted(server.glob("datalog/version-2/log.*"), key=lambda file: int(file.suffix[1:], 16))
+    return [txn for file in files for txn in read_txns(file.read_bytes())]
 
 
 def _keep_disks(arena: Arena) -> None:
@@ -174,7 +191,7 @@ def _keep_disks(arena: Arena) -> None:
 
 def analyze(directory: Path) -> None:
     """The Spark report over the brokers' logs, into ``directory``; a failure of it is told and no more."""
-    logs = [str(path) for path in sorted((directory / "cluster").glob("broker-*/logs"))]
+    logs = [str(path) for path in sorted((directory / CLUSTER).glob("broker-*/logs"))]
     command = [sys.executable, "-P", "-m", "barnabas", "analyze", *logs, "--out", str(directory / "report")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -19,6 +19,7 @@ from barnabas.faults.recovery import NotRecoveredError, revive, undeleted, wait_
 from barnabas.faults.schedule import Kind, Step, choose
 from barnabas.faults.traffic import ClientFailed, Traffic
 from barnabas.observe import ClusterView, Observer
+from barnabas.zookeeper_jars import ZooKeeperStartError
 from cluster.model.ids import BrokerId
 
 RECOVERY_TIMEOUT_S = 180.0
@@ -26,7 +27,7 @@ RECOVERY_TIMEOUT_S = 180.0
 
 DELETION_TIMEOUT_S = 120.0
 
-_NOT_POSSIBLE = (ClusterError, NetworkError, DiskError, ExpiryError, OSError)
+_NOT_POSSIBLE = (ClusterError, ZooKeeperStartError, NetworkError, DiskError, ExpiryError, OSError)
 
 
 @dataclass
@@ -86,7 +87,7 @@ class Chaos:
                 if time.monotonic() + step.hold_s > deadline and self.findings.cuts >= least_cuts:
                     break
                 self._step(step)
-        except (NotRecoveredError, ClientFailed, TimeoutError, ClusterError) as error:
+        except (NotRecoveredError, ClientFailed, TimeoutError, ClusterError, ZooKeeperStartError) as error:
             self.findings.problems.append(f"the cluster did not recover: {error}")
 
     def _end(self) -> None:
@@ -106,6 +107,7 @@ class Chaos:
         if any(kind.is_cut for kind in step.kinds) and dropped:
             self.findings.cuts += 1
         healed = self._history.now()
+        self._arena.ensemble.wait_ready(RECOVERY_TIMEOUT_S)
         allowed = {broker for blow in blows for broker in blow.deadly}
         self.findings.problems += revive(self._arena.cluster, allowed)
         wait_until_whole(

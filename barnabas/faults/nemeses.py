@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 from barnabas.cluster import LocalCluster
+from barnabas.ensemble import Ensemble
 from barnabas.faults.disk import SmallDisk, turn_read_only
 from barnabas.faults.expiry import expire_owner
 from barnabas.faults.network import CLIENTS
-from barnabas.zookeeper import EmbeddedZooKeeper
 from cluster.model.ids import BrokerId
 
-ZOOKEEPER = "zookeeper"
 LOSS = 0.1
 """The fraction of packets that a lossy link loses."""
 
@@ -48,21 +47,21 @@ class Arena:
     """Everything there is to strike at.
 
     Attributes:
-        cluster: With an embedded ZooKeeper.
-        links: The network between its processes, nodes named ``zookeeper``, ``broker-1``, …
+        cluster: The brokers.
+        ensemble: Their ZooKeepers.
+        links: The network between all of them, nodes named ``zookeeper-1``, …, ``broker-1``, …
         disks: The small disk of each broker.
     """
 
     cluster: LocalCluster
+    ensemble: Ensemble
     links: Links
     disks: dict[BrokerId, SmallDisk]
 
     @property
-    def zookeeper(self) -> EmbeddedZooKeeper:
-        """The cluster's own."""
-        if self.cluster.zookeeper is None:
-            raise ValueError("the cluster's ZooKeeper is not its own")
-        return self.cluster.zookeeper
+    def zookeepers(self) -> list[str]:
+        """Their nodes."""
+        return list(self.ensemble.servers)
 
     def others(self, broker: BrokerId) -> list[str]:
         """The nodes of the other brokers."""
@@ -78,7 +77,8 @@ class Blow:
 
     Attributes:
         detail: To whom, in words.
-        heal: Undoes it; raises ClusterError where that does not work.
+        heal: Undoes it, without waiting for ZooKeepers; raises ClusterError or ZooKeeperStartError where that
+            does not work.
         deadly: Brokers that may end by themselves of it.
     """
 
@@ -102,7 +102,8 @@ def strike(name: str, arena: Arena, victims: Sequence[BrokerId]) -> Blow:
 
     Raises:
         KeyError: There is no such nemesis.
-        ClusterError, NetworkError, DiskError, ExpiryError, OSError: It could not be done.
+        ClusterError, ZooKeeperStartError, NetworkError, DiskError, ExpiryError, OSError: It could not be
+            done.
     """
     return _STRIKES[name](arena, tuple(victims))
 
@@ -168,18 +169,18 @@ def _cut_off(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     ways = [
         way
         for broker in victims
-        for way in _both(node_of(broker), [*arena.others(broker), ZOOKEEPER, CLIENTS])
+        for way in _both(node_of(broker), [*arena.others(broker), *arena.zookeepers, CLIENTS])
     ]
     return _cut(arena, ways, f"{_names(victims)} | everybody else")
 
 
 def _cut_from_zookeeper(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    ways = [way for broker in victims for way in _both(node_of(broker), [ZOOKEEPER])]
+    ways = [way for broker in victims for way in _both(node_of(broker), arena.zookeepers)]
     return _cut(arena, ways, f"{_names(victims)} | ZooKeeper")
 
 
 def _cut_zookeeper_one_way(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    ways = [(ZOOKEEPER, node_of(broker)) for broker in victims]
+    ways = [(server, node_of(broker)) for broker in victims for server in arena.zookeepers]
     return _cut(arena, ways, f"{_names(victims)} hears nothing of ZooKeeper")
 
 
@@ -201,22 +202,55 @@ def _lose(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
 
 
 def _zookeeper_restart(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    arena.zookeeper.stop()
-    return Blow("SIGTERM ZooKeeper", lambda: arena.zookeeper.start(timeout_s=60))
+    arena.ensemble.stop()
+    return Blow("SIGTERM all ZooKeepers", arena.ensemble.launch)
 
 
 def _zookeeper_kill(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    arena.zookeeper.kill()
-    return Blow("SIGKILL ZooKeeper", lambda: arena.zookeeper.start(timeout_s=60))
+    arena.ensemble.kill()
+    return Blow("SIGKILL all ZooKeepers", arena.ensemble.launch)
 
 
 def _zookeeper_pause(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    arena.zookeeper.pause()
-    return Blow("SIGSTOP ZooKeeper", arena.zookeeper.resume)
+    return _hold(arena, arena.zookeepers)
+
+
+def _hold(arena: Arena, servers: Sequence[str]) -> Blow:
+    for server in servers:
+        arena.ensemble.servers[server].pause()
+
+    def heal() -> None:
+        for server in servers:
+            arena.ensemble.servers[server].resume()
+
+    return Blow(f"SIGSTOP {', '.join(servers)}", heal)
+
+
+def _leader_restart(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
+    leader = arena.ensemble.leader()
+    arena.ensemble.servers[leader].stop()
+    return Blow(f"SIGTERM {leader}, which leads", arena.ensemble.launch)
+
+
+def _leader_kill(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
+    leader = arena.ensemble.leader()
+    arena.ensemble.servers[leader].kill()
+    return Blow(f"SIGKILL {leader}, which leads", arena.ensemble.launch)
+
+
+def _leader_pause(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
+    return _hold(arena, [arena.ensemble.leader()])
+
+
+def _leader_cut(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
+    leader = arena.ensemble.leader()
+    others = [server for server in arena.zookeepers if server != leader]
+    return _cut(arena, _both(leader, others), f"{leader}, which leads | other ZooKeepers")
 
 
 def _expire(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    owners = [expire_owner(arena.zookeeper.address, f"/brokers/ids/{broker}") for broker in victims]
+    leader = arena.ensemble.servers[arena.ensemble.leader()]
+    owners = [expire_owner(leader.address, f"/brokers/ids/{broker}") for broker in victims]
     sessions = ", ".join(f"{owner:#x}" for owner in owners)
     return Blow(f"session {sessions} of {_names(victims)} ended", lambda: None)
 
@@ -260,6 +294,10 @@ _STRIKES: dict[str, Callable[[Arena, tuple[BrokerId, ...]], Blow]] = {
     "zookeeper-restart": _zookeeper_restart,
     "zookeeper-kill": _zookeeper_kill,
     "zookeeper-pause": _zookeeper_pause,
+    "zookeeper-leader-restart": _leader_restart,
+    "zookeeper-leader-kill": _leader_kill,
+    "zookeeper-leader-pause": _leader_pause,
+    "cut-zookeeper-leader": _leader_cut,
     **dict.fromkeys(("session-expiry", "session-expiry-controller"), _expire),
     "disk-full": _disk_full,
     "disk-read-only": _disk_read_only,

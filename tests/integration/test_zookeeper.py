@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.zookeeper import EmbeddedZooKeeper, ZooKeeperStartError
+from barnabas.zookeeper import EmbeddedZooKeeper
+from barnabas.zookeeper_jars import ZooKeeperStartError
 
 
 def answers(address: str) -> bool:

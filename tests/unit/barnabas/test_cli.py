@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import analysis
 import barnabas
 from barnabas import cli
-from barnabas.zookeeper import ZooKeeperStartError
+from barnabas.zookeeper_jars import ZooKeeperStartError
 
 
 @pytest.fixture

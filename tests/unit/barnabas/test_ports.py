@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from barnabas import ports
-from barnabas.ports import BrokerPorts, PortError, any_free, derived
+from barnabas.ports import BrokerPorts, PortError, any_free, derived, free_ports
 
 
 def test_ports_are_counted_from_the_first():
@@ -56,3 +56,11 @@ def test_any_free_ports_are_free_and_apart():
     numbers = [free.zookeeper, *(n for b in free.brokers for n in (b.kafka, b.grpc, b.metrics))]
     assert len(set(numbers)) == 10
     assert max(numbers) < 32768
+
+
+def test_a_machine_without_enough_free_ports_is_told(monkeypatch):
+    assert len(set(free_ports(5))) == 5
+    monkeypatch.setattr(ports, "_is_free", lambda number: number < 20003)
+    assert sorted(free_ports(3)) == [20000, 20001, 20002]
+    with pytest.raises(PortError, match="fewer than 4 free ports from 20000 to 32000"):
+        free_ports(4)

@@ -13,6 +13,7 @@ from barnabas.faults.recovery import NotRecoveredError
 from barnabas.faults.schedule import BY_NAME, Step
 from barnabas.faults.traffic import ClientFailed
 from barnabas.observe import ClusterView
+from barnabas.zookeeper_jars import ZooKeeperStartError
 
 
 class Traffic:
@@ -57,6 +58,11 @@ class Cluster:
         self.brokers = {n: Broker(n) for n in (1, 2, 3)}
 
 
+class Ensemble:
+    def wait_ready(self, timeout_s):
+        pass
+
+
 class Links:
     dropped = 5
 
@@ -81,7 +87,7 @@ def chaos(monkeypatch, struck):
     monkeypatch.setattr(module, "revive", lambda cluster, allowed: [])
     monkeypatch.setattr(module, "wait_until_whole", lambda *_: None)
     monkeypatch.setattr(module, "undeleted", lambda *_: [])
-    return Chaos(Arena(Cluster(), Links(), {}), History(time.monotonic), struck.append)
+    return Chaos(Arena(Cluster(), Ensemble(), Links(), {}), History(time.monotonic), struck.append)
 
 
 def step(*names, number=1):
@@ -125,7 +131,14 @@ def test_time_is_not_over_before_the_network_was_cut(chaos, struck):
 
 
 @pytest.mark.parametrize(
-    "error", [NotRecoveredError("2 of 6"), ClientFailed("fatal"), TimeoutError("late"), ClusterError("hangs")]
+    "error",
+    [
+        NotRecoveredError("2 of 6"),
+        ClientFailed("fatal"),
+        TimeoutError("late"),
+        ClusterError("hangs"),
+        ZooKeeperStartError("it ended"),
+    ],
 )
 def test_a_cluster_that_does_not_recover_ends_it_and_is_judged(chaos, monkeypatch, error):
     def never(*_):

@@ -51,9 +51,10 @@ def test_epochs_are_read_from_the_cluster_s_directory(tmp_path):
     body = struct.pack(">qiqqi", 1, 1, 1, 1, 5)
     body += struct.pack(">i", len(path)) + path + struct.pack(">i", len(data)) + data + struct.pack(">i", 1)
     record = struct.pack(">qi", zlib.adler32(body), len(body)) + body + b"B"
-    logs = tmp_path / "zookeeper" / "datalog" / "version-2"
-    logs.mkdir(parents=True)
-    (logs / "log.1").write_bytes(struct.pack(">4siq", b"ZKLG", 2, 0) + record)
+    for server, content in (("zookeeper-1", record), ("zookeeper-2", b""), ("zookeeper-3", record)):
+        logs = tmp_path / server / "datalog" / "version-2"
+        logs.mkdir(parents=True)
+        (logs / "log.1").write_bytes(struct.pack(">4siq", b"ZKLG", 2, 0) + content)
     broker = tmp_path / "broker-2" / "logs"
     broker.mkdir(parents=True)
     (broker / "state-change.log").write_text(
@@ -73,7 +74,7 @@ def run(monkeypatch, tmp_path):
         def arena_in(directory):
             directory.mkdir(parents=True)
 
-            yield Arena(None, None, {})
+            yield Arena(None, None, None, {})
 
         def striking(arena, noted, kinds, seed, seconds):
             for op in history(lost=lost).ops():

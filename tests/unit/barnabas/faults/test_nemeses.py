@@ -26,12 +26,26 @@ class Cluster(Log):
     def __init__(self, calls):
         super().__init__(calls, "cluster")
         self.brokers = {n: Broker(calls, f"broker-{n}") for n in (1, 2, 3)}
-        self.zookeeper = Log(calls, "zookeeper")
-        self.zookeeper.address = "198.18.0.1:2181"
+
+
+class Server(Log):
+    address = "198.18.0.1:2181"
+
+
+class Ensemble(Log):
+    def __init__(self, calls):
+        super().__init__(calls, "ensemble")
+        self.servers = {f"zookeeper-{n}": Server(calls, f"zookeeper-{n}") for n in (1, 2, 3)}
+
+    def leader(self):
+        return "zookeeper-2"
 
 
 class Disk(Log):
     directory = "/small"
+
+
+ZOOKEEPERS = ("zookeeper-1", "zookeeper-2", "zookeeper-3")
 
 
 @pytest.fixture
@@ -44,7 +58,7 @@ def arena(calls, monkeypatch):
     monkeypatch.setattr(module, "expire_owner", lambda *what: calls.append(("expire", *what)) or 0x10)
     monkeypatch.setattr(module, "turn_read_only", lambda *what: calls.append(("read-only", *what)))
     disks = {n: Disk(calls, f"disk-{n}") for n in (1, 2, 3)}
-    return Arena(Cluster(calls), Log(calls, "links"), disks)
+    return Arena(Cluster(calls), Ensemble(calls), Log(calls, "links"), disks)
 
 
 def done(calls):
@@ -111,9 +125,9 @@ def test_a_partition_is_one_way_or_both(arena, calls):
 
 def test_zookeeper_and_clients_are_cut_too(arena, calls):
     strike("cut-off", arena, (1,))
-    assert {call[2] for call in done(calls)} >= {"zookeeper", "clients", "broker-1"}
+    assert {call[2] for call in done(calls)} >= {*ZOOKEEPERS, "clients", "broker-1"}
     strike("cut-zookeeper-one-way", arena, (1,))
-    assert done(calls) == [("links.cut", "zookeeper", "broker-1")]
+    assert done(calls) == [("links.cut", server, "broker-1") for server in ZOOKEEPERS]
 
 
 def test_a_session_is_ended_at_the_server(arena, calls):
@@ -135,7 +149,24 @@ def test_a_disk_is_filled_or_read_only_until_its_broker_starts_again(arena, call
     assert done(calls) == [("read-only", "/small", 77)]
 
 
-def test_a_zookeeper_of_others_is_not_touched(arena):
-    arena.cluster.zookeeper = None
-    with pytest.raises(ValueError, match="is not its own"):
-        strike("zookeeper-kill", arena, ())
+def test_all_zookeepers_are_struck_or_their_leader_alone(arena, calls):
+    strike("zookeeper-kill", arena, ()).heal()
+    assert done(calls) == [("ensemble.kill",), ("ensemble.launch",)]
+    blow = strike("zookeeper-leader-kill", arena, ())
+    assert blow.detail == "SIGKILL zookeeper-2, which leads"
+    blow.heal()
+    assert done(calls) == [("zookeeper-2.kill",), ("ensemble.launch",)]
+    strike("zookeeper-leader-restart", arena, ()).heal()
+    assert done(calls) == [("zookeeper-2.stop",), ("ensemble.launch",)]
+    strike("zookeeper-leader-pause", arena, ()).heal()
+    assert done(calls) == [("zookeeper-2.pause",), ("zookeeper-2.resume",)]
+    strike("zookeeper-pause", arena, ()).heal()
+    assert len(done(calls)) == 6
+
+
+def test_the_leader_of_the_zookeepers_is_cut_from_the_others_alone(arena, calls):
+    strike("cut-zookeeper-leader", arena, ())
+    others = ("zookeeper-1", "zookeeper-3")
+    assert done(calls) == [
+        ("links.cut", *way) for other in others for way in (("zookeeper-2", other), (other, "zookeeper-2"))
+    ]

@@ -1,0 +1,129 @@
+"""An ensemble of ZooKeepers on this machine: servers that elect a leader and agree on every write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from barnabas.place import HERE, Place
+from barnabas.ports import free_ports
+from barnabas.zookeeper import EmbeddedZooKeeper, Membership
+from barnabas.zookeeper_jars import ZooKeeperStartError
+
+START_TIMEOUT_S = 60.0
+"""Members are seconds at an election; a machine that does other work beside gets more."""
+
+
+class Ensemble:
+    """ZooKeepers ``zookeeper-1`` … ``zookeeper-n`` under one directory; it serves while most of them run.
+
+    What holds for an ``EmbeddedZooKeeper`` holds for each of them.
+
+    Args:
+        directory: Each server has one below it, of its own name.
+        members: How many.
+        places: Where each lives, by its name, if elsewhere than on loopback.
+
+    Attributes:
+        servers: By name.
+
+    Raises:
+        PortError: There are no free ports.
+    """
+
+    def __init__(
+        self, directory: Path | str, members: int = 3, places: Mapping[str, Place] | None = None
+    ) -> None:
+        names = names_of(members)
+        found = {name: (places or {}).get(name, HERE) for name in names}
+        ports = iter(free_ports(3 * members))
+        listeners = {
+            number: f"{found[name].host}:{next(ports)}:{next(ports)}"
+            for number, name in enumerate(names, start=1)
+        }
+        self.servers: Mapping[str, EmbeddedZooKeeper] = {
+            name: EmbeddedZooKeeper(
+                Path(directory) / name,
+                next(ports),
+                place=found[name],
+                membership=Membership(number, listeners),
+            )
+            for number, name in enumerate(names, start=1)
+        }
+
+    @property
+    def address(self) -> str:
+        """All of them, as ``zookeeper.connect`` takes it."""
+        return ",".join(server.address for server in self.servers.values())
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Start those that do not run, and return when all of them serve.
+
+        Raises:
+            ZooKeeperStartError: One cannot run, ended, or did not serve in time.
+        """
+        self.launch()
+        self.wait_ready(timeout_s)
+
+    def launch(self) -> None:
+        """Start those that do not run, without waiting for them.
+
+        Raises:
+            ZooKeeperStartError: One cannot run.
+        """
+        for server in self.servers.values():
+            if server.pid is None:
+                server.launch()
+
+    def wait_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Return when all serve.
+
+        Raises:
+            ZooKeeperStartError: One ended, or did not serve in time; it is killed then.
+        """
+        deadline = time.monotonic() + timeout_s
+        for server in self.servers.values():
+            server.wait_ready(max(0.0, deadline - time.monotonic()))
+
+    def leader(self) -> str:
+        """The name of the one that leads.
+
+        Raises:
+            ZooKeeperStartError: None does now.
+        """
+        modes = {name: server.mode() for name, server in self.servers.items()}
+        leaders = [name for name, mode in modes.items() if mode == "leader"]
+        if len(leaders) != 1:
+            raise ZooKeeperStartError(f"the ensemble has no leader now: {modes}")
+        return leaders[0]
+
+    def stop(self) -> None:
+        """Stop all of them."""
+        for server in self.servers.values():
+            server.stop()
+
+    def kill(self) -> None:
+        """End all of them with SIGKILL."""
+        for server in self.servers.values():
+            server.kill()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def names_of(members: int) -> tuple[str, ...]:
+    """The names of an ensemble's servers."""
+    return tuple(f"zookeeper-{number}" for number in range(1, members + 1))

@@ -1,0 +1,33 @@
+"""The one history of an ensemble of ZooKeepers, from the transaction logs of its servers. Pure.
+
+A server writes down what a leader proposes before it agrees to it, and what most servers agreed to is done:
+so each transaction that took place lies in most of the logs. One that lies in fewer was proposed by a leader
+that lost its followers just then, and came to nothing. (A server that falls far behind may be sent a snapshot
+instead of transactions; the ensembles of ``barnabas.ensemble`` are told not to.) Source: ZooKeeper Internals,
+"Zab".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from barnabas.faults.txn_log import Txn, TxnLogError
+
+
+def agreed(logs: Sequence[Iterable[Txn]]) -> tuple[Txn, ...]:
+    """What took place, in order.
+
+    Args:
+        logs: The transactions of each server's log; one log alone is the history.
+
+    Raises:
+        TxnLogError: Two servers have different transactions under one zxid.
+    """
+    found: dict[int, Txn] = {}
+    held: dict[int, int] = {}
+    for log in logs:
+        for txn in {txn.zxid: txn for txn in log}.values():
+            if found.setdefault(txn.zxid, txn) != txn:
+                raise TxnLogError(f"zxid {txn.zxid:#x} is {found[txn.zxid]} in one log and {txn} in another")
+            held[txn.zxid] = held.get(txn.zxid, 0) + 1
+    return tuple(found[zxid] for zxid in sorted(found) if 2 * held[zxid] > len(logs))
