@@ -1,14 +1,21 @@
-"""How long does an acknowledgement of all in-sync replicas take when there is little to do?"""
+"""How long does an acknowledgement of all in-sync replicas take at a thousand records a second?
+
+Twice: as a client does it that nobody has told anything, which waits 5 ms for company (``linger.ms``), and as
+one that sends every record by itself, which is a thousand requests a second.
+"""
 
 from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Mapping
+from functools import partial
 
 import confluent_kafka
 
 from barnabas.observe import Observer
-from bench.cluster import running_cluster
+from bench.cluster import broker_pids, running_cluster
+from bench.processes import CpuMeter
 from bench.producers import PARTITIONS, TOPIC
 from bench.registry import Bench, Run, at_most
 
@@ -20,11 +27,17 @@ LEAST_WAIT_S = 0.001
 """The client counts waits in whole milliseconds: it takes less for no wait at all, and would spin."""
 
 
-def latencies_ms(bootstrap: str, seconds: int) -> list[float]:
-    """Write at ``RATE`` records/s for so long; the time from each produce to its acknowledgement."""
+def latencies_ms(bootstrap: str, seconds: int, settings: Mapping[str, int]) -> list[float]:
+    """Write at ``RATE`` records/s for so long; the time from each produce to its acknowledgement.
+
+    Args:
+        bootstrap: The brokers.
+        seconds: How long.
+        settings: What the producer is told besides.
+    """
     seen: list[float] = []
     producer = confluent_kafka.Producer(
-        {"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0, "log_level": 2}
+        {"bootstrap.servers": bootstrap, "acks": "all", "log_level": 2, **settings}
     )
 
     def send(number: int) -> None:
@@ -47,21 +60,31 @@ def latencies_ms(bootstrap: str, seconds: int) -> list[float]:
     return seen
 
 
-def measure() -> Run:
+def _measure(settings: Mapping[str, int]) -> Run:
     """The 99th percentile, after a warm-up."""
     with running_cluster() as cluster:
         Observer(cluster.bootstrap).create_topic(TOPIC, partitions=PARTITIONS)
-        latencies_ms(cluster.bootstrap, WARM_UP_S)
-        cuts = statistics.quantiles(latencies_ms(cluster.bootstrap, SECONDS), n=1000, method="inclusive")
-        return Run(cuts[989], {"p50 ms": cuts[499], "p99.9 ms": cuts[998]})
+        latencies_ms(cluster.bootstrap, WARM_UP_S, settings)
+        meter = CpuMeter(broker_pids(cluster))
+        cuts = statistics.quantiles(
+            latencies_ms(cluster.bootstrap, SECONDS, settings), n=1000, method="inclusive"
+        )
+        share = {
+            name.replace("s of CPU", "CPU-s/s"): spent / SECONDS for name, spent in meter.spent().items()
+        }
+        return Run(cuts[989], {"p50 ms": cuts[499], "p99.9 ms": cuts[998], **share})
 
 
-BENCHES = (
+BENCHES = tuple(
     Bench(
-        name="latency",
-        question="What is the 99th percentile of acks=all, RF 3, at 1,000 records/s?",
+        name=name,
+        question=f"What is the 99th percentile of acks=all, RF 3, at 1,000 records/s{how}?",
         unit="ms",
         target=at_most(10.0),
-        measure=measure,
-    ),
+        measure=partial(_measure, settings),
+    )
+    for name, how, settings in (
+        ("latency", "", {}),
+        ("latency-alone", ", each in a request of its own (linger.ms=0)", {"linger.ms": 0}),
+    )
 )
