@@ -2,9 +2,11 @@
 
 A server writes down what a leader proposes before it agrees to it, and what most servers agreed to is done:
 so each transaction that took place lies in most of the logs. One that lies in fewer was proposed by a leader
-that lost its followers just then, and came to nothing. (A server that falls far behind may be sent a snapshot
-instead of transactions; the ensembles of ``barnabas.ensemble`` are told not to.) Source: ZooKeeper Internals,
-"Zab".
+that lost its followers just then, and came to nothing.
+
+A deposed leader's last proposals stay in its own log, which cannot be cut across the beginning of an epoch.
+It is sent a snapshot instead, and what was done while it was away is missing in its log, though not in those
+of the servers that did it. Source: ZooKeeper Internals, "Zab"; ``LearnerHandler.syncFollower`` of 3.9.
 """
 
 from __future__ import annotations
