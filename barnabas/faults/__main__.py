@@ -9,6 +9,8 @@ it.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import secrets
 import shutil
 import signal
@@ -20,19 +22,21 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from barnabas.cluster import LocalCluster
+from barnabas.cluster import ClusterError, LocalCluster
 from barnabas.ensemble import Ensemble, names_of
 from barnabas.faults.chaos import Chaos, Findings
-from barnabas.faults.disk import SmallDisk
+from barnabas.faults.disk import DiskError, SmallDisk, remove_leftovers
 from barnabas.faults.epochs import Epochs, acts_of, check_epochs
 from barnabas.faults.history import History, save
 from barnabas.faults.nemeses import Arena, node_of
-from barnabas.faults.network import Network, why_not
+from barnabas.faults.network import Network, NetworkError, why_not
 from barnabas.faults.quorum import agreed
 from barnabas.faults.reckoning import Reckoning, reckon
 from barnabas.faults.schedule import BY_NAME, KINDS, Kind, schedule
 from barnabas.faults.traffic import TOPICS
 from barnabas.faults.txn_log import Txn, read_txns
+from barnabas.ports import PortError
+from barnabas.zookeeper_jars import ZooKeeperStartError
 from cluster.model.ids import BrokerId, TopicPartition
 
 BROKERS = 3
@@ -51,7 +55,7 @@ SETTINGS = {
 def parser() -> argparse.ArgumentParser:
     """The flags."""
     flags = argparse.ArgumentParser(prog="chaos", description=(__doc__ or "").split("\n\n")[1])
-    flags.add_argument("--minutes", type=float, default=8.0, help="how long faults go on (8)")
+    flags.add_argument("--minutes", type=minutes_of, default=8.0, help="how long faults go on (8)")
     flags.add_argument("--seed", type=int, help="of the schedule; a fresh one is printed")
     flags.add_argument(
         "--only", type=kinds_of, default=KINDS, metavar="NAME,…", help=f"of {', '.join(BY_NAME)}"
@@ -59,6 +63,21 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--dir", type=Path, default=Path("build/chaos"), help="where a failing run is kept")
     flags.add_argument("--keep", action="store_true", help="keep a run that passed too")
     return flags
+
+
+def minutes_of(text: str) -> float:
+    """A time that is more than none.
+
+    Raises:
+        argparse.ArgumentTypeError: It is not.
+    """
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = 0.0
+    if not 0.0 < minutes < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of minutes above 0")
+    return minutes
 
 
 def kinds_of(names: str) -> tuple[Kind, ...]:
@@ -83,27 +102,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seed = secrets.randbelow(1 << 32) if flags.seed is None else flags.seed
     say(f"chaos: {flags.minutes:g} minutes, SEED={seed}")
     signal.signal(signal.SIGTERM, _stop)
+    try:
+        return _try(flags, seed)
+    except (ClusterError, DiskError, NetworkError, PortError, ZooKeeperStartError) as error:
+        say(f"chaos: there is no cluster to strike at: {error}")
+        return 2
+    except KeyboardInterrupt:
+        say(f"chaos: broken off with SEED={seed}; what there is, is in {flags.dir / str(seed)}")
+        return 128 + signal.SIGINT
+
+
+def _try(flags: argparse.Namespace, seed: int) -> int:
     directory = (flags.dir / str(seed)).resolve()
+    remove_leftovers()
     if directory.exists():
         shutil.rmtree(directory)
     history = History(time.monotonic)
+    passed = False
     with arena_in(directory) as arena:
-        findings = _run(arena, history, flags.only, seed, flags.minutes * 60)
-        reckoning = judge(directory, history, findings, flags.only)
-        if reckoning.problems or flags.keep:
-            save(directory / "history.jsonl", history.ops())
-            _keep_disks(arena)
-    report = "\n".join([f"SEED={seed}", *reckoning.lines(), "", *findings.notes, *reckoning.problems])
-    (directory / "reckoning.txt").write_text(report + "\n", encoding="utf-8")
-    say(report)
-    if reckoning.problems:
+        try:
+            findings = _run(arena, history, flags.only, seed, flags.minutes * 60)
+            reckoning = judge(directory, history, findings, flags.only)
+            passed = not reckoning.problems
+        finally:
+            if not passed or flags.keep:
+                save(directory / "history.jsonl", history.ops())
+                _keep_disks(arena)
+    figures = tell(flags, seed, findings, reckoning)
+    if not passed:
         analyze(directory)
         say(f"chaos: FAILED with SEED={seed}; history, logs and Spark's report are in {directory}")
         return 1
     if not flags.keep:
         shutil.rmtree(directory)
-    say(f"chaos: passed, {findings.steps} steps, {findings.cuts} real network cuts, SEED={seed}")
+    say(f"chaos: passed, {findings.steps} steps, {findings.cuts} real network cuts, SEED={seed}; {figures}")
     return 0
+
+
+def tell(flags: argparse.Namespace, seed: int, findings: Findings, reckoning: Reckoning) -> Path:
+    """Print the table and keep it; as JSON it lies beside the run's directory and outlives a run that passed.
+
+    Returns:
+        The JSON file.
+    """
+    table = "\n".join([f"SEED={seed}", *reckoning.lines(), "", *findings.notes, *reckoning.problems])
+    say(table)
+    (flags.dir / str(seed) / "reckoning.txt").write_text(table + "\n", encoding="utf-8")
+    run = {"seed": seed, "minutes": flags.minutes, "steps": findings.steps, "cuts": findings.cuts}
+    figures = {**run, **reckoning.figures(), "notes": findings.notes}
+    file: Path = flags.dir / f"{seed}.json"
+    file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    return file
 
 
 def say(line: str) -> None:
@@ -112,8 +161,8 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _stop(number: int, _: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 @contextmanager
@@ -155,9 +204,12 @@ def _run(arena: Arena, history: History, kinds: Sequence[Kind], seed: int, secon
 def judge(directory: Path, history: History, findings: Findings, kinds: Sequence[Kind]) -> Reckoning:
     """The judgement of a run that lies in ``directory``.
 
-    A run whose nemeses include a cut and that made none, has proven too little: that is a problem too.
+    A run that tried nothing has proven too little, and so has one whose nemeses include a cut and that made
+    none: that is a problem too.
     """
     found = list(findings.problems)
+    if findings.steps == 0:
+        found.append("no fault was tried and recovered from")
     if findings.cuts < _least_cuts(kinds):
         found.append("no real cut of the network was made")
     lasting = [TopicPartition(topic, n) for topic, (count, _) in TOPICS.items() for n in range(count)]
@@ -186,7 +238,9 @@ def _txns_of(server: Path) -> list[Txn]:
 def _keep_disks(arena: Arena) -> None:
     """Small disks end with the run: what is on them is copied beside."""
     for disk in arena.disks.values():
-        shutil.copytree(disk.directory, disk.directory.with_name(f"{SMALL}-kept"))
+        # Files that their brokers delete meanwhile are missing in the copy, and it has all others.
+        with contextlib.suppress(shutil.Error):
+            shutil.copytree(disk.directory, disk.directory.with_name(f"{SMALL}-kept"))
 
 
 def analyze(directory: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from typing import Self
 from barnabas.faults.commands import run
 
 FILLER = "filler"
+_SOURCE = re.compile(r"^barnabas-(\d+)$")
 _CHUNK = bytes(1 << 20)
 
 
@@ -45,7 +47,7 @@ class SmallDisk:
             DiskError: That is not possible here.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
-        _run("mount", "-t", "tmpfs", "-o", f"size={self._size_mib}m", "tmpfs", str(self.directory))
+        _run("mount", "-t", "tmpfs", "-o", f"size={self._size_mib}m", _mine(), str(self.directory))
 
     def stop(self) -> None:
         """Unmount it, also while files are open; its content is gone."""
@@ -81,6 +83,20 @@ class SmallDisk:
     def free(self) -> None:
         """Give the space back."""
         (self.directory / FILLER).unlink(missing_ok=True)
+
+
+def remove_leftovers() -> None:
+    """Unmount the disks of processes that were killed before they could."""
+    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
+        source, directory, *_ = line.split(" ")
+        owner = _SOURCE.match(source)
+        if owner and not Path(f"/proc/{owner[1]}").exists():
+            _run("umount", "--lazy", directory.replace("\\040", " "))
+
+
+def _mine() -> str:
+    """What mounts of this process name as their source."""
+    return f"barnabas-{os.getpid()}"
 
 
 def turn_read_only(directory: Path, pid: int) -> None:

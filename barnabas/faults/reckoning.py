@@ -60,6 +60,47 @@ class Reckoning:
             recovery = "never" if row.recovery_s is None else f"{row.recovery_s:.1f} s"
             yield f"{row.nemesis:<30} {row.strikes:>7}   {stall:<26} {recovery}"
 
+    def figures(self) -> dict[str, object]:
+        """The same as plain data: times are in seconds, availabilities between 0 and 1."""
+        verdict, epochs = self.verdict, self.epochs
+        longest = {stall.partition: stall.seconds for stall in verdict.stalls}
+        return {
+            "records": {
+                "sent": verdict.sent,
+                "acknowledged": verdict.acknowledged,
+                "lost": len(verdict.lost),
+                "unread": len(verdict.unread),
+                "unknown": verdict.unknown,
+                "failed": verdict.failed,
+                "duplicated": len(verdict.duplicated),
+                "reordered": len(verdict.reordered),
+                "inconsistent": len(verdict.inconsistent),
+                "stale_reads": len(verdict.stale),
+                "tolerated": dict(sorted(verdict.tolerated.items())),
+            },
+            "epochs": {
+                "reigns": epochs.reigns,
+                "elections": epochs.elections,
+                "broken": len(epochs.problems),
+            },
+            "partitions": {
+                str(each.partition): {
+                    "availability": each.fraction,
+                    "longest_write_stall_s": longest.get(each.partition, 0.0),
+                }
+                for each in self.available
+            },
+            "nemeses": {
+                row.nemesis: {
+                    "strikes": row.strikes,
+                    "longest_write_stall_s": 0.0 if row.stall is None else row.stall.seconds,
+                    "slowest_recovery_s": row.recovery_s,
+                }
+                for row in self.stalls
+            },
+            "problems": list(self.problems),
+        }
+
 
 def reckon(
     ops: Iterable[Op], epochs: Epochs, found: Iterable[str], lasting: Iterable[TopicPartition]

@@ -18,8 +18,19 @@ def test_it_is_a_tmpfs_as_long_as_it_is_needed(commands, tmp_path):
     with SmallDisk(tmp_path / "small", 8):
         assert (tmp_path / "small").is_dir()
     mount, umount = commands
-    assert mount == f"mount -t tmpfs -o size=8m tmpfs {tmp_path / 'small'}"
+    assert mount == f"mount -t tmpfs -o size=8m barnabas-{os.getpid()} {tmp_path / 'small'}"
     assert umount == f"umount --lazy {tmp_path / 'small'}"
+
+
+def test_what_a_killed_process_left_mounted_is_removed(commands, monkeypatch):
+    mounts = [
+        f"barnabas-{os.getpid()} /mine tmpfs rw 0 0",
+        "barnabas-0 /a\\040b tmpfs rw 0 0",
+        "tmpfs /c tmpfs rw 0 0",
+    ]
+    monkeypatch.setattr(module.Path, "read_text", lambda *_, **__: "\n".join(mounts))
+    module.remove_leftovers()
+    assert commands == ["umount --lazy /a b"]
 
 
 def test_only_a_disk_of_its_own_is_filled(tmp_path):

@@ -1,12 +1,16 @@
 import contextlib
+import json
+import shutil
 import struct
 import time
 import zlib
 
 import pytest
 
+from barnabas.cluster import ClusterError
 from barnabas.faults import __main__ as module
 from barnabas.faults.chaos import Findings
+from barnabas.faults.disk import SmallDisk
 from barnabas.faults.history import Acked, History, Read, Sent, Tail
 from barnabas.faults.nemeses import Arena
 from barnabas.faults.schedule import BY_NAME, KINDS
@@ -28,6 +32,13 @@ def test_nemeses_are_chosen_by_name(capsys):
     assert "no nemesis meteorite; there are kill-any" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "inf", "soon"])
+def test_minutes_are_more_than_none(capsys, minutes):
+    with pytest.raises(SystemExit):
+        module.parser().parse_args([f"--minutes={minutes}"])
+    assert f"'{minutes}' is no number of minutes above 0" in capsys.readouterr().err
+
+
 def history(*, lost=False):
     found = History(time.monotonic)
     found.add(Sent(0.0, "p", TP, "a"))
@@ -40,9 +51,14 @@ def history(*, lost=False):
 
 def test_a_run_with_cuts_among_its_nemeses_must_have_made_one(tmp_path):
     no_cut = "no real cut of the network was made"
-    assert module.judge(tmp_path, history(), Findings(), CUT).problems == (no_cut,)
-    assert module.judge(tmp_path, history(), Findings(cuts=1), CUT).problems == ()
-    assert module.judge(tmp_path, history(), Findings(), KILL).problems == ()
+    assert module.judge(tmp_path, history(), Findings(steps=1), CUT).problems == (no_cut,)
+    assert module.judge(tmp_path, history(), Findings(steps=1, cuts=1), CUT).problems == ()
+    assert module.judge(tmp_path, history(), Findings(steps=1), KILL).problems == ()
+
+
+def test_a_run_that_tried_nothing_has_not_passed(tmp_path):
+    (said,) = module.judge(tmp_path, history(), Findings(), KILL).problems
+    assert said == "no fault was tried and recovered from"
 
 
 def test_epochs_are_read_from_the_cluster_s_directory(tmp_path):
@@ -69,7 +85,7 @@ def test_epochs_are_read_from_the_cluster_s_directory(tmp_path):
 def run(monkeypatch, tmp_path):
     """A run in which nothing is real but the judgement; its history may lack a record."""
 
-    def run(*arguments, lost=False):
+    def run(*arguments, lost=False, raising=None):
         @contextlib.contextmanager
         def arena_in(directory):
             directory.mkdir(parents=True)
@@ -79,10 +95,13 @@ def run(monkeypatch, tmp_path):
         def striking(arena, noted, kinds, seed, seconds):
             for op in history(lost=lost).ops():
                 noted.add(op)
+            if raising is not None:
+                raise raising
             return Findings(cuts=1, steps=1, notes=[f"seed {seed}, {seconds:g} s"])
 
         monkeypatch.setattr(module, "arena_in", arena_in)
         monkeypatch.setattr(module, "why_not", lambda: None)
+        monkeypatch.setattr(module, "remove_leftovers", lambda: None)
         monkeypatch.setattr(module, "_run", striking)
         monkeypatch.setattr(module, "analyze", lambda directory: (directory / "report").mkdir())
         monkeypatch.setattr(module.signal, "signal", lambda *_: None)
@@ -96,8 +115,11 @@ def test_a_run_that_passed_says_its_seed_and_leaves_nothing(run, capsys, tmp_pat
     told = capsys.readouterr().out
     assert told.startswith("chaos: 2 minutes, SEED=42\n")
     assert "seed 42, 120 s" in told
-    assert told.endswith("chaos: passed, 1 steps, 1 real network cuts, SEED=42\n")
-    assert list((tmp_path / "chaos").iterdir()) == []
+    (figures,) = (tmp_path / "chaos").iterdir()
+    assert told.endswith(f"chaos: passed, 1 steps, 1 real network cuts, SEED=42; {figures}\n")
+    kept = json.loads(figures.read_text())
+    assert (kept["seed"], kept["minutes"], kept["steps"], kept["cuts"]) == (42, 2.0, 1, 1)
+    assert (kept["records"]["acknowledged"], kept["records"]["lost"], kept["problems"]) == (1, 0, [])
 
 
 def test_a_run_that_failed_is_kept_whole(run, capsys, tmp_path):
@@ -106,6 +128,30 @@ def test_a_run_that_failed_is_kept_whole(run, capsys, tmp_path):
     assert {path.name for path in kept.iterdir()} == {"history.jsonl", "reckoning.txt", "report"}
     assert "lost: 1, first Write" in (kept / "reckoning.txt").read_text()
     assert "FAILED with SEED=42" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KeyboardInterrupt(), (130, "broken off with SEED=42; what there is, is in")),
+        (ClusterError("broker 1 hangs"), (2, "there is no cluster to strike at: broker 1 hangs")),
+    ],
+)
+def test_a_run_that_comes_to_no_judgement_says_so_and_keeps_what_it_has(run, capsys, tmp_path, error, told):
+    status, said = told
+    assert run("--seed", "42", "--keep", raising=error) == status
+    assert said in capsys.readouterr().out
+    assert (tmp_path / "chaos" / "42" / "history.jsonl").exists()
+
+
+def test_small_disks_are_copied_though_files_vanish(monkeypatch, tmp_path):
+    def copied(source, target):
+        target.mkdir()
+        raise shutil.Error("one has vanished")
+
+    monkeypatch.setattr(module.shutil, "copytree", copied)
+    module._keep_disks(Arena(None, None, None, {1: SmallDisk(tmp_path / "data-small", 1)}))
+    assert (tmp_path / "data-small-kept").exists()
 
 
 def test_a_kept_run_makes_way_for_the_next_of_its_seed(run, tmp_path):

@@ -1,3 +1,5 @@
+import json
+
 from barnabas.faults.epochs import Epochs
 from barnabas.faults.history import Acked, Disturbed, Phase, Read, Sent, Tail
 from barnabas.faults.reckoning import reckon
@@ -28,6 +30,18 @@ def test_a_clean_run_has_no_problems_and_its_table_says_so():
     assert "ledger-0               0.00%           5.0 s" in table
     assert "churn-1-0" not in table
     assert "kill-leader                          1   5.0 s ledger-0             1.5 s" in table
+
+
+def test_the_figures_are_those_of_the_table_and_plain_data():
+    figures = json.loads(json.dumps(reckon(OPS, CLEAN, ["broker 2 ended by itself"], [TP]).figures()))
+    assert figures["records"]["acknowledged"] == 2
+    assert figures["records"]["lost"] == 0
+    assert figures["epochs"] == {"reigns": 2, "elections": 9, "broken": 0}
+    assert figures["partitions"] == {"ledger-0": {"availability": 0.0, "longest_write_stall_s": 5.0}}
+    assert figures["nemeses"] == {
+        "kill-leader": {"strikes": 1, "longest_write_stall_s": 5.0, "slowest_recovery_s": 1.5}
+    }
+    assert figures["problems"] == ["broker 2 ended by itself"]
 
 
 def test_problems_of_every_kind_are_gathered():
