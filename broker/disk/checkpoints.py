@@ -15,6 +15,11 @@ from broker.disk.files import replace_file
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import BrokerId, Offset, TopicPartition
 
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+_MOST_DIGITS = 19
+"""Those of the largest number; of thousands of digits Python makes none."""
+
 CHECKPOINT_VERSION = 0
 META_PROPERTIES_VERSION = 0
 
@@ -52,7 +57,7 @@ def read_offsets(path: Path) -> dict[TopicPartition, Offset]:
     offsets: dict[TopicPartition, Offset] = {}
     for number, row in _read_rows(path):
         match row:
-            case [topic, partition, offset] if _is_natural(partition) and _is_integer(offset):
+            case [topic, partition, offset] if _is_natural(partition, INT32_MAX) and _is_integer(offset):
                 offsets[TopicPartition(topic, int(partition))] = Offset(int(offset))
             case _:
                 raise _bad_line(path, number, row, "topic partition offset")
@@ -74,7 +79,7 @@ def read_epochs(path: Path) -> list[EpochEntry]:
     entries = []
     for number, row in _read_rows(path):
         match row:
-            case [epoch, start] if _is_integer(epoch) and _is_integer(start):
+            case [epoch, start] if _is_integer(epoch, INT32_MAX) and _is_integer(start):
                 entries.append(EpochEntry(LeaderEpoch(int(epoch)), Offset(int(start))))
             case _:
                 raise _bad_line(path, number, row, "epoch startOffset")
@@ -102,7 +107,7 @@ def read_meta_properties(path: Path) -> MetaProperties | None:
     if version != str(META_PROPERTIES_VERSION):
         raise CorruptCheckpointError(f"{path}: version {version}, expected {META_PROPERTIES_VERSION}")
     broker_id, cluster_id = properties.get("broker.id", ""), properties.get("cluster.id")
-    if not _is_natural(broker_id):
+    if not _is_natural(broker_id, INT32_MAX):
         raise CorruptCheckpointError(f"{path}: broker.id={broker_id!r}, expected a number")
     return MetaProperties(BrokerId(int(broker_id)), cluster_id or None)
 
@@ -146,12 +151,14 @@ def _read_lines(path: Path) -> list[str]:
         raise CorruptCheckpointError(f"{path}: not UTF-8 text: {error}") from error
 
 
-def _is_natural(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+def _is_natural(text: str, most: int) -> bool:
+    """Whether the text is a number of Java's type, whose largest is ``most``."""
+    digits = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= _MOST_DIGITS
+    return digits and int(text) <= most
 
 
-def _is_integer(text: str) -> bool:
-    return _is_natural(text.removeprefix("-"))
+def _is_integer(text: str, most: int = INT64_MAX) -> bool:
+    return _is_natural(text.removeprefix("-"), most)
 
 
 def _bad_line(path: Path, number: int, row: list[str], expected: str) -> CorruptCheckpointError:

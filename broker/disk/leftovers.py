@@ -30,8 +30,8 @@ def settle_leftovers(directory: Path) -> None:
     Raises:
         OSError: The disk refused.
     """
-    cleaned = [offset_of(path) for path in directory.glob(f"*{CLEANED_SUFFIX}")]
-    for swap in sorted(directory.glob(f"*{LOG_SUFFIX}{SWAP_SUFFIX}")):
+    cleaned = [offset_of(path) for path in files_with(directory, CLEANED_SUFFIX)]
+    for swap in files_with(directory, LOG_SUFFIX + SWAP_SUFFIX):
         # A split names its parts .swap from the highest down: one that is still .cleaned takes all back.
         if not cleaned or offset_of(swap) < min(cleaned):
             _complete_swap(directory, swap)

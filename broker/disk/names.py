@@ -26,8 +26,13 @@ LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 MAX_NAME_LENGTH = 255
 """Of a file's name, in bytes: what common file systems take."""
 
+MAX_PARTITION = 2**31 - 1
+MAX_OFFSET = 2**63 - 1
+"""The largest numbers that the wire has room for; Kafka makes no file of a larger one."""
+
 _DELETED_DIRECTORY = re.compile(r"^(?P<name>\S+)\.[0-9a-f]{32}-delete$")
-_PARTITION_DIRECTORY = re.compile(r"^(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>[0-9]+)$")
+_PARTITION_DIRECTORY = re.compile(r"^(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]{0,9})$")
+_NAMED_BY_OFFSET = re.compile(r"^[0-9]{20}\.", re.ASCII)
 
 
 def segment_file(directory: Path, base_offset: int, suffix: str) -> Path:
@@ -36,13 +41,21 @@ def segment_file(directory: Path, base_offset: int, suffix: str) -> Path:
 
 
 def offset_of(path: Path) -> Offset:
-    """The offset that a segment's or snapshot's file is named by."""
+    """The offset that one of ``files_with`` is named by."""
     return Offset(int(path.name.split(".", 1)[0]))
 
 
 def files_with(directory: Path, suffix: str) -> list[Path]:
-    """The segment or snapshot files of that kind in a partition's directory, by offset."""
-    return sorted(path for path in directory.glob(f"*{suffix}") if path.stem.isdigit())
+    """The files in a partition's directory that are named by an offset and end so, by offset.
+
+    Files that somebody else put there, under names that Kafka does not give, are not among them: taken for
+    what they resemble, ``5.log`` would be the segment at offset 5 a second time.
+    """
+    return sorted(path for path in directory.glob(f"*{suffix}") if _is_named_by_offset(path))
+
+
+def _is_named_by_offset(path: Path) -> bool:
+    return _NAMED_BY_OFFSET.match(path.name) is not None and offset_of(path) <= MAX_OFFSET
 
 
 def partition_directory(topic_partition: TopicPartition) -> str:
@@ -65,4 +78,6 @@ def is_deleted_directory(name: str) -> bool:
 def parse_partition_directory(name: str) -> TopicPartition | None:
     """The partition whose directory is called ``name``, or None where it is none's."""
     match = _PARTITION_DIRECTORY.match(name)
-    return TopicPartition(match["topic"], int(match["partition"])) if match else None
+    if match is None or int(match["partition"]) > MAX_PARTITION:
+        return None
+    return TopicPartition(match["topic"], int(match["partition"]))

@@ -50,6 +50,9 @@ def test_missing_and_empty_files_say_nothing(tmp_path, content):
         (b"0\n1\na 0 x\n", "line 3 is 'a 0 x'"),
         (b"0\n1\na -1 5\n", "line 3 is 'a -1 5'"),
         ("0\n1\na 0 \u00b2\n".encode(), "line 3 is 'a 0 \u00b2'"),
+        (b"0\n1\na 2147483648 5\n", "line 3 is 'a 2147483648 5'"),
+        (b"0\n1\na 0 9223372036854775808\n", "line 3 is 'a 0 9223372036854775808'"),
+        (b"0\n1\na 0 " + b"9" * 5000 + b"\n", "line 3 is 'a 0 9999"),
         (b"\xff\xfe", "not UTF-8"),
     ],
 )
@@ -60,9 +63,10 @@ def test_damage_is_named(tmp_path, content, message):
         read_offsets(path)
 
 
-def test_a_bad_epoch_line_is_named(tmp_path):
+@pytest.mark.parametrize("line", ["3", "2147483648 5", "3 9223372036854775808"])
+def test_a_bad_epoch_line_is_named(tmp_path, line):
     path = tmp_path / "file"
-    path.write_text("0\n1\n3\n")
+    path.write_text(f"0\n1\n{line}\n")
     with pytest.raises(CorruptCheckpointError, match="expected 'epoch startOffset'"):
         read_epochs(path)
 
@@ -89,6 +93,7 @@ def test_meta_properties(tmp_path):
         "version=1\nbroker.id=1\ncluster.id=x\n",
         "version=0\nbroker.id=-1\n",
         "version=0\nbroker.id=\u00b2\n",
+        "version=0\nbroker.id=2147483648\n",
         "version=0\n",
     ],
 )

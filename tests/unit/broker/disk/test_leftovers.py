@@ -36,6 +36,8 @@ def test_what_is_half_done_goes(tmp_path, put):
         name(77, ".index"),
         name(77, ".txnindex"),
         "leader-epoch-checkpoint.tmp",
+        "junk.log.cleaned",
+        "junk.log.swap",
     ):
         put(file)
     settle_leftovers(tmp_path)

@@ -31,7 +31,19 @@ def test_a_partition_is_what_follows_the_last_dash(tp):
     assert parse_partition_directory(partition_directory(tp)) == tp
 
 
-@pytest.mark.parametrize("name", ["lost+found", "a", "a-", "-", "a-b", "a b-1"])
+@pytest.mark.parametrize(
+    "name", ["5.log", "\u00b2.log", "\u0663" * 20 + ".log", f"{2**63}.log".zfill(24), "junk.log", "-1.log"]
+)
+def test_files_under_names_that_kafka_does_not_give_are_none_of_ours(tmp_path, name):
+    segment_file(tmp_path, 5, ".log").touch()
+    segment_file(tmp_path, 2**63 - 1, ".log").touch()
+    (tmp_path / name).touch()
+    assert [offset_of(path) for path in files_with(tmp_path, ".log")] == [5, 2**63 - 1]
+
+
+@pytest.mark.parametrize(
+    "name", ["lost+found", "a", "a-", "-", "a-b", "a b-1", "a-00", "a-01", f"a-{2**31}", f"a-{'9' * 5000}"]
+)
 def test_other_directories_are_no_partitions(name):
     assert parse_partition_directory(name) is None
 
