@@ -8,6 +8,7 @@ in a row are packed at once. An entity that has tagged fields is left to kio its
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import struct
 from collections.abc import Callable, Sequence
@@ -28,14 +29,21 @@ Write = Callable[[list[Piece], Any], None]
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 
+
+def _milliseconds(time: dt.datetime | int | None) -> int:
+    """A time as the wire has it; clients make up numbers that no datetime of Python can hold."""
+    if time is None:
+        return -1
+    return time if isinstance(time, int) else round(time.timestamp() * 1000)
+
+
 _NUMBERS: dict[str, Callable[[Any], Any]] = {
     "timedelta_i32": lambda duration: round(duration.total_seconds() * 1000),
     "timedelta_i64": lambda duration: round(duration.total_seconds() * 1000),
-    "datetime_i64": lambda time: -1 if time is None else round(time.timestamp() * 1000),
+    "datetime_i64": _milliseconds,
     "uuid": lambda uuid: bytes(16) if uuid is None else uuid.bytes,
 }
 """What of a value is packed, where that is not the value itself."""
-
 
 _WRITERS: dict[type[Any], Write] = {}
 

@@ -6,12 +6,11 @@ Sources: ``KafkaApis.handleProduceRequest`` and ``ProduceRequest.json`` of relea
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 from collections.abc import Awaitable
 from itertools import groupby
 from typing import Any
 
-from broker.replicas.interface import NO_TIMESTAMP, Appended, AppendResults
+from broker.replicas.interface import Appended, AppendResults
 from broker.server.context import Answer, CloseConnectionError, ServerContext
 from broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from cluster.model.errors import ErrorCode
@@ -98,14 +97,11 @@ def _partition(request: Request, index: int, appended: Appended) -> Answer:
     error = appended.error
     if error is ErrorCode.KAFKA_STORAGE_ERROR and request.version < _STORAGE_ERROR_SINCE:
         error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # KIP-112: older clients do not know the other
-    append_time = appended.log_append_time
     values: dict[str, Any] = {
         "index": index,
         "error_code": error,
         "base_offset": appended.base_offset,
-        "log_append_time": (
-            None if append_time == NO_TIMESTAMP else dt.datetime.fromtimestamp(append_time / 1000, dt.UTC)
-        ),
+        "log_append_time": appended.log_append_time,
         "log_start_offset": appended.log_start_offset,
     }
     if request.version >= _RECORD_ERRORS_SINCE:

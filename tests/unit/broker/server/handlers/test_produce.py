@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import struct
 
 import pytest
 
@@ -9,6 +10,7 @@ from broker.core.refusals import RecordFault
 from broker.replicas.interface import Appended
 from broker.server.context import CloseConnectionError
 from broker.server.handlers.produce import handle
+from broker.wire.frames import encode
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
 
@@ -77,7 +79,7 @@ async def test_what_is_done_is_answered_at_once(broker, produce, version):
     assert list(answer) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
     assert answer[ORDERS_0].error_code == ErrorCode.NONE
     assert answer[ORDERS_0].base_offset == 0
-    assert answer[ORDERS_0].log_append_time is None
+    assert answer[ORDERS_0].log_append_time == -1
     assert answer[ORDERS_1].error_code == ErrorCode.INVALID_RECORD
     assert answer[ORDERS_1].base_offset == -1
     if version >= 8:
@@ -86,11 +88,13 @@ async def test_what_is_done_is_answered_at_once(broker, produce, version):
         assert answer[ORDERS_1].error_message == "one bad record"
 
 
-async def test_the_append_time_is_a_time(broker, produce):
-    broker.appends.outcomes[ORDERS_0] = Appended(ErrorCode.NONE, 5, 1_700_000_000_123, 2)
-    answer = partitions(handle(broker.context, produce()))[ORDERS_0]
-    assert round(answer.log_append_time.timestamp() * 1000) == 1_700_000_000_123
-    assert answer.log_start_offset == 2
+@pytest.mark.parametrize("time", [1_700_000_000_123, -1, 0, 2**63 - 1, -(2**63)])
+async def test_the_append_time_is_told_whatever_it_is(broker, produce, time):
+    """A duplicate is answered with the timestamp that its producer made up."""
+    broker.appends.outcomes[ORDERS_0] = Appended(ErrorCode.NONE, 5, time, 2)
+    answer = handle(broker.context, produce())
+    assert partitions(answer)[ORDERS_0].log_start_offset == 2
+    assert struct.pack(">qqq", 5, time, 2) in b"".join(encode(7, answer))
 
 
 async def test_acks_all_is_answered_when_it_is_committed(broker, produce):
