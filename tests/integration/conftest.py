@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import socket
+import struct
+
 import confluent_kafka.admin
 import pytest
+from kio.index import load_response_schema
+from kio.serial import entity_reader, entity_writer
 
 from barnabas.cluster import LocalCluster
 
@@ -20,3 +26,33 @@ def cluster(request, tmp_path_factory):
 def admin(cluster):
     """librdkafka's admin client of that cluster."""
     return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+
+
+def _answered(broker, body):
+    """What a broker answers to one request (kio's entity) over a connection of its own, past any client."""
+    of = type(body)
+    out = io.BytesIO()
+    header = of.__header_schema__(
+        request_api_key=of.__api_key__, request_api_version=of.__version__, correlation_id=7, client_id="test"
+    )
+    entity_writer(of.__header_schema__)(out, header)
+    entity_writer(of)(out, body)
+    frame = out.getvalue()
+    host, port = broker.kafka.rsplit(":", 1)
+    with (
+        socket.create_connection((host, int(port)), timeout=60) as connection,
+        connection.makefile("rb") as file,
+    ):
+        connection.sendall(struct.pack(">i", len(frame)) + frame)
+        (size,) = struct.unpack(">i", file.read(4))
+        answer = memoryview(file.read(size))
+    schema = load_response_schema(of.__api_key__, of.__version__)
+    _, at = entity_reader(schema.__header_schema__)(answer, 0)
+    response, _ = entity_reader(schema)(answer, at)
+    return response
+
+
+@pytest.fixture(scope="session")
+def answered():
+    """Asks a broker in Kafka's protocol: ``answered(broker, request)``, both entities of kio."""
+    return _answered

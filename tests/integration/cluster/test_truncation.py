@@ -11,10 +11,13 @@ import re
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from kio.schema.offset_for_leader_epoch.v3 import request as ofle
 
 from barnabas.cluster import LocalCluster
 from barnabas.faults.waiting import wait_until
 from barnabas.observe import Observer
+from broker.core.record_batch import whole_batches
+from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
 
 A, B = 1, 2
@@ -120,3 +123,81 @@ def test_story_b_both_restart_the_follower_first_and_it_leads_and_writes(cluster
     agreed = story.equal_logs()
     assert b"only at A" not in agreed
     assert all(value in agreed for value in (b"first", b"by B", b"by B again"))
+
+
+def read_to(consumer, story, count):
+    """The values of the first records, which the consumer has read then."""
+    consumer.assign([confluent_kafka.TopicPartition(story.tp.topic, 0, 0)])
+    found = []
+
+    def are_read():
+        found.extend(message.value() for message in consumer.consume(count, timeout=1) if not message.error())
+        return len(found) >= count
+
+    wait_until(are_read, f"{count} records of {story.tp}", last=lambda: found)
+    return found
+
+
+def epochs_in(content):
+    """Where each leader epoch of a log begins."""
+    starts = {}
+    for batch in whole_batches(content):
+        starts.setdefault(batch.header.partition_leader_epoch, batch.header.base_offset)
+    return starts
+
+
+def test_a_consumer_that_read_what_an_unclean_election_lost_is_told(cluster, answered):
+    """A client asks where its last record's epoch ends, and learns that it is beyond that (KIP-320)."""
+    story = Story(cluster, "story-c")
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+        }
+    )
+    story.write(b"first", acks="all")
+    cluster.kill(B)
+    story.wait_for(A, {A})
+    story.write(b"lost", acks="all")
+    story.write(b"lost too", acks="all")
+    assert read_to(consumer, story, 3) == [b"first", b"lost", b"lost too"]
+    (first_epoch, second_epoch) = epochs_in(story.log(A))
+    cluster.kill(A)
+    cluster.restart(B)
+    story.wait_for(B, {B})
+    heard = []
+
+    def is_told():
+        message = consumer.poll(1)
+        heard.append(message and message.error() and message.error().str())
+        return "broker end offset is 1" in (heard[-1] or "")
+
+    wait_until(is_told, "that the log was truncated", last=lambda: heard)
+    assert "log truncation detected at offset 3" in heard[-1]
+    consumer.close()
+
+    story.write(b"by B", acks="1")
+    cluster.restart(A)
+    epochs = epochs_in(story.equal_logs())
+    last_epoch = max(epochs)
+    assert epochs == {first_epoch: 0, last_epoch: 1}
+
+    def end_of(epoch, broker=B, current=-1):
+        asked = ofle.OffsetForLeaderPartition(partition=0, current_leader_epoch=current, leader_epoch=epoch)
+        topic = ofle.OffsetForLeaderTopic(topic=story.tp.topic, partitions=(asked,))
+        answer = answered(
+            cluster.brokers[broker], ofle.OffsetForLeaderEpochRequest(replica_id=-1, topics=(topic,))
+        )
+        found = answer.topics[0].partitions[0]
+        return ErrorCode(found.error_code), found.leader_epoch, found.end_offset
+
+    assert end_of(first_epoch) == (ErrorCode.NONE, first_epoch, 1)
+    assert end_of(second_epoch) == (ErrorCode.NONE, first_epoch, 1)
+    assert end_of(last_epoch) == (ErrorCode.NONE, last_epoch, 2)
+    assert end_of(last_epoch + 1) == (ErrorCode.NONE, -1, -1)
+    assert end_of(-1) == (ErrorCode.NONE, -1, -1)
+    assert end_of(last_epoch, current=first_epoch)[0] is ErrorCode.FENCED_LEADER_EPOCH
+    assert end_of(last_epoch, current=last_epoch + 5)[0] is ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert end_of(last_epoch, broker=A)[0] is ErrorCode.NOT_LEADER_OR_FOLLOWER
