@@ -6,6 +6,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import psutil
 
+from barnabas.faults.trial import Trial
 from barnabas.faults.waiting import wait_until
 
 OVERRIDES = {
@@ -172,3 +173,33 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
         "its return into every ISR",
         last=lambda: partitions(admin, topic),
     )
+
+
+def test_a_directory_that_fails_under_load_costs_no_record(cluster, tmp_path):
+    with Trial(cluster, topic="loaded", rate=300) as trial:
+        trial.workload.wait_for_progress(60)
+        leaders = [seen.leader for seen in trial.look().partitions.values()]
+        broker = cluster.brokers[max(set(leaders), key=leaders.count)]
+        gone, kept = (in_directory(broker, name, "loaded") for name in ("one", "two"))
+        assert gone
+        assert kept
+        pid = broker.pid
+        (broker.dir / "data" / "one").rename(broker.dir / "elsewhere")
+        trial.wait_for(
+            lambda view: all(
+                (broker.id in seen.isr) == (tp.partition in kept) for tp, seen in view.partitions.items()
+            ),
+            f"broker {broker.id} in sync where its good directory is, and nowhere else",
+        )
+        trial.workload.wait_for_progress(60)
+        assert broker.pid == pid
+
+        cluster.terminate(broker.id)
+        (broker.dir / "elsewhere").rename(broker.dir / "data" / "one")
+        cluster.restart(broker.id)
+        trial.wait_until_in_sync()
+        trial.workload.wait_for_progress(60)
+    verdict = trial.judge(keep_in=tmp_path)
+    assert verdict.problems() == []
+    assert verdict.unknown == verdict.failed == 0
+    assert verdict.acknowledged == verdict.read == verdict.sent

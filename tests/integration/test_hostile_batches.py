@@ -1,0 +1,184 @@
+"""Batches that no well-meaning client sends, in Kafka's protocol to a real broker: each has its answer.
+
+What is checked, and in which order, is tested at its place (``tests/unit/broker/replicas/test_append.py``);
+here each check is asked for from outside, and the broker goes on.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+
+import confluent_kafka.admin
+import crc32c
+import pytest
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from kio.schema.produce.v8 import request as kio
+
+from barnabas.cluster import LocalCluster
+from cluster.model.errors import ErrorCode
+
+MAX_SEQUENCE = 2**31 - 1
+BASE_TIME = 1_700_000_000_000
+EXPIRATION_MS = 1_000
+OVERRIDES = {"transactional.id.expiration.ms": str(EXPIRATION_MS)}
+OPEN, UNPACKED = "open", "unpacked"
+TOPICS = {OPEN: {"retention.ms": "-1"}, UNPACKED: {"retention.ms": "-1", "compression.type": "uncompressed"}}
+NONE, INVALID, CORRUPT = ErrorCode.NONE, ErrorCode.INVALID_RECORD, ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("hostile") / "cluster"
+    with LocalCluster(directory, brokers=1, overrides=OVERRIDES) as running:
+        admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": running.bootstrap})
+        new = [confluent_kafka.admin.NewTopic(name, 1, 1, config=config) for name, config in TOPICS.items()]
+        for made in admin.create_topics(new).values():
+            made.result(90)
+        yield running
+
+
+def asked(records, topic):
+    """A request to write one record field with acks=all."""
+    data = kio.PartitionProduceData(index=0, records=records)
+    return kio.ProduceRequest(
+        transactional_id=None,
+        acks=-1,
+        timeout=dt.timedelta(seconds=60),
+        topic_data=(kio.TopicProduceData(name=topic, partition_data=(data,)),),
+    )
+
+
+@pytest.fixture
+def produce(cluster, answered):
+    """Sends one record field; its error and base offset."""
+
+    def send(records, topic=OPEN):
+        answer = answered(cluster.brokers[1], asked(records, topic))
+        found = answer.responses[0].partition_responses[0]
+        return ErrorCode(found.error_code), found.base_offset
+
+    return send
+
+
+def build(count=1, *, producer=(-1, -1, -1), codec=0, value=b"value", time=BASE_TIME):
+    producer_id, producer_epoch, sequence = producer
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=codec,
+        is_transactional=False,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=sequence,
+        batch_size=1 << 30,
+    )
+    for index in range(count):
+        builder.append(index, timestamp=time, key=None, value=value, headers=[])
+    return bytes(builder.build())
+
+
+def patched(batch, at, new):
+    """The batch with other bytes at that place and a checksum that is right again."""
+    changed = batch[:at] + new + batch[at + len(new) :]
+    return changed[:17] + struct.pack(">I", crc32c.crc32c(changed[21:])) + changed[21:]
+
+
+def hostile():
+    one, two = build(), build(2)
+    return {
+        "null": (None, INVALID),
+        "nothing": (b"", INVALID),
+        "two batches": (one + one, INVALID),
+        "half a batch": (one[: len(one) // 2], INVALID),
+        "length below a header": (one[:8] + struct.pack(">i", 13) + one[12:], CORRUPT),
+        "negative length": (one[:8] + struct.pack(">i", -1) + one[12:], CORRUPT),
+        "longest length": (one[:8] + struct.pack(">i", 2**31 - 1) + one[12:], INVALID),
+        "format 1": (one[:16] + b"\1" + one[17:], INVALID),
+        "format 3": (one[:16] + b"\3" + one[17:], CORRUPT),
+        "checksum": (one[:-1] + bytes([one[-1] ^ 1]), CORRUPT),
+        "base offset": (struct.pack(">q", 5) + one[8:], INVALID),
+        "negative base offset": (struct.pack(">q", -5) + one[8:], INVALID),
+        "count of none": (patched(one, 57, struct.pack(">i", 0)), INVALID),
+        "negative count": (patched(one, 57, struct.pack(">i", -1)), INVALID),
+        "largest count": (
+            patched(patched(one, 57, b"\x7f" + b"\xff" * 3), 23, b"\x7f" + b"\xff" * 3),
+            INVALID,
+        ),
+        "count of more": (patched(two, 57, struct.pack(">i", 3)), INVALID),
+        "negative last offset": (patched(two, 23, struct.pack(">i", -1)), INVALID),
+        "far last offset": (patched(two, 23, struct.pack(">i", 2**31 - 1)), INVALID),
+        "record of negative length": (patched(one, 61, b"\x01"), INVALID),
+        "record beyond the batch": (patched(one, 61, b"\x7e"), INVALID),
+        "control": (patched(one, 21, b"\x00\x20"), INVALID),
+        "append time": (patched(one, 21, b"\x00\x08"), ErrorCode.INVALID_TIMESTAMP),
+        "unknown codec": (patched(one, 21, b"\x00\x07"), ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        "producer without sequence": (build(producer=(7, 0, -1)), INVALID),
+    }
+
+
+def test_each_is_refused_and_nothing_is_written(produce):
+    error, before = produce(build())
+    assert error is NONE
+    found = {name: produce(records)[0] for name, (records, _) in hostile().items()}
+    assert found == {name: error for name, (_, error) in hostile().items()}
+    assert produce(build()) == (NONE, before + 1)
+
+
+def test_what_unpacks_to_too_much_is_refused_where_it_must_be_unpacked(produce):
+    error, before = produce(build(), UNPACKED)
+    assert error is NONE
+    for codec in (1, 4):
+        bomb = build(70, codec=codec, value=bytes(1 << 20))
+        assert len(bomb) < 1 << 20
+        assert produce(bomb, UNPACKED)[0] is INVALID
+        assert produce(bomb, OPEN)[0] is NONE
+    spoiled = build(2, codec=4)
+    assert produce(patched(spoiled, 61, bytes(len(spoiled) - 61)), UNPACKED)[0] is INVALID
+    assert produce(build(), UNPACKED) == (NONE, before + 1)
+
+
+def test_sequences_begin_again_behind_the_largest(produce):
+    first = build(2, producer=(500, 0, MAX_SEQUENCE - 2))
+    across = build(3, producer=(500, 0, MAX_SEQUENCE))
+    error, base = produce(first)
+    assert error is NONE
+    assert produce(across) == (NONE, base + 2)
+    assert produce(across) == (NONE, base + 2)
+    assert produce(first) == (NONE, base)
+    out_of_order = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    for sequence in (0, 1, 3, MAX_SEQUENCE):
+        assert produce(build(1, producer=(500, 0, sequence)))[0] is out_of_order
+    assert produce(build(1, producer=(500, 0, 2))) == (NONE, base + 5)
+
+
+def test_epochs_of_a_producer_do_not_go_back(produce):
+    error, base = produce(build(producer=(501, 5, 0)))
+    assert error is NONE
+    assert produce(build(producer=(501, 4, 1)))[0] is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert produce(build(producer=(501, 6, 1)))[0] is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert produce(build(producer=(501, 32767, 0))) == (NONE, base + 1)
+    assert produce(build(producer=(501, 5, 1)))[0] is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert produce(build(producer=(501, 32767, 0))) == (NONE, base + 1)
+
+
+@pytest.mark.parametrize("time", [2**62, -(2**62)])
+def test_a_retry_is_answered_whatever_time_its_producer_made_up(cluster, produce, exchanged, time):
+    batch = patched(build(producer=(502 + (time > 0), 0, 0)), 27, struct.pack(">qq", time, time))
+    error, base = produce(batch)
+    assert error is NONE
+    assert struct.pack(">hqq", NONE, base, time) in bytes(exchanged(cluster.brokers[1], asked(batch, OPEN)))
+
+
+def test_a_producer_that_was_idle_for_too_long_is_forgotten(cluster, produce):
+    """By the time of what it wrote: a broker that starts does not know those of its snapshots any more."""
+    idle = build(producer=(600, 0, 7))
+    busy = build(producer=(601, 0, 7), time=4_000_000_000_000)
+    (_, idle_at), (_, busy_at) = produce(idle), produce(busy)
+    assert (produce(idle), produce(busy)) == ((NONE, idle_at), (NONE, busy_at))
+    cluster.terminate(1)
+    cluster.restart(1)
+    cluster.wait_ready()
+    error, again_at = produce(idle)
+    assert error is NONE
+    assert again_at > busy_at
+    assert produce(busy) == (NONE, busy_at)
