@@ -16,6 +16,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from kio.schema.produce.v8 import request as kio
 
 from barnabas.cluster import LocalCluster
+from barnabas.faults.waiting import wait_until
 from cluster.model.errors import ErrorCode
 
 MAX_SEQUENCE = 2**31 - 1
@@ -24,6 +25,9 @@ EXPIRATION_MS = 1_000
 OVERRIDES = {"transactional.id.expiration.ms": str(EXPIRATION_MS)}
 OPEN, UNPACKED = "open", "unpacked"
 TOPICS = {OPEN: {"retention.ms": "-1"}, UNPACKED: {"retention.ms": "-1", "compression.type": "uncompressed"}}
+JUST_STARTED = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER}
+"""What a broker says before the controller has told it what it leads."""
+
 NONE, INVALID, CORRUPT = ErrorCode.NONE, ErrorCode.INVALID_RECORD, ErrorCode.CORRUPT_MESSAGE
 
 
@@ -51,14 +55,15 @@ def asked(records, topic):
 
 @pytest.fixture
 def produce(cluster, answered):
-    """Sends one record field; its error and base offset."""
+    """Sends one record field; its error and base offset, from when the broker knows that it leads."""
 
-    def send(records, topic=OPEN):
+    def told(records, topic):
         answer = answered(cluster.brokers[1], asked(records, topic))
         found = answer.responses[0].partition_responses[0]
-        return ErrorCode(found.error_code), found.base_offset
+        error = ErrorCode(found.error_code)
+        return None if error in JUST_STARTED else (error, found.base_offset)
 
-    return send
+    return lambda records, topic=OPEN: wait_until(lambda: told(records, topic), "a leader")
 
 
 def build(count=1, *, producer=(-1, -1, -1), codec=0, value=b"value", time=BASE_TIME):
