@@ -24,15 +24,15 @@ if not __package__:
     # As a script its own folder is on the path, and not the one above, which holds the packages.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from analysis.derived.store import EVENTS_TABLE, derive
+from analysis.derived.store import derive
 from analysis.follow import NOTES, follow
 from analysis.growing import noted, unreadable
-from analysis.parts import write_files
+from analysis.outs import LocalOut, Out, out_at
 from analysis.progress import progress
 from analysis.report.document import gather
 from analysis.report.files import Format, tell
 from analysis.report.words import count
-from analysis.scan import AS_WRITTEN, Reading, write_events
+from analysis.scan import AS_WRITTEN, Reading
 from analysis.session import SparkStartError, spark_session
 from analysis.sources import NothingToReadError, Sources, find
 
@@ -41,8 +41,6 @@ DEFAULT_OUT = "barnabas-report"
 
 _SMALL_BYTES = 64 * 1024 * 1024
 """Up to this much, starting Spark takes longer than reading."""
-
-FILES_TABLE = "files"
 
 LOOK_S = 5
 """So often a run that follows looks for logs that cannot be read; it tells what two looks in turn find."""
@@ -62,7 +60,8 @@ def run(
     Args:
         paths: Files, folders (searched for the names in ``sources.LOG_NAMES``) and globs; with a scheme, as
             Spark takes them.
-        out: A local folder, made where it is not there; tables of a former run in it are replaced.
+        out: A local folder, made where it is not there, or one with a scheme, as Spark takes it; tables of a
+            former run in it are replaced.
         spark: A session to run in, which is left open; None for one of its own.
         form: What is printed of the report.
         reading: The brokers' time zone, and what else the logs do not say themselves.
@@ -72,31 +71,27 @@ def run(
         The exit code: 0 if something was understood, 1 if nothing was, 2 if there was nothing to read or
         nowhere to write, 3 if Spark failed. What is wrong is said on standard error.
     """
-    if "://" in str(out):
-        return _fail(
-            2, f"cannot write to {str(out)!r}: expected a folder that all executors see under this name"
-        )
-    # Executors may have another working directory.
-    folder = Path(out).absolute()
     try:
         sources = find(paths)
-        folder.mkdir(parents=True, exist_ok=True)
+        target = out_at(out)
     except NothingToReadError as error:
         return _fail(2, str(error))
     except OSError as error:
-        return _fail(2, f"cannot write to {str(folder)!r}: {error.strerror}")
+        return _fail(2, f"cannot write to {str(out)!r}: {error.strerror}")
     remote = (*sources.remote_files, *sources.remote_folders)
     if is_followed and remote:
         return _fail(2, f"cannot follow {remote[0]!r}: only files of this machine are looked at again")
+    if is_followed and not isinstance(target, LocalOut):
+        return _fail(2, f"cannot follow into {str(out)!r}: expected a folder of this machine")
     session: AbstractContextManager[SparkSession] = (
         nullcontext(spark) if spark else spark_session(brief=_is_small(sources))
     )
     try:
         with session as active:
-            if is_followed:
-                _follow(active, paths, folder, form, reading)
+            if is_followed and isinstance(target, LocalOut):
+                _follow(active, paths, target.folder, form, reading)
                 return 0
-            understood = _analyze(active, sources, folder, form, reading)
+            understood = _analyze(active, sources, target, form, reading)
     except SparkStartError as error:
         return _fail(3, str(error))
     except PySparkException as error:
@@ -114,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or globs")
     parser.add_argument(
-        "--out", default=DEFAULT_OUT, metavar="DIR", help="where tables and report are written (%(default)s)"
+        "--out", default=DEFAULT_OUT, metavar="DIR", help="a folder, or a URI that Spark knows (%(default)s)"
     )
     parser.add_argument(
         "--format",
@@ -144,18 +139,17 @@ def _zone(name: str) -> ZoneInfo:
         ) from error
 
 
-def _analyze(spark: SparkSession, sources: Sources, folder: Path, form: Format, reading: Reading) -> bool:
+def _analyze(spark: SparkSession, sources: Sources, out: Out, form: Format, reading: Reading) -> bool:
     with progress(spark.sparkContext, "reading logs"):
-        tallies = write_events(spark, sources, folder / EVENTS_TABLE, reading)
-    write_files(folder / FILES_TABLE, tallies)
+        tallies = out.write_events(spark, sources, reading)
     troubles = [*sources.closed, *_troubles(tallies)]
     for trouble in troubles:
         _fail(0, f"could not read all of {trouble}")
     if not any(tally["understood"] for tally in tallies):
         return False
     with progress(spark.sparkContext, "finding out what happened"):
-        document = gather(derive(spark, folder), troubles)
-    tell(document, folder, form)
+        document = gather(derive(spark, out.folder), troubles)
+    out.tell(spark, document, form)
     return True
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark import TaskContext
+from pyspark import AccumulatorParam, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
@@ -135,7 +135,45 @@ def write_events(
     )
     rows = [row.asDict() for row in done.collect()]
     commit(folder, {row.pop("part") for row in rows})
-    return sorted(rows, key=lambda row: (row["source"], row["block"]))
+    return _ordered(rows)
+
+
+def save_events(
+    spark: SparkSession, sources: Sources, uri: str, reading: Reading = AS_WRITTEN
+) -> list[dict[str, Any]]:
+    """Have Spark write the table ``events`` to any place that it knows; what was there is replaced.
+
+    Returns:
+        As ``write_events``.
+    """
+    # Spark adds up once what each task of a write tells, however often it was tried.
+    told = spark.sparkContext.accumulator([], _Rows())
+
+    def typed(pieces: Pieces) -> Iterator[pa.RecordBatch]:
+        for tally, rows in read(pieces, reading):
+            if rows is None:
+                told.add([tally.row()])
+            else:
+                yield plain(rows)
+
+    _run(spark, sources, reading, typed, EVENTS).write.mode("overwrite").parquet(uri)
+    return _ordered(told.value)
+
+
+class _Rows(AccumulatorParam[list[dict[str, Any]]]):
+    """Rows that tasks tell beside what they write."""
+
+    def zero(self, value: list[dict[str, Any]]) -> list[dict[str, Any]]:  # noqa: ARG002
+        return []
+
+    def addInPlace(  # noqa: N802 (Spark's own name)
+        self, value1: list[dict[str, Any]], value2: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        return value1 + value2
+
+
+def _ordered(tallies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(tallies, key=lambda row: (row["source"], row["block"]))
 
 
 def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBatch | None]]:

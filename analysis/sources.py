@@ -45,6 +45,11 @@ class Sources:
         return None if self.remote_files or self.remote_folders else sum(self.sizes)
 
 
+def is_uri(path: str | Path) -> bool:
+    """Whether a path has a scheme (``hdfs://…``): it is Spark's then, and none of this machine."""
+    return "://" in str(path)
+
+
 def find(paths: Sequence[str | Path]) -> Sources:
     """What ``paths`` name, before Spark is started.
 
@@ -56,11 +61,9 @@ def find(paths: Sequence[str | Path]) -> Sources:
     """
     if not paths:
         raise NothingToReadError("no path was given: expected files, folders or globs of state-change.log")
-    remote = [str(path) for path in paths if "://" in str(path)]
+    remote = [str(path) for path in paths if is_uri(path)]
     closed: list[str] = []
-    local = dict.fromkeys(
-        log for path in paths if "://" not in str(path) for log in _look_up(str(path), closed)
-    )
+    local = dict.fromkeys(log for path in paths if not is_uri(path) for log in _look_up(str(path), closed))
     return Sources(
         tuple(map(str, local)),
         tuple(map(_size, local)),

@@ -78,9 +78,10 @@ def analyze(
         ),
     ],
     *,
-    out: Annotated[Path, typer.Option("--out", help="Where tables and report are written.")] = Path(
-        "barnabas-report"
-    ),
+    # No Path: it would make one slash of the two in hdfs://.
+    out: Annotated[
+        str, typer.Option("--out", help="Where tables and report are written: a folder, or a URI for Spark.")
+    ] = "barnabas-report",
     form: Annotated[str, typer.Option("--format", help="What is printed: html, text or json.")] = "html",
     broker: Annotated[
         int | None, typer.Option(help="The broker of files where neither line nor path names it.")
@@ -91,7 +92,7 @@ def analyze(
     """Read brokers' logs with Spark and tell what happened."""
     from analysis import job  # Spark takes seconds to import
 
-    arguments = [*paths, "--out", str(out), "--format", form, "--time-zone", time_zone]
+    arguments = [*paths, "--out", out, "--format", form, "--time-zone", time_zone]
     arguments += [] if broker is None else ["--broker", str(broker)]
     raise typer.Exit(job.main([*arguments, *(["--follow"] if follow else [])]))
 

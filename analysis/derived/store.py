@@ -16,13 +16,13 @@ EVENTS_TABLE = "events"
 
 
 def derive(
-    spark: SparkSession, folder: Path, on_table: Callable[[str], None] = lambda _name: None
+    spark: SparkSession, folder: str | Path, on_table: Callable[[str], None] = lambda _name: None
 ) -> dict[str, DataFrame]:
     """Compute each derived table from ``folder/events`` and write it beside it, in the place of a former one.
 
     Args:
         spark: The session.
-        folder: Where the table ``events`` is, as Parquet.
+        folder: Where the table ``events`` is, as Parquet: of this machine, or a URI.
         on_table: Told the name of each table before it is computed.
 
     Returns:
@@ -37,9 +37,9 @@ def derive(
     return tables
 
 
-def _stored(spark: SparkSession, folder: Path, name: str) -> DataFrame:
+def _stored(spark: SparkSession, folder: str | Path, name: str) -> DataFrame:
     return spark.read.parquet(_path(folder, name))
 
 
-def _path(folder: Path, name: str) -> str:
-    return str((folder / name).absolute())
+def _path(folder: str | Path, name: str) -> str:
+    return f"{folder if isinstance(folder, str) else folder.absolute()}/{name}"

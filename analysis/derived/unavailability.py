@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from analysis.derived.last_words import with_last_words
-from analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
+from analysis.derived.lives import CLOCKS, LIFE, NO_LEADER, is_kind, with_life
 from cluster.model.statechange import Kind
 
 LEADER_OFFLINE = "its leader went offline"
@@ -33,6 +33,7 @@ def unavailability(
 
     An outage is noticed later than it begins: the controller learns of a dead leader when its ZooKeeper
     session expires. ``leader_heard`` is the last line in the dead leader's own log: so far it lived.
+    A partition that has no leader because its topic is being deleted is none.
 
     Columns: ``topic``, ``partition``, ``life``, ``since`` (noticed: the first line that says so, or the
     election itself where no line did), ``until`` (the next leader was elected or the topic deleted; null
@@ -139,6 +140,7 @@ def _told(
         with_last_words(outages, events, "leader_before", "since", "leader_heard")
         .join(led.dropDuplicates(successor), successor, "left")
         .join(lives.select(*LIFE, "deleted"), list(LIFE), "left")
+        .where(sf.coalesce(sf.col("since") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
         .join(reigns.dropDuplicates(["controller_epoch"]), "controller_epoch", "left")
         .select(
             *LIFE, "since", sf.coalesce("elected", "deleted").alias("until"), "led_at", "leader_before",

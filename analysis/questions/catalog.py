@@ -19,7 +19,7 @@ QUESTIONS: tuple[Table, ...] = (
     Table("brokers", ("events",), brokers),
     Table("clock_skew", ("events", "leaders"), clock_skew),
     Table("controller_reigns", ("controllers",), controller_reigns),
-    Table("departures", ("events", "unavailability"), departures),
+    Table("departures", ("events", "unavailability", "lives"), departures),
     Table("failovers", ("events", "unavailability", "controllers", "requests"), failovers),
     Table("write_stalls", ("unavailability", "isr"), write_stalls),
     Table("partitions_without_leader", ("unavailability",), partitions_without_leader),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from analysis.derived.last_words import with_last_words
-from analysis.derived.lives import is_kind
+from analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
 from cluster.model.statechange import Kind
+
+_RESTART = timedelta(seconds=1)
+"""No broker is gone and back within less."""
 
 
 def controller_reigns(controllers: DataFrame) -> DataFrame:
@@ -15,12 +20,13 @@ def controller_reigns(controllers: DataFrame) -> DataFrame:
     return controllers.orderBy("controller_epoch", "since", "controller")
 
 
-def departures(events: DataFrame, unavailability: DataFrame) -> DataFrame:
+def departures(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -> DataFrame:
     """Which brokers went away, by crash or shutdown, and when they were back.
 
     A broker is gone when a controller takes its replicas offline or elects others in its place, and back when
     a controller sends it LeaderAndIsr again. What a later controller says of a broker that is still gone is
-    part of the same departure.
+    part of the same departure, and so is what is still sent to a broker that is shutting down. The replicas
+    of a topic that is deleted go offline too, and nobody is gone.
 
     Columns: ``broker``, ``since`` (noticed by a controller), ``heard`` (the last line in its own log before),
     ``back`` (null while it is gone), ``controller_epoch`` (of who noticed), ``partitions`` (that lost a
@@ -31,8 +37,12 @@ def departures(events: DataFrame, unavailability: DataFrame) -> DataFrame:
         is_kind(Kind.REPLICA_CHANGE) & (sf.col("to") == "OfflineReplica")
     )
     named = sf.concat_ws("-", "topic", "partition")
-    gone = events.where(own & offline).select(
-        sf.col("replica").alias("broker"), "controller_epoch", "time", named.alias("partition")
+    ended = lives.where("deleted is not null").select(*LIFE, "deleted")
+    gone = (
+        with_life(events.where(own & offline), events)
+        .join(ended, list(LIFE), "left")
+        .where(sf.coalesce(sf.col("time") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
+        .select(sf.col("replica").alias("broker"), "controller_epoch", "time", named.alias("partition"))
     )
     lost = unavailability.where("leader_before is not null").select(
         sf.col("leader_before").alias("broker"),
@@ -51,6 +61,11 @@ def departures(events: DataFrame, unavailability: DataFrame) -> DataFrame:
     )
     order = Window.partitionBy("broker").orderBy("controller_epoch", "time", sf.col("back").isNotNull())
     marks = gone.union(lost).unionByName(sent, allowMissingColumns=True).where("broker is not null")
+    latest = sf.max(sf.when(sf.col("back").isNull(), sf.col("time"))).over(order)
+    returns = sf.col("back").isNull() | sf.coalesce(
+        sf.col("time") > latest + sf.lit(_RESTART), sf.lit(col=True)
+    )
+    marks = marks.withColumn("returns", returns).where("returns").drop("returns")
     before = sf.lag(sf.col("back").isNull(), 1).over(order)
     begins = sf.col("back").isNull() & ~sf.coalesce(before, sf.lit(col=False))
     runs = (

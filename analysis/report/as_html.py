@@ -233,13 +233,18 @@ def _tables(document: Document) -> list[dict[str, Any]]:
             # The script formats by these: a time, a span in milliseconds, or anything else.
             "forms": [_form(name) for name in columns],
             "rows": [
-                [_plain(row[name]) for name in columns] for row in document.answers[answer][:_TABLE_ROWS]
+                [_cell(row, name) for name in columns] for row in document.answers[answer][:_TABLE_ROWS]
             ],
             "count": document.counts[answer],
         }
         for answer, (title, columns) in _TABLES.items()
         if document.answers[answer]
     ]
+
+
+def _cell(row: Row, column: str) -> Any:
+    """The value, of an outage that has not ended no span: it would be that of those before it."""
+    return "still" if row.get("lasting") and column.endswith("_ms") else _plain(row[column])
 
 
 def _form(column: str) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from analysis.derived.leaders import SAME
-from analysis.questions.audit import CHECKS
+from analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
 from analysis.report.document import Document, Row
 from analysis.report.words import (
     TERMS,
@@ -20,6 +20,7 @@ from analysis.report.words import (
     span,
 )
 
+_OF_ONE_CLUSTER = frozenset((TWO_CONTROLLERS, CONTROLLER_EPOCH_FELL))
 _SAMPLE_WIDTH = 150
 _NAMED = 6
 """So many partitions of one happening are named; more are counted."""
@@ -111,6 +112,8 @@ def _audit(document: Document) -> Iterator[str]:
     for row in findings[:_TABLE_ROWS]:
         where = "" if row["topic"] is None else f" {row['topic']}-{row['partition']}"
         yield f"  {row['check']}:{where} {row['detail']}, {_full(row['time'])}"
+    if any(row["check"] in _OF_ONE_CLUSTER for row in findings):
+        yield "  (It looks so as well where logs of several clusters, or of one set up anew, are mixed.)"
 
 
 class _Happening(NamedTuple):

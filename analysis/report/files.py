@@ -17,6 +17,10 @@ _PRINTED_LINES = 200
 """More than this of the text is left to ``report.txt``."""
 
 
+REPORTS = ("report.html", "report.json", "report.txt")
+"""The files of a report."""
+
+
 class Format(StrEnum):
     """What is printed; all three files are written whatever it is."""
 
@@ -25,29 +29,31 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def tell(document: Document, folder: Path, form: Format = Format.HTML) -> None:
+def tell(document: Document, folder: Path, form: Format = Format.HTML, *, shown: str | None = None) -> None:
     """Write ``report.html``, ``report.json`` and ``report.txt`` into ``folder``, and print one of them.
 
     Args:
         document: The report.
         folder: Where the files are written; those of a former run are replaced.
         form: ``HTML`` prints the summary and where the file is; the others print what they are.
+        shown: The folder's name for the reader, where the files do not stay in ``folder``.
     """
-    page = folder / "report.html"
+    page, data, words = (folder / name for name in REPORTS)
+    place = str(folder.absolute()) if shown is None else shown
     page.write_text(html(document), encoding="utf-8")
-    with (folder / "report.json").open("w", encoding="utf-8") as target:
+    with data.open("w", encoding="utf-8") as target:
         write_json(target, document)
-    (folder / "report.txt").write_text("".join(f"{line}\n" for line in text(document)), encoding="utf-8")
+    words.write_text("".join(f"{line}\n" for line in text(document)), encoding="utf-8")
     match form:
         case Format.HTML:
-            _print([*summary(document), f"Open {page.absolute()} in a browser."])
+            _print([*summary(document), f"Open {place}/{page.name} in a browser."])
         case Format.TEXT:
-            _print(_cut(text(document), folder / "report.txt"))
+            _print(_cut(text(document), f"{place}/{words.name}"))
         case Format.JSON:
             write_json(sys.stdout, document)
 
 
-def _cut(lines: Iterator[str], path: Path) -> Iterator[str]:
+def _cut(lines: Iterator[str], path: str) -> Iterator[str]:
     yield from islice(lines, _PRINTED_LINES)
     rest = sum(1 for _ in lines)
     if rest:

@@ -58,7 +58,9 @@ function picture(host, height) {
       return { left, right: Math.max(right, left + 1.5) };
     },
     label(y, text, attributes = {}) {
-      const node = shape("text", { x: 0, y, ...attributes }, text.length > 19 ? `${text.slice(0, 18)}…` : text);
+      // A partition's number, at the end, tells it from its neighbours.
+      const short = text.length > 19 ? `${text.slice(0, 11)}…${text.slice(-6)}` : text;
+      const node = shape("text", { x: 0, y, ...attributes }, short);
       if (text.length > 19) telling(node, text);
       svg.append(node);
       return node;

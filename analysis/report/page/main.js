@@ -57,6 +57,7 @@ for (const [name, fill] of KEY) byId("key").append(make("i", { style: `backgroun
 for (const id of brokerOrder.keys()) byId("key").append(make("i", { style: `background: ${colour(id)}` }), `broker ${id}`);
 byId("key").append(make("i", { class: "dot" }), "takes over partitions");
 document.documentElement.classList.toggle("days", severalDays());
+document.documentElement.classList.toggle("years", severalYears());
 tellSummary();
 tellStories();
 tellAudit();

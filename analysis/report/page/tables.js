@@ -43,6 +43,7 @@ function tellTables() {
 
 function cellText(value, form) {
   if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value;
   if (form === "time") return clock(value);
   if (form === "span") return span(value);
   if (Array.isArray(value)) return value.join(", ");

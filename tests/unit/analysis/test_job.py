@@ -107,17 +107,14 @@ def test_a_folder_that_cannot_be_made_is_named(
     assert "cannot write to" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("is_followed", [False, True])
-def test_tables_go_into_a_folder_and_nowhere_else(
-    logs: Path, capsys: pytest.CaptureFixture[str], is_followed: bool
-) -> None:
-    assert job.run([logs], "hdfs://cluster/report", is_followed=is_followed) == 2
-    assert "cannot write to 'hdfs://cluster/report'" in capsys.readouterr().err
-
-
 def test_only_local_logs_can_be_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert job.run(["s3a://bucket/logs"], tmp_path, is_followed=True) == 2
     assert "cannot follow 's3a://bucket/logs'" in capsys.readouterr().err
+
+
+def test_a_stream_goes_into_a_local_folder(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert job.run([logs], "hdfs://cluster/report", is_followed=True) == 2
+    assert "cannot follow into 'hdfs://cluster/report'" in capsys.readouterr().err
 
 
 def test_as_a_script_it_finds_its_packages_from_anywhere(tmp_path: Path) -> None:

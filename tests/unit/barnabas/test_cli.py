@@ -80,9 +80,9 @@ def test_the_demo_may_draw_a_picture(monkeypatch):
 
 def test_analyze_hands_paths_on_as_they_were_given(monkeypatch):
     calls = stand_in(monkeypatch, analysis, "job")
-    result = CliRunner().invoke(cli.app, ["analyze", "a.log", "s3a://logs/*", "--out", "d"])
+    result = CliRunner().invoke(cli.app, ["analyze", "a.log", "s3a://logs/*", "--out", "hdfs://d/e"])
     assert result.exit_code == 3
-    said = ["a.log", "s3a://logs/*", "--out", "d", "--format", "html", "--time-zone", "UTC"]
+    said = ["a.log", "s3a://logs/*", "--out", "hdfs://d/e", "--format", "html", "--time-zone", "UTC"]
     assert calls == [(said,)]
 
 

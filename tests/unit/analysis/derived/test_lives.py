@@ -7,12 +7,14 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import DataFrame
 
+from analysis.derived.catalog import DERIVED
 from analysis.derived.leaders import DELETED, leaders
 from analysis.derived.lives import lives
 from analysis.derived.states import states
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr
+from analysis.questions.reigns import departures
+from cluster.model.epochs import ControllerEpoch, PartitionVersion
+from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from cluster.model.partition import LeaderAndIsr, PartitionState
 from cluster.model.statechange import ControllerLines
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -51,6 +53,41 @@ def test_each_creation_begins_a_life(twice: DataFrame) -> None:
         [1, 2],
     )
     assert (second["life"], second["born"].minute, second["deleted"], second["replicas"]) == (2, 9, None, [2])
+
+
+@pytest.fixture(scope="module")
+def deleted(read: Callable[..., DataFrame]) -> DataFrame:
+    """A controller's log at INFO: at 10:02 a topic is deleted, at 10:05 broker 2 dies."""
+    controller = ControllerLines(ONE, ControllerEpoch(1))
+    kept = TopicPartition("kept", 0)
+    led = LeaderAndIsr.initial(TWO, (TWO,))
+
+    def gone(state: LeaderAndIsr, epoch: int) -> PartitionState:
+        left = state.new_leader(NO_LEADER, (TWO,)).written_as(PartitionVersion(epoch))
+        return PartitionState(left, ControllerEpoch(1))
+
+    lines = (
+        ("10:00:00,010", controller.partition_online(TP, "NewPartition", led)),
+        ("10:00:00,010", controller.partition_online(kept, "NewPartition", led)),
+        ("10:02:00,990", controller.removed_from_isr(TP, gone(led, 1), TWO)),
+        ("10:02:01,010", controller.sending_stop_replica_batch(1, TWO)),
+        ("10:05:00,000", controller.removed_from_isr(kept, gone(led, 1), TWO)),
+    )
+    return read("".join(line.entry(f"2026-11-21 {time}") for time, line in lines))
+
+
+def test_a_deletion_at_info_is_no_outage_and_takes_no_broker_away(
+    deleted: DataFrame, settle: Callable[[DataFrame], DataFrame]
+) -> None:
+    tables = {"events": deleted}
+    for table in DERIVED:
+        tables[table.name] = settle(table.of(tables))
+    (row,) = tables["lives"].where("deleted is not null").collect()
+    assert (row["topic"], row["deleted"].minute) == ("again", 2)
+    (outage,) = tables["unavailability"].collect()
+    assert (outage["topic"], outage["since"].minute, outage["until"]) == ("kept", 5, None)
+    (away,) = departures(deleted, tables["unavailability"], tables["lives"]).collect()
+    assert (away["broker"], away["since"].minute, away["partitions"]) == (2, 5, 1)
 
 
 def test_equal_epochs_of_two_lives_are_two_reigns(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from pyspark.sql import DataFrame
 
+from analysis.derived.catalog import DERIVED
 from analysis.questions.reigns import controller_reigns, departures
+from cluster.model.epochs import ControllerEpoch
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import LeaderAndIsr, PartitionState
+from cluster.model.statechange import ControllerLines
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -18,6 +23,28 @@ def test_who_was_controller_when(story: Mapping[str, DataFrame]) -> None:
 
 
 def test_a_broker_is_gone_once_and_comes_back(story: Mapping[str, DataFrame]) -> None:
-    (row,) = departures(story["events"], story["unavailability"]).collect()
+    (row,) = departures(story["events"], story["unavailability"], story["lives"]).collect()
     assert (row["broker"], row["partitions"], row["controller_epoch"]) == (1, 3, 8)
     assert (row["heard"].second, row["since"].second, row["back"].minute) == (2, 8, 14)
+
+
+def test_a_broker_that_shuts_down_is_sent_requests_until_it_is_gone(
+    read: Callable[..., DataFrame], settle: Callable[[DataFrame], DataFrame]
+) -> None:
+    controller = ControllerLines(BrokerId(1), ControllerEpoch(1))
+    led = LeaderAndIsr.initial(BrokerId(2), (BrokerId(2), BrokerId(3)))
+    removed = controller.removed_from_isr(
+        TopicPartition("t", 0), PartitionState(led, ControllerEpoch(1)), BrokerId(3)
+    )
+    lines = (
+        ("10:00:00,000", removed),
+        ("10:00:00,030", controller.sending_leader_and_isr_batch(BrokerId(3), 0, 1)),
+        ("10:00:00,100", removed),
+        ("10:00:09,000", controller.sending_leader_and_isr_batch(BrokerId(3), 0, 1)),
+    )
+    events = read("".join(line.entry(f"2026-11-21 {time}") for time, line in lines))
+    tables = {"events": events}
+    for table in DERIVED:
+        tables[table.name] = settle(table.of(tables))
+    (row,) = departures(events, tables["unavailability"], tables["lives"]).collect()
+    assert (row["broker"], row["since"].second, row["back"].second) == (3, 0, 9)

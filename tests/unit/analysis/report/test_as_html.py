@@ -46,6 +46,14 @@ def test_times_are_the_brokers_own(document: Document) -> None:
     assert told["partitions"] == ["orders-3"]
 
 
+def test_an_outage_that_lasts_has_no_span(document: Document) -> None:
+    (row,) = document.answers["partitions_without_leader"]
+    answers = {**document.answers, "partitions_without_leader": [row | {"lasting": True}]}
+    tables = data_of(html(replace(document, answers=answers)))["tables"]
+    assert isinstance(tables, list)
+    assert tables[0]["rows"][0][3:6] == ["still"] * 3
+
+
 def test_a_report_of_nothing_is_a_page_too(document: Document) -> None:
     nothing = replace(
         document, start=None, end=None, lines=0, understood=0, partitions=0, pictured=(), reigns=(), isr=(),
@@ -106,6 +114,11 @@ def test_a_browser_answers_why_writes_to_orders_3_stalled_at_03_12(
         shown = rendered(browser, page, fragment, tmp_path / "profile")
         assert "<time>11-21 03:12:02.000</time>" in shown
         assert "orders-3 had no leader for up to 2 min 39 s" in shown
+    page.write_text(html(replace(document, start=document.start - timedelta(days=9 * 365))), encoding="utf-8")
+    shown = rendered(browser, page, "orders-3@11-21 03:12", tmp_path / "profile")
+    # The year is told with each time, and the axis has as many labels as there is room for.
+    assert "<time>2026-11-21 03:12:02.000</time>" in shown
+    assert shown.count('class="grid"') < 30
     page.write_text(html(document), encoding="utf-8")
     quiet = rendered(browser, page, "orders-3@03:05", tmp_path / "profile")
     assert "Nothing in these logs kept writes to orders-3 waiting at 03:05." in quiet

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from analysis.questions.audit import TWO_CONTROLLERS
 from analysis.report.as_text import summary, text
 from analysis.report.document import Document
 
@@ -30,6 +31,13 @@ def test_a_finding_of_the_audit_is_loud(document: Document, finding: dict[str, A
         "SAFETY AUDIT: 1 finding.",
         "  two leaders in one epoch: torn-0 leaders 1 and 2 in leader epoch 6, 2026-11-21 03:01:00.000",
     ]
+
+
+def test_what_may_be_the_mixing_of_clusters_is_called_so(document: Document, finding: dict[str, Any]) -> None:
+    mixed = finding | {"check": TWO_CONTROLLERS, "topic": None, "detail": "controllers 1 and 2 in epoch 7"}
+    answers = {**document.answers, "safety_audit": [finding, mixed]}
+    told = list(summary(replace(document, answers=answers)))
+    assert told[-1].strip().startswith("(It looks so as well where logs of several clusters")
 
 
 def test_the_timeline_holds_controllers_brokers_leaders_and_isr(document: Document) -> None:

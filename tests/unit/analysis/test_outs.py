@@ -1,0 +1,49 @@
+"""Where tables and report go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis import job
+from analysis.derived.catalog import DERIVED
+from analysis.outs import LocalOut, RemoteOut, out_at
+from analysis.report.files import REPORTS, Format
+
+
+def test_a_scheme_makes_it_spark_s(tmp_path: Path) -> None:
+    assert out_at("hdfs://nn/report/").folder == "hdfs://nn/report"
+    assert isinstance(out_at("s3a://bucket/report"), RemoteOut)
+    assert isinstance(out_at(tmp_path / "made"), LocalOut)
+    assert (tmp_path / "made").is_dir()
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_what_spark_writes_itself_is_the_same(
+    spark: SparkSession, logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    near, far = tmp_path / "near", tmp_path / "far"
+    (far / "events").mkdir(parents=True)
+    (far / "events" / "part-of-a-former-run.parquet").touch()
+    assert job.run([logs], near, spark) == 0
+    capsys.readouterr()
+    assert job.run([logs], far.as_uri(), spark, Format.HTML) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"Open {far.as_uri()}/report.html in a browser."
+    for name in ("events", "files", *(table.name for table in DERIVED)):
+        one, other = (spark.read.parquet(str(out / name)) for out in (near, far))
+        assert one.schema == other.schema, name
+        assert sorted(map(str, one.collect())) == sorted(map(str, other.collect())), name
+    for name in REPORTS:
+        assert (near / name).read_text() == (far / name).read_text()
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(300)
+def test_a_file_system_that_is_away_is_named(
+    spark: SparkSession, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert job.run([logs], "s3a://bucket/report", spark) == 3
+    assert "S3AFileSystem not found" in capsys.readouterr().err
