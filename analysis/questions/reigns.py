@@ -32,40 +32,13 @@ def departures(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -
     ``back`` (null while it is gone), ``controller_epoch`` (of who noticed), ``partitions`` (that lost a
     replica or their leader). By time.
     """
-    own = sf.col("role") == "controller"
-    offline = is_kind(Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE) | (
-        is_kind(Kind.REPLICA_CHANGE) & (sf.col("to") == "OfflineReplica")
-    )
-    named = sf.concat_ws("-", "topic", "partition")
-    ended = lives.where("deleted is not null").select(*LIFE, "deleted")
-    gone = (
-        with_life(events.where(own & offline), events)
-        .join(ended, list(LIFE), "left")
-        .where(sf.coalesce(sf.col("time") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
-        .select(sf.col("replica").alias("broker"), "controller_epoch", "time", named.alias("partition"))
-    )
-    lost = unavailability.where("leader_before is not null").select(
-        sf.col("leader_before").alias("broker"),
-        "controller_epoch",
-        sf.col("since").alias("time"),
-        named.alias("partition"),
-    )
-    sent = (
-        events.where(own & is_kind(Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING))
-        .select(sf.explode("targets").alias("broker"), "controller_epoch", "time")
-        .groupBy("broker", "controller_epoch", sf.date_trunc("second", "time").alias("second"))
-        .agg(sf.min("time").alias("time"), sf.max("time").alias("last"))
-        .withColumn("back", sf.explode(sf.array("time", "last")))
-        .select("broker", "controller_epoch", sf.col("back").alias("time"), sf.col("back"))
-        .distinct()
-    )
+    marks = _gone(events, unavailability, lives).unionByName(_sent(events), allowMissingColumns=True)
     order = Window.partitionBy("broker").orderBy("controller_epoch", "time", sf.col("back").isNotNull())
-    marks = gone.union(lost).unionByName(sent, allowMissingColumns=True).where("broker is not null")
     latest = sf.max(sf.when(sf.col("back").isNull(), sf.col("time"))).over(order)
     returns = sf.col("back").isNull() | sf.coalesce(
         sf.col("time") > latest + sf.lit(_RESTART), sf.lit(col=True)
     )
-    marks = marks.withColumn("returns", returns).where("returns").drop("returns")
+    marks = marks.where("broker is not null").withColumn("returns", returns).where("returns").drop("returns")
     before = sf.lag(sf.col("back").isNull(), 1).over(order)
     begins = sf.col("back").isNull() & ~sf.coalesce(before, sf.lit(col=False))
     runs = (
@@ -86,4 +59,40 @@ def departures(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -
         with_last_words(runs, events, "broker", "since", "heard")
         .select("broker", "since", "heard", "back", "controller_epoch", "partitions")
         .orderBy("since", "broker")
+    )
+
+
+def _gone(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -> DataFrame:
+    """Each line and outage that says that a broker is gone."""
+    offline = is_kind(Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE) | (
+        is_kind(Kind.REPLICA_CHANGE) & (sf.col("to") == "OfflineReplica")
+    )
+    named = sf.concat_ws("-", "topic", "partition")
+    ended = lives.where("deleted is not null").select(*LIFE, "deleted")
+    gone = (
+        with_life(events.where((sf.col("role") == "controller") & offline), events)
+        .join(ended, list(LIFE), "left")
+        .where(sf.coalesce(sf.col("time") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
+        .select(sf.col("replica").alias("broker"), "controller_epoch", "time", named.alias("partition"))
+    )
+    lost = unavailability.where("leader_before is not null").select(
+        sf.col("leader_before").alias("broker"),
+        "controller_epoch",
+        sf.col("since").alias("time"),
+        named.alias("partition"),
+    )
+    return gone.union(lost)
+
+
+def _sent(events: DataFrame) -> DataFrame:
+    """The first and the last LeaderAndIsr that a broker was sent in each second."""
+    own = sf.col("role") == "controller"
+    return (
+        events.where(own & is_kind(Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING))
+        .select(sf.explode("targets").alias("broker"), "controller_epoch", "time")
+        .groupBy("broker", "controller_epoch", sf.date_trunc("second", "time").alias("second"))
+        .agg(sf.min("time").alias("time"), sf.max("time").alias("last"))
+        .withColumn("back", sf.explode(sf.array("time", "last")))
+        .select("broker", "controller_epoch", sf.col("back").alias("time"), sf.col("back"))
+        .distinct()
     )
