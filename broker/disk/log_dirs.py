@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -35,10 +36,11 @@ class LogDirs:
         offline from the start.
 
         Raises:
-            InconsistentDirectoryError: A directory is locked by another process, or belongs to another
-                broker or cluster (nothing was changed then), or two hold the same partition.
+            InconsistentDirectoryError: A directory is named twice, locked by another process, or belongs to
+                another broker or cluster (nothing was changed then), or two hold the same partition.
             KafkaStorageError: No directory can be used.
         """
+        _refuse_the_same(directories)
         self = cls(options)
         try:
             self._lock(directories)
@@ -231,3 +233,13 @@ class LogDirs:
         self._offline[path] = error
         log_dir = self._live.pop(path, None)
         self._gone[path] = log_dir.abandon(error) if log_dir else ()
+
+
+def _refuse_the_same(directories: Sequence[Path]) -> None:
+    """A directory used as two would have its logs twice, and no process is locked out by itself."""
+    seen: dict[str, Path] = {}
+    for path in directories:
+        real = os.path.realpath(path)
+        if real in seen:
+            raise InconsistentDirectoryError(f"{seen[real]} and {path} of log.dirs are one directory")
+        seen[real] = path

@@ -144,6 +144,15 @@ def test_the_same_partition_in_two_directories_is_refused(open_dirs, paths):
         open_dirs(*paths)
 
 
+@pytest.mark.parametrize("other", ["logs", "linked", "linked/../logs"])
+def test_a_directory_that_is_named_twice_is_refused(open_dirs, tmp_path, other):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "logs")
+    with pytest.raises(InconsistentDirectoryError, match=r"logs and .* of log\.dirs are one directory"):
+        open_dirs(tmp_path / "logs", tmp_path / other)
+    assert list((tmp_path / "logs").iterdir()) == []
+
+
 def test_logs_that_are_due_are_flushed(open_dirs, paths, batch):
     now = [1000]
     dirs = open_dirs(*paths, config=replace(LogConfig(), flush_ms=100), clock=lambda: now[0])
