@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from itertools import groupby
 
 from broker.replicas.interface import Fetched, FetchPartition, FetchResults
 from broker.server.context import Answer, ServerContext
@@ -66,16 +67,17 @@ async def _later(request: Request, results: asyncio.Future[FetchResults]) -> Ans
 
 
 def _answer(request: Request, results: FetchResults) -> Answer:
+    """Each partition once, however often it was asked for: its records would not be bounded else."""
     topics = [
         request.answer(
             "FetchableTopicResponse",
-            topic=topic.topic,
+            topic=name,
             partitions=tuple(
-                _partition(request, asked.partition, results[TopicPartition(topic.topic, asked.partition)])
-                for asked in topic.partitions
+                _partition(request, topic_partition.partition, fetched)
+                for topic_partition, fetched in of_topic
             ),
         )
-        for topic in request.body.topics
+        for name, of_topic in groupby(results.items(), key=lambda result: result[0].topic)
     ]
     return request.answer(
         "FetchResponse",

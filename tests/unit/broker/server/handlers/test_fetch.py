@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
@@ -90,6 +91,19 @@ async def test_exactly_the_partitions_asked_are_answered(broker, fetch, version)
     assert told[PAYMENTS_0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if version >= 7:
         assert (answer.error_code, answer.session_id) == (ErrorCode.NONE, 0)
+
+
+async def test_a_partition_asked_for_a_thousand_times_is_answered_once(broker, fetch):
+    """Or one batch, by reference in memory, would be gigabytes on the wire."""
+    broker.reads.fetched[ORDERS_1] = Fetched(ErrorCode.NONE, b"batches", 50, 49, 10)
+    request = fetch()
+    orders, payments = request.body.topics
+    often = replace(request.body, topics=(replace(orders, partitions=orders.partitions * 1000), payments))
+    answer = handle(broker.context, replace(request, body=often))
+    told = [
+        TopicPartition(topic.topic, p.partition_index) for topic in answer.responses for p in topic.partitions
+    ]
+    assert told == [ORDERS_0, ORDERS_1, PAYMENTS_0]
 
 
 @pytest.mark.parametrize(("isolation_level", "aborted"), [(0, None), (1, ())])
