@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from broker.core.purgatory import DelayedOperation
 from broker.core.record_batch import HEADER_SIZE, Codec, parse_header
 from broker.core.refusals import Refusal
 from broker.disk.errors import KafkaStorageError
 from broker.disk.results import LogAppendInfo
+from broker.replicas.delayed_partitions import DelayedPartitions
 from broker.replicas.hosted import HostedPartition, HostedPartitions
 from broker.replicas.interface import Appended, AppendResults, Bytes
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
@@ -29,61 +29,43 @@ OnExpired = Callable[[TopicPartition], None]
 """Told of each partition of a produce whose time was up before it was committed."""
 
 
-class DelayedProduce(DelayedOperation):
+class DelayedProduce(DelayedPartitions[Appended]):
     """An acks=all produce that waits for the high watermark to pass what it appended."""
 
-    __slots__ = ("_answer", "_hosted", "_on_expired", "_pending", "_results")
+    __slots__ = ("_on_expired",)
 
     def __init__(
         self,
         hosted: HostedPartitions,
         results: AppendResults,
-        pending: dict[TopicPartition, Offset],
+        waiting: dict[TopicPartition, Offset],
         answer: asyncio.Future[AppendResults],
         on_expired: OnExpired,
     ) -> None:
-        """``pending`` is what the high watermark must reach; ``results`` say success so far."""
-        super().__init__()
-        self._hosted = hosted
-        self._results = results
-        self._pending = pending
-        self._answer = answer
+        """``waiting`` is what the high watermark must reach; ``results`` say success so far."""
+        super().__init__(hosted, results, waiting, answer)
         self._on_expired = on_expired
 
-    def is_satisfied(self) -> bool:
-        """Whether no partition waits any more; those decided now are not looked at again."""
-        for topic_partition, required in tuple(self._pending.items()):
-            error = self._outcome(topic_partition, required)
-            if error is not None:
-                del self._pending[topic_partition]
-                if error is not ErrorCode.NONE:
-                    self._fail(topic_partition, error)
-        return not self._pending
-
-    def _outcome(self, topic_partition: TopicPartition, required: Offset) -> ErrorCode | None:
-        partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
-        if isinstance(partition, ErrorCode):
-            return partition
+    def reached(self, partition: HostedPartition, offset: Offset, so_far: Appended, /) -> Appended | None:
+        """Success, unless too few replicas are in sync by now; None below the high watermark."""
         replica = partition.replica
-        if replica.high_watermark < required:
+        if replica.high_watermark < offset:
             return None
-        enough = len(replica.maximal_isr) >= partition.log.config.min_insync_replicas
-        return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        if len(replica.maximal_isr) >= partition.log.config.min_insync_replicas:
+            return so_far
+        return self.failed(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, so_far)
 
-    def _fail(self, topic_partition: TopicPartition, error: ErrorCode) -> None:
-        done = self._results[topic_partition]
-        self._results[topic_partition] = Appended(error, log_start_offset=done.log_start_offset)
+    def failed(self, error: ErrorCode, so_far: Appended, /) -> Appended:
+        """The error; nothing is said of where the records lie."""
+        return Appended(error, log_start_offset=so_far.log_start_offset)
 
-    def on_complete(self) -> None:
-        """Answer; what is still pending has run out of time."""
-        for topic_partition in self._pending:
-            self._fail(topic_partition, ErrorCode.REQUEST_TIMED_OUT)
-        if not self._answer.done():
-            self._answer.set_result(self._results)
+    def timed_out(self, so_far: Appended) -> Appended:
+        """An error, though the records may be committed yet."""
+        return self.failed(ErrorCode.REQUEST_TIMED_OUT, so_far)
 
     def on_expiration(self) -> None:
         """Tell of the partitions that were not committed in time."""
-        for topic_partition in self._pending:
+        for topic_partition in self.waiting:
             self._on_expired(topic_partition)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import structlog
 
-from broker.core.purgatory import DelayedOperation
 from broker.disk.errors import KafkaStorageError
+from broker.replicas.delayed_partitions import DelayedPartitions
 from broker.replicas.hosted import HostedPartition, HostedPartitions
 from broker.replicas.interface import Deleted, DeleteResults
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
@@ -26,48 +26,23 @@ HIGH_WATERMARK = -1
 _log = structlog.get_logger("kafka.log.Log")
 
 
-class DelayedDeleteRecords(DelayedOperation):
+class DelayedDeleteRecords(DelayedPartitions[Deleted]):
     """A deletion that waits until every live replica's log starts late enough."""
 
-    __slots__ = ("_answer", "_hosted", "_pending", "_results")
+    __slots__ = ()
 
-    def __init__(
-        self,
-        hosted: HostedPartitions,
-        results: DeleteResults,
-        pending: dict[TopicPartition, Offset],
-        answer: asyncio.Future[DeleteResults],
-    ) -> None:
-        """``pending`` is where each log must start at every replica; ``results`` say success so far."""
-        super().__init__()
-        self._hosted = hosted
-        self._results = results
-        self._pending = pending
-        self._answer = answer
-
-    def is_satisfied(self) -> bool:
-        """Whether no partition waits any more; those decided now are not looked at again."""
-        for topic_partition, offset in tuple(self._pending.items()):
-            outcome = self._outcome(topic_partition, offset)
-            if outcome is not None:
-                del self._pending[topic_partition]
-                self._results[topic_partition] = outcome
-        return not self._pending
-
-    def _outcome(self, topic_partition: TopicPartition, offset: Offset) -> Deleted | None:
-        partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
-        if isinstance(partition, ErrorCode):
-            return Deleted(partition)
+    def reached(self, partition: HostedPartition, offset: Offset, _so_far: Deleted, /) -> Deleted | None:
+        """Where the logs start now, once that is ``offset`` or later at all of them."""
         low_watermark = self._hosted.low_watermark(partition)
         return Deleted(ErrorCode.NONE, low_watermark) if low_watermark >= offset else None
 
-    def on_complete(self) -> None:
-        """Answer; what is still pending has run out of time."""
-        for topic_partition in self._pending:
-            reached = self._results[topic_partition].low_watermark
-            self._results[topic_partition] = Deleted(ErrorCode.REQUEST_TIMED_OUT, reached)
-        if not self._answer.done():
-            self._answer.set_result(self._results)
+    def failed(self, error: ErrorCode, _so_far: Deleted, /) -> Deleted:
+        """The error; nothing is said of where the logs start."""
+        return Deleted(error)
+
+    def timed_out(self, so_far: Deleted) -> Deleted:
+        """An error, and where the logs started when the request came."""
+        return Deleted(ErrorCode.REQUEST_TIMED_OUT, so_far.low_watermark)
 
     def on_expiration(self) -> None:
         """Kafka counts nothing here."""
