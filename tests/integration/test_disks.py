@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import time
 
 import confluent_kafka
 import confluent_kafka.admin
@@ -18,6 +17,7 @@ import psutil
 import pytest
 
 from barnabas.cluster import LocalCluster
+from barnabas.faults.waiting import wait_until
 
 FULL, READ_ONLY = 1, 2
 """The brokers whose first log directory is a disk of its own."""
@@ -92,14 +92,6 @@ def admin(cluster):
     return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
 
 
-def until(condition, what, deadline_s=60):
-    """Poll, because the fact lies in another process."""
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.1)
-
-
 def partitions(admin, topic):
     return admin.list_topics(topic, timeout=20).topics[topic].partitions
 
@@ -115,14 +107,14 @@ def create_led_by(admin, broker, topic):
     assignment = [[int(broker.id), *others]] * 2
     new = confluent_kafka.admin.NewTopic(topic, num_partitions=2, replica_assignment=assignment)
     admin.create_topics([new])[topic].result(60)
-    until(lambda: topic in admin.list_topics(timeout=20).topics, lambda: f"{topic} is unknown")
+    wait_until(lambda: topic in admin.list_topics(timeout=20).topics, f"{topic} in the metadata")
     places = [[], []]
 
     def is_laid_out():
         places[:] = [lying_in(broker, name, topic) for name in ("one", "two")]
         return sum(map(len, places)) == 2
 
-    until(is_laid_out, lambda: f"broker {broker.id} has {places}")
+    wait_until(is_laid_out, f"two logs at broker {broker.id}", last=lambda: places)
     (failing,), (kept,) = places
     return failing, kept
 
@@ -160,10 +152,12 @@ def records_in(cluster, topic, partition):
     end = consumer.get_watermark_offsets(place, timeout=60)[1]
     consumer.assign([place])
     offsets = []
-    deadline = time.monotonic() + 60
-    while len(offsets) < end:
-        assert time.monotonic() < deadline, f"{len(offsets)} of {end} records"
-        offsets += [message.offset() for message in consumer.consume(100, timeout=1) if not message.error()]
+
+    def are_read():
+        offsets.extend(each.offset() for each in consumer.consume(100, timeout=1) if not each.error())
+        return len(offsets) >= end
+
+    wait_until(are_read, f"{end} records", last=lambda: len(offsets))
     consumer.close()
     return len(offsets)
 
@@ -176,7 +170,7 @@ def expect_it_was_left_to_others(cluster, admin, broker, topic, *, failed, kept)
         now = partitions(admin, topic)[failed]
         return now.leader not in {-1, broker.id} and broker.id not in now.isrs
 
-    until(is_moved, lambda: f"still at broker {broker.id}: {partitions(admin, topic)}")
+    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: partitions(admin, topic))
     other = partitions(admin, topic)[kept]
     assert other.leader == broker.id
     assert broker.id in other.isrs
@@ -193,9 +187,10 @@ def expect_it_was_left_to_others(cluster, admin, broker, topic, *, failed, kept)
 
 def expect_it_comes_back(cluster, admin, broker, topic):
     cluster.restart(broker.id)
-    until(
+    wait_until(
         lambda: all(broker.id in partition.isrs for partition in partitions(admin, topic).values()),
-        lambda: f"not back in every ISR: {partitions(admin, topic)}",
+        "its return into every ISR",
+        last=lambda: partitions(admin, topic),
     )
     assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 0
 
@@ -212,7 +207,9 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
 
     expect_it_was_left_to_others(cluster, admin, broker, topic, failed=failed, kept=kept)
     before = writing.written
-    until(lambda: writing.write() or writing.written > before, lambda: f"no new leader: {writing.errors}")
+    wait_until(
+        lambda: writing.write() or writing.written > before, "a new leader", last=lambda: writing.errors
+    )
     assert records_in(cluster, topic, failed) >= writing.written
 
     # With room again, the replica is cut behind its last whole batch and catches up.
@@ -235,14 +232,15 @@ def test_a_disk_that_turns_read_only_is_answered_and_left_to_others(cluster, adm
     assert os.strerror(errno.EROFS) in (broker.dir / "logs" / "server.log").read_text(encoding="utf-8")
 
     expect_it_was_left_to_others(cluster, admin, broker, topic, failed=failed, kept=kept)
-    until(lambda: writing.write() or writing.written > 1, lambda: f"no new leader: {writing.errors}")
+    wait_until(lambda: writing.write() or writing.written > 1, "a new leader", last=lambda: writing.errors)
     assert records_in(cluster, topic, failed) >= writing.written
 
     # A start serves what lies on the good disk, and makes nothing of the other anew there.
     cluster.restart(broker.id)
-    until(
+    wait_until(
         lambda: broker.id in partitions(admin, topic)[kept].isrs,
-        lambda: f"not back in the ISR: {partitions(admin, topic)}",
+        "its return into the ISR",
+        last=lambda: partitions(admin, topic),
     )
     assert broker.id not in partitions(admin, topic)[failed].isrs
     assert not (broker.dir / "data" / "two" / f"{topic}-{failed}").exists()
