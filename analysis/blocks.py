@@ -49,10 +49,12 @@ class Typed:
 
     Attributes:
         rows: Of the table ``events``; texts of which many are alike as dictionaries.
+        lines: How many line feeds the block has.
         replaced: How many bytes were no UTF-8 and became U+FFFD.
     """
 
     rows: pa.RecordBatch
+    lines: int
     replaced: int
 
 
@@ -88,9 +90,10 @@ class BlockReader:
 
     def read(self, data: bytes, origin: Origin) -> Typed:
         """The rows of a block in the order of its entries."""
-        data, replaced = clean(data)
-        text = Text(data)
-        lines = find_lines(text, len(data))
+        whole, replaced = clean(data)
+        text = Text(whole)
+        lines = find_lines(text, len(whole))
+        line_feeds = len(lines.start) if whole is data else data.count(b"\n")
         heads = no_heads(lines)
         found = self._stencils.find(text, lines)
         self._stencils.read(text, lines, self._clock, found, heads)
@@ -113,7 +116,8 @@ class BlockReader:
             broker = self._broker_of(_front(text, lines, heads, int(first[row])))
             if broker is not None:
                 columns.put_row(row, {"broker": broker})
-        return Typed(_table(heads, first, columns, origin, join(text, lines, heads, first, last)), replaced)
+        below = join(text, lines, heads, first, last)
+        return Typed(_table(heads, first, columns, origin, below), line_feeds, replaced)
 
 
 def _read_others(text: Text, heads: Heads, first: Places, columns: Columns) -> None:

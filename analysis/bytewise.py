@@ -6,6 +6,7 @@ has ``MARGIN`` bytes before and after it, so that eight bytes can be loaded arou
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -73,10 +74,11 @@ def chosen_digits(words: _Words, chosen: _Words) -> NDArray[np.int64]:
     return _number(words & chosen)
 
 
-def digit_mask(text: bytes) -> int:
-    """What ``chosen_digits`` takes to read the digits among the last eight bytes of a text."""
-    last = text[-_WORD:].rjust(_WORD, b" ")
-    return sum(0xF << (8 * place) for place, byte in enumerate(last) if 48 <= byte <= 57)
+@functools.lru_cache(maxsize=4096)
+def digit_mask(text: str) -> int:
+    """What ``chosen_digits`` takes to read the digits among the last eight letters of an ASCII text."""
+    last = text[-_WORD:].rjust(_WORD)
+    return sum(0xF << (8 * place) for place, letter in enumerate(last) if "0" <= letter <= "9")
 
 
 def _number(words: _Words) -> NDArray[np.int64]:

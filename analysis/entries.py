@@ -25,6 +25,9 @@ NO_TIME = np.iinfo(np.int64).min
 
 _LF, _CR, _BRACKET, _BLANK = b"\n\r[ "
 _TAIL = f" ({LOGGER})".encode()
+_FEW = 16
+"""Of this many bytes one: so few are found one by one."""
+
 _LEVEL_AT, _SHORTEST = 26, 26 + len("INFO") + len(_TAIL)
 _LEVEL_WORDS = {int.from_bytes(level.encode(), "little"): code for code, level in enumerate(LEVELS)}
 _CONTROLLER_REST, _BROKER_REST = len("[Contro"), len("[Br")
@@ -74,14 +77,21 @@ class Blanks:
 
 def find_blanks(text: Text, lines: Lines, chosen: Places) -> Blanks:
     """The blanks of the chosen lines, which are given in their order."""
-    is_blank = text.bytes <= _BLANK
-    # What lies between the chosen lines is skipped, run by run.
-    begins = np.concatenate([np.array([0]), lines.end[chosen] + 1])
-    ends = np.append(lines.start[chosen], len(is_blank))
-    apart = np.flatnonzero(ends > begins)
-    for begin, end in zip(begins[apart].tolist(), ends[apart].tolist(), strict=True):
-        is_blank[begin:end] = False
-    places = np.flatnonzero(is_blank)
+    length = lines.end[chosen] + 1 - lines.start[chosen]
+    if int(length.sum()) * _FEW < len(text.bytes):
+        # Of few lines each byte is looked at, and of the text around them none.
+        skipped = lines.start[chosen] - (np.cumsum(length) - length)
+        at = np.arange(int(length.sum())) + np.repeat(skipped, length)
+        places = at[text.bytes[at] <= _BLANK]
+    else:
+        is_blank = text.bytes <= _BLANK
+        # What lies between the chosen lines is skipped, run by run.
+        begins = np.concatenate([np.array([0]), lines.end[chosen] + 1])
+        ends = np.append(lines.start[chosen], len(is_blank))
+        apart = np.flatnonzero(ends > begins)
+        for begin, end in zip(begins[apart].tolist(), ends[apart].tolist(), strict=True):
+            is_blank[begin:end] = False
+        places = np.flatnonzero(is_blank)
     first, last = np.zeros((2, len(lines.start)), dtype=np.int64)
     first[chosen] = np.searchsorted(places, lines.start[chosen])
     last[chosen] = np.searchsorted(places, lines.end[chosen]) - 1

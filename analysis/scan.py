@@ -81,7 +81,7 @@ class Tally:
     def add(self, data: bytes, typed: Typed) -> None:
         """Count a block."""
         self.size += len(data)
-        self.lines += data.count(b"\n")
+        self.lines += typed.lines
         self.entries += typed.rows.num_rows
         self.understood += typed.rows["understood"].true_count
         self.replaced += typed.replaced

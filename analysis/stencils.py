@@ -3,16 +3,15 @@
 The *stencil* of a line is the line with every digit as 0. Lines of one stencil have the same words and the
 same values in the same places; of such a line nothing is left to be found out but its numbers. A log has some
 thousand stencils (numbers of one to nine digits, the names of topics), and nearly all its lines have one that
-was seen before. A stencil is learned from one line through the grammar (``shapes.find_values``). What it
-cannot say to the digit is not learned, and such lines are read by their shapes (``analysis.messages``).
+was seen before. A stencil is learned from one line (``analysis.lessons``). What it cannot say to the digit is
+not learned, and such lines are read by their shapes (``analysis.messages``).
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,26 +20,21 @@ from numpy.typing import NDArray
 
 from analysis.bytewise import Mask, Places, Text, chosen_digits, digit_mask
 from analysis.columns import Columns
-from analysis.entries import LEVELS, Heads, Lines, read_times
+from analysis.entries import Heads, Lines, read_times
 from analysis.grammar import Row, find_head
-from analysis.shapes import Value, find_values
-from analysis.tables import COLUMNS
+from analysis.lessons import TEXT_DIGITS_MAX, Lessons
 from analysis.times import Clock
-from cluster.model.statechange import LOGGER
 
 _STENCILS_MAX = 20_000
 _SEEN_MAX = 100_000
-_WORTHWHILE = 3
+_WORTHWHILE = 2
 """A stencil is learned when it was seen so often."""
 
-_LESSONS_MAX = 400
+_LESSONS_MAX = 4_000
 """Stencils that are learned in one block: about as many as are learned in the time of reading it."""
 
 _MEMO_MAX = 100_000
-_DIGITS = re.compile(r"\d+", re.ASCII)
-_STOCK = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ", re.ASCII)
-_INT_DIGITS_MAX, _DIGITS_MAX, _WORD = 9, 16, 8
-_INTS = {column.name for column in COLUMNS if pa.types.is_int32(column.arrow)}
+_WORD = TEXT_DIGITS_MAX
 
 _UNKNOWN, _UNFIT, _NO_HEAD = -1, -2, 0
 """Of a stencil: never learned; not to be learned; the one of all lines without a header."""
@@ -100,22 +94,12 @@ class _Slot:
     sign: _Grown = field(default_factory=_Grown)
     text: _Grown = field(default_factory=_Grown)
 
-    def place(self, stencil: int, line: str, start: int, end: int) -> None:
-        """Put the digits that stand from ``start`` to ``end``."""
-        spelled = line[start:end].encode()
+    def place(self, stencil: int, start: int, end: int, zeros: str) -> None:
+        """Put the digits that stand from ``start`` to ``end`` of the stencil."""
         self.end.put(stencil, end)
-        self.digits.put(stencil, digit_mask(spelled))
-        self.more.put(stencil, digit_mask(spelled[:-_WORD]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Lesson:
-    """What a line says: of each column either its value or the ``Value`` in the line that gives it."""
-
-    level: int
-    constants: Row
-    numbers: dict[tuple[str, ...], Value]
-    texts: dict[tuple[str, ...], Value]
+        self.digits.put(stencil, digit_mask(zeros[max(start, end - _WORD) : end]))
+        if end - start > _WORD:
+            self.more.put(stencil, digit_mask(zeros[start : end - _WORD]))
 
 
 class Stencils:
@@ -125,6 +109,7 @@ class Stencils:
         self._known: dict[str, int] = {}
         self._seen: dict[str, int] = {}
         self._count = 1
+        self._lessons = Lessons()
         self._level = _Grown()
         self._constants: defaultdict[str, _Constants] = defaultdict(_Constants)
         self._numbers: defaultdict[tuple[str, ...], _Slot] = defaultdict(_Slot)
@@ -161,33 +146,31 @@ class Stencils:
             lessons += 1
             line = text.slice(int(lines.start[first[code]]), int(lines.end[first[code]])).decode()
             self._seen.pop(spelled[code], None)
-            stencils[code] = self._known[spelled[code]] = self._learn(line)
+            stencils[code] = self._known[spelled[code]] = self._learn(line, spelled[code])
 
-    def _learn(self, line: str) -> int:
-        head = find_head(line)
-        if head is None:
-            return _NO_HEAD
-        lesson = _lesson(line)
+    def _learn(self, line: str, zeros: str) -> int:
+        lesson = self._lessons.of(line)
         if lesson is None:
-            return _UNFIT
+            return _NO_HEAD if find_head(line) is None else _UNFIT
         stencil = self._count
         self._count += 1
         self._level.put(stencil, lesson.level)
         for name, value in lesson.constants.items():
             self._constants[name].put(stencil, value)
-        for columns, value in lesson.numbers.items():
-            slot = self._numbers[columns]
-            slot.place(stencil, line, *value.span)
-            slot.sign.put(stencil, line[value.span[0]] == "-")
-        for columns, value in lesson.texts.items():
-            start, end = value.span
-            last = start + [found.end() for found in _DIGITS.finditer(line[start:end])][-1]
-            slot = self._texts[columns]
-            slot.place(stencil, line, start, last)
-            alike = (value.meaning, _DIGITS.sub(lambda found: "0" * len(found[0]), line[start:end]))
-            kind = self._spelled.setdefault(alike, len(self._spelled))
+        for told in lesson.told:
+            if not told.columns:
+                continue
+            (start, end), (_, last) = told.span, told.digits
+            if told.read is None:
+                slot = self._numbers[told.columns]
+                slot.place(stencil, start, end, zeros)
+                slot.sign.put(stencil, zeros[start] == "-")
+                continue
+            slot = self._texts[told.columns]
+            slot.place(stencil, start, last, zeros)
+            kind = self._spelled.setdefault((told.meaning, zeros[start:end]), len(self._spelled))
             slot.text.put(stencil, kind)
-            self._readers[columns, stencil] = (start, end, value.read)
+            self._readers[told.columns, stencil] = (start, end, told.read)
         return stencil
 
     def read(self, text: Text, lines: Lines, clock: Clock, found: Found, heads: Heads) -> None:
@@ -304,55 +287,3 @@ class Found:
     def _is_known(self, least: int) -> Mask:
         known: Mask = (self.stencils >= least)[self.codes] & ~self._lost
         return known
-
-
-def _lesson(line: str) -> _Lesson | None:
-    """What a line of ours in the stock layout says; None where a stencil could not say it to the digit."""
-    head = find_head(line)
-    if head is None or head.logger != LOGGER or not line.isascii() or not _STOCK.match(line):
-        return None
-    offset, end = head.message
-    told = find_values(line[offset:end])
-    if told is None:
-        return None
-    giver: dict[str, Any] = dict(told[0])
-    values = [replace(value, span=(value.span[0] + offset, value.span[1] + offset)) for value in told[1]]
-    for value in values:
-        spelled = line[slice(*value.span)]
-        row = value.read(spelled) if value.columns is None else dict.fromkeys(value.columns)
-        if row is None or not _can_be_told(value, spelled):
-            return None
-        is_said = value.columns is None and not _DIGITS.search(spelled)
-        giver |= row if is_said else dict.fromkeys(row, value)
-    numbers, texts = _slots(values, giver)
-    # A digit between the values is a word of the rule's: another one would be another rule's.
-    begins = [offset, *(value.span[1] for value in values)]
-    ends = [*(value.span[0] for value in values), end]
-    if any(_DIGITS.search(line, *between) for between in zip(begins, ends, strict=True)):
-        return None
-    constants = {name: value for name, value in giver.items() if not isinstance(value, Value)}
-    return _Lesson(LEVELS.index(head.level), constants, numbers, texts)
-
-
-def _slots(
-    values: Sequence[Value], giver: Row
-) -> tuple[dict[tuple[str, ...], Value], dict[tuple[str, ...], Value]]:
-    """The values that give columns, by these: numbers, and texts with digits in them."""
-    numbers: dict[tuple[str, ...], Value] = {}
-    texts: dict[tuple[str, ...], Value] = {}
-    for value in values:
-        columns = tuple(name for name, by in giver.items() if by is value)
-        if columns:
-            (texts if value.columns is None else numbers)[columns] = value
-    return numbers, texts
-
-
-def _can_be_told(value: Value, spelled: str) -> bool:
-    """Whether the value's digits are few enough."""
-    found = [each.span() for each in _DIGITS.finditer(spelled)]
-    if not found:
-        return value.columns is None
-    if value.columns is None:
-        return found[-1][1] - found[0][0] <= _WORD
-    most = _INT_DIGITS_MAX if any(name in _INTS for name in value.columns) else _DIGITS_MAX
-    return len(found) == 1 and len(spelled.lstrip("-")) <= most

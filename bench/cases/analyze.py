@@ -28,14 +28,16 @@ SAMPLE_S = 0.5
 
 
 class PeakMemory:
-    """The most memory that the processes below this one held while its ``with`` block ran.
+    """The most memory that this process and those below it held while its ``with`` block ran.
 
     Attributes:
-        java_mb: Spark's Java process, in 10^6 bytes.
+        driver_mb: This process, in 10^6 bytes.
+        java_mb: Spark's Java process: driver and executors.
         python_mb: All its Python workers together.
     """
 
     def __init__(self) -> None:
+        self.driver_mb = 0.0
         self.java_mb = 0.0
         self.python_mb = 0.0
         self._done = threading.Event()
@@ -60,6 +62,7 @@ class PeakMemory:
                 except psutil.NoSuchProcess:
                     continue
                 java, python = (java + held, python) if is_java else (java, python + held)
+            self.driver_mb = max(self.driver_mb, _own_mb(psutil.Process()))
             self.java_mb, self.python_mb = max(self.java_mb, java), max(self.python_mb, python)
 
 
@@ -83,7 +86,8 @@ def measure(lines: int) -> Run:
         size = sum(path.stat().st_size for path in paths)
         sample = paths if lines <= PEER_LINES_MAX else write_logs(folder / "sample", PEER_LINES_MAX)
         begin = time.process_time()
-        peer = read_logs(sample, folder / "peer.parquet") / (time.process_time() - begin)
+        compared = read_logs(sample, folder / "peer.parquet")
+        peer = compared / (time.process_time() - begin)
         with spark_session() as spark, PeakMemory() as peak:
             begin, spent = time.perf_counter(), _core_seconds()
             tallies = write_events(spark, find(paths), folder / "events")
@@ -95,9 +99,12 @@ def measure(lines: int) -> Run:
             {
                 "lines/s per core": ours,
                 "lines/s per core of the peer": peer,
+                "lines that the peer read": compared,
+                "core-seconds": spent,
                 "MB/s per core": size / 1e6 / spent,
                 f"lines/s on {cores} cores": entries / seconds,
                 "understood %": 100 * sum(tally["understood"] for tally in tallies) / entries,
+                "peak MB of the driver's Python": peak.driver_mb,
                 "peak MB of Java": peak.java_mb,
                 "peak MB of Python workers": peak.python_mb,
             },

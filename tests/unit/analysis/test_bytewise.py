@@ -71,7 +71,7 @@ def test_digits_among_others_make_one_number(text: str) -> None:
     data = text.encode()
     word = np.array([int.from_bytes(data[-8:].rjust(8, b" "), "little")], dtype=np.uint64)
     spelled = "".join(letter if letter.isdigit() else "0" for letter in text[-8:])
-    assert chosen_digits(word, np.array([digit_mask(data)], dtype=np.uint64)).tolist() == [int(spelled)]
+    assert chosen_digits(word, np.array([digit_mask(text)], dtype=np.uint64)).tolist() == [int(spelled)]
 
 
 @given(spans())

@@ -89,3 +89,17 @@ def test_the_blanks_of_some_lines_are_those_of_all_lines() -> None:
             begin, end = lines.start[line], lines.end[line]
             found = blanks.places[blanks.first[line] : blanks.last[line] + 1]
             assert found.tolist() == [at for at in range(begin, end) if text.slice(at, at + 1) <= b" "]
+
+
+def test_few_lines_are_looked_at_alone_and_their_blanks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "".join(f"{'word ' * (number % 7)}end\r\n\n" for number in range(600)).encode()
+    text = Text(data)
+    lines = find_lines(text, len(data))
+    chosen = np.array([3, 4, 40, 41, 90])
+    few = find_blanks(text, lines, chosen)
+    monkeypatch.setattr("analysis.entries._FEW", 10**9)
+    many = find_blanks(text, lines, chosen)
+    for one, other in zip(
+        (few.places, few.first, few.last), (many.places, many.first, many.last), strict=True
+    ):
+        assert one.tolist() == other.tolist()

@@ -9,6 +9,7 @@ from datetime import UTC
 import numpy as np
 import pytest
 
+from analysis import lessons
 from analysis import stencils as under_test
 from analysis.bytewise import Text
 from analysis.columns import Columns
@@ -95,7 +96,7 @@ def test_a_digit_between_the_values_belongs_to_the_rule(monkeypatch: pytest.Monk
         told = find_values(message)
         return told and (told[0], told[1][:-1])
 
-    monkeypatch.setattr(under_test, "find_values", values)
+    monkeypatch.setattr(lessons, "find_values", values)
     assert read(Stencils(), *[entry(LED.format(1, 2, 3, 4))] * 4)[0] == []
 
 
@@ -119,7 +120,7 @@ def test_a_text_that_is_no_such_value_loses_its_stencil(monkeypatch: pytest.Monk
         told = find_values(message)
         return told and (told[0], [replace(value, read=picky(value)) for value in told[1]])
 
-    monkeypatch.setattr(under_test, "find_values", values)
+    monkeypatch.setattr(lessons, "find_values", values)
     lines = [entry(LED.format(1, broker, 3, 4)) for broker in (2, 3, 7, 4)]
     chosen, rows, _ = read(Stencils(), *lines)
     assert chosen == [0, 1, 3]
