@@ -1,3 +1,4 @@
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,58 @@ def test_a_topics_own_settings_win():
     assert own.retention_ms == 3600_000
     assert own.message_timestamp_type is TimestampType.LOG_APPEND_TIME
     assert own.cleanup_policy == {"delete", "compact"}
+
+
+FIELDS = {
+    "segment.bytes": ("log.segment.bytes", "100001", "segment_bytes", 100_001),
+    "segment.ms": ("log.roll.ms", "100002", "segment_ms", 100_002),
+    "segment.jitter.ms": ("log.roll.jitter.ms", "100003", "segment_jitter_ms", 100_003),
+    "segment.index.bytes": ("log.index.size.max.bytes", "100004", "segment_index_bytes", 100_004),
+    "index.interval.bytes": ("log.index.interval.bytes", "100005", "index_interval_bytes", 100_005),
+    "preallocate": ("log.preallocate", "true", "preallocate", True),
+    "max.message.bytes": ("message.max.bytes", "100006", "max_message_bytes", 100_006),
+    "message.timestamp.type": (
+        "log.message.timestamp.type",
+        "LogAppendTime",
+        "message_timestamp_type",
+        TimestampType.LOG_APPEND_TIME,
+    ),
+    "message.timestamp.difference.max.ms": (
+        "log.message.timestamp.difference.max.ms",
+        "100007",
+        "message_timestamp_difference_max_ms",
+        100_007,
+    ),
+    "compression.type": ("compression.type", "zstd", "compression_type", "zstd"),
+    "min.insync.replicas": ("min.insync.replicas", "9", "min_insync_replicas", 9),
+    "unclean.leader.election.enable": (
+        "unclean.leader.election.enable",
+        "true",
+        "unclean_leader_election_enable",
+        True,
+    ),
+    "retention.ms": ("log.retention.ms", "100008", "retention_ms", 100_008),
+    "retention.bytes": ("log.retention.bytes", "100009", "retention_bytes", 100_009),
+    "file.delete.delay.ms": ("log.segment.delete.delay.ms", "100010", "file_delete_delay_ms", 100_010),
+    "flush.messages": ("log.flush.interval.messages", "100011", "flush_messages", 100_011),
+    "flush.ms": ("log.flush.interval.ms", "100012", "flush_ms", 100_012),
+}
+"""Of each topic setting: the broker's, a value that is nobody's default, and what logs go by then."""
+
+
+def test_every_field_of_a_log_is_set_by_something():
+    assert {field.name for field in fields(LogConfig)} == {
+        "cleanup_policy",
+        *(field for _, _, field, _ in FIELDS.values()),
+    }
+
+
+@pytest.mark.parametrize("topic_setting", FIELDS)
+def test_each_setting_of_brokers_and_topics_reaches_its_own_field(topic_setting):
+    broker_setting, text, field, value = FIELDS[topic_setting]
+    expected = replace(LogConfig(), **{field: value})
+    assert config(**{broker_setting: text}).topic_defaults == expected
+    assert config().log_config({topic_setting: text}) == expected
 
 
 def test_overrides_win_over_the_file(tmp_path):
