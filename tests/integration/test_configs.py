@@ -156,6 +156,7 @@ def refused(admin):
         ((TOPIC, "refused"), ("retention.ms", APPEND, "5"), "INVALID_REQUEST"),
         ((TOPIC, "missing"), ("retention.ms", SET, "5"), "UNKNOWN_TOPIC_OR_PART"),
         ((BROKER, "1"), ("broker.id", SET, "9"), "INVALID_REQUEST"),
+        ((BROKER, "1"), ("log.cleanup.policy", SET, "compact"), "INVALID_CONFIG"),
     ],
 )
 @pytest.mark.usefixtures("refused")

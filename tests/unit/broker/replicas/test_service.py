@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from broker.disk.errors import KafkaStorageError
 from broker.replicas.fetchers import Fetchers
 from broker.replicas.interface import FetchPartition
 from broker.replicas.service import ReplicaService
 from broker.replicas.settings import ReplicaSettings
+from cluster.model.brokers import Broker, Endpoint
+from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
-from cluster.model.requests import LeaderAndIsrRequest
+from cluster.model.requests import LeaderAndIsrRequest, UpdateMetadataRequest
+from cluster.rpc import replication_pb2 as pb
 from cluster.runtime.metrics import Metrics
 from cluster.runtime.supervisor import Supervisor
 
@@ -53,6 +58,61 @@ async def test_from_start_to_close(room):
     await supervisor.close(5)
     await service.close()
     assert written == [{TP: Offset(1)}]
+
+
+def waiting(metrics):
+    """Of each purgatory the watched keys, and how many operations wait."""
+    found = {}
+    for family in metrics.registry.collect():
+        for sample in family.samples:
+            if sample.name.startswith("kafka_server_DelayedOperationPurgatory_"):
+                found.setdefault(sample.labels["delayedOperation"], []).append(sample.value)
+    return found
+
+
+async def requests_of(follower):
+    """A follower that has two records asks once, and waits for a millisecond."""
+    asked = pb.FetchPartition(topic="t", fetch_offset=2, last_fetched_epoch=-1, max_bytes=100)
+    yield pb.FetchRequest(
+        replica_id=follower, broker_epoch=10, max_wait_ms=1, min_bytes=1, max_bytes=100, partitions=[asked]
+    )
+    await asyncio.Event().wait()
+
+
+async def test_what_waits_and_what_runs_out_of_time_is_counted(room):
+    metrics = Metrics()
+    service = ReplicaService(
+        1,
+        room.logs,
+        ReplicaSettings(),
+        store=lambda: None,
+        supervisor=Supervisor(lambda *_: None),
+        metrics=metrics,
+        write=lambda _line: None,
+        on_metadata=lambda _: None,
+    )
+    live = tuple(Broker(each, 10, (Endpoint("GRPC", "127.0.0.1", 9),)) for each in (1, 2))
+    await service.leadership.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0, (1, 2)),)))
+    service.metadata.apply(UpdateMetadataRequest(9, 1, 1, (), live))
+    assert waiting(metrics) == {"Produce": [0, 0], "DeleteRecords": [0, 0], "Fetch": [0, 0]}
+    waiters = [
+        service.appends.append({TP: room.batch(b"a")}, acks=-1, timeout_ms=60_000),
+        service.deletes.delete({TP: Offset(0)}, 60_000),
+        service.reads.fetch({TP: FetchPartition(0, 100)}, max_wait_ms=60_000, min_bytes=1, max_bytes=100),
+    ]
+    assert waiting(metrics) == {"Produce": [1, 1], "DeleteRecords": [1, 1], "Fetch": [1, 1]}
+
+    late = await service.appends.append({TP: room.batch(b"b")}, acks=-1, timeout_ms=1)
+    assert late[TP].error is ErrorCode.REQUEST_TIMED_OUT
+    assert metrics.produce_expirations.labels("t", 0)._value.get() == 1
+    assert not any(waiter.done() for waiter in waiters)
+    answers = service.sessions.serve(requests_of(2))
+    await anext(answers)
+    expired = metrics.fetch_expirations.labels(fetcherType="follower")._value
+    await room.until(lambda: expired.get() == 1)
+    await answers.aclose()
+    await asyncio.gather(*waiters)
+    assert metrics.fetch_expirations.labels(fetcherType="consumer")._value.get() == 0
 
 
 async def test_a_failed_directory_is_told_of_and_nothing_is_fetched_for_it(room, tmp_path, monkeypatch):
