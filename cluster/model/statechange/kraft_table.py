@@ -84,6 +84,11 @@ KRAFT_TABLE: tuple[Template, ...] = (
         "Unable to start fetching <tp> with topic ID <topic_id:uuid> due to <error>",
     ),
     row(
+        Kind.KRAFT_FETCHING_FAILED, _B, "TRACE", "3.0+",
+        "Unable to start fetching <tp> with topic ID <topic_id:uuid> because the replica manager is shutting "
+        "down.",
+    ),
+    row(
         Kind.NEW_LEADER_UNAVAILABLE, _B, "TRACE", "3.0+",
         "Unable to start fetching <tp> with topic ID <topic_id:uuid> from leader <leader> because it is not "
         "alive.",

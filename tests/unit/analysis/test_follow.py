@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from analysis.derived.catalog import DERIVED
 from analysis.follow import append, follow
 from analysis.scan import Reading, events
 from analysis.sources import find
@@ -15,12 +17,16 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 PLACE = ("source", "block", "line")
 
 
+def rows(table: DataFrame) -> list[str]:
+    return sorted(map(str, table.collect()))
+
+
 def told(table: DataFrame) -> list[str]:
-    return sorted(str(row) for row in table.drop(*PLACE).collect())
+    return rows(table.drop(*PLACE))
 
 
 def test_a_stream_that_is_stopped_and_started_gives_the_rows_of_a_batch(
-    spark: SparkSession, logs: Path, tmp_path: Path
+    spark: SparkSession, logs: Path, tmp_path: Path, settle: Callable[[DataFrame], DataFrame]
 ) -> None:
     growing, out = tmp_path / "growing", tmp_path / "out"
     growing.mkdir()
@@ -50,7 +56,13 @@ def test_a_stream_that_is_stopped_and_started_gives_the_rows_of_a_batch(
     live.rename(live.with_name("state-change.log.2026-11-21-03"))
     go_on(0.0)
     written = spark.read.parquet(str(out / "events"))
-    assert told(written) == told(events(spark, find([growing]), Reading(broker=8)))
+    read = events(spark, find([growing]), Reading(broker=8))
+    assert told(written) == told(read)
+    followed, at_once = {"events": written.cache()}, {"events": read.cache()}
+    for table in DERIVED:
+        for tables in (followed, at_once):
+            tables[table.name] = settle(table.of(tables))
+        assert rows(followed[table.name]) == rows(at_once[table.name]), table.name
     assert len(batches) >= 4
 
 

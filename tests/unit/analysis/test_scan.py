@@ -84,6 +84,8 @@ def test_what_spark_reads_itself_is_the_same(spark: SparkSession, table: DataFra
         far = events(spark, find([logs.as_uri()]))
         assert far.rdd.getNumPartitions() > 5
         assert told(far) == told(table)
+        named = events(spark, find([f"{logs.as_uri()}/broker-*/state-change.log"]))
+        assert told(named) == told(table)
     finally:
         spark.conf.unset("spark.sql.files.maxPartitionBytes")
         spark.conf.unset("spark.sql.files.openCostInBytes")

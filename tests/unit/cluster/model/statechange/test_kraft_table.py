@@ -26,6 +26,13 @@ from cluster.model.statechange.template import Speaker
         ),
         ("Stopped fetchers as part of controlled shutdown for 51 partitions", Kind.KRAFT_FETCHERS_STOPPED),
         ("Deleting 1 partition(s).", Kind.KRAFT_DELETING),
+        (
+            (
+                "Unable to start fetching t-0 with topic ID 2-3qO3o8RgetP5oocXJFcQ because the "
+                "replica manager is shutting down."
+            ),
+            Kind.KRAFT_FETCHING_FAILED,
+        ),
     ],
 )
 def test_a_kraft_broker_is_understood(text: str, kind: Kind) -> None:
