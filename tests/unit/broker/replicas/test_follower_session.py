@@ -229,6 +229,21 @@ async def test_a_change_of_leadership_is_told_without_being_asked(room, follower
     assert follower.answer()[TP].error_code == ErrorCode.FENCED_LEADER_EPOCH
 
 
+async def test_what_was_refused_is_fetched_no_more_until_it_is_named_again(room, follower):
+    partition = room.lead()
+    room.write(partition, b"a")
+    follower.ask(named(0))
+    room.lead(epoch=1)
+    data = follower.answer()[TP]
+    assert (data.error_code, len(data.records)) == (ErrorCode.FENCED_LEADER_EPOCH, 0)
+    room.write(partition, b"b")
+    room.hosted.grew(partition)
+    room.lead(epoch=2)
+    assert follower.answer() == {}
+    follower.ask(named(0, epoch=2))
+    assert len(follower.answer()[TP].records) == partition.log.size
+
+
 async def test_a_removed_partition_is_told(room, follower):
     room.lead()
     follower.ask(named(0))
