@@ -172,6 +172,8 @@ def _check_header(header: BatchHeader, origin: AppendOrigin) -> Refusal | None:
         return Refusal(Reason.BAD_COUNT, detail)
     if header.is_control and origin is AppendOrigin.CLIENT:
         return Refusal(Reason.CONTROL_FROM_CLIENT, f"attributes {header.attributes:#x}")
+    if header.is_transactional and origin is AppendOrigin.CLIENT:
+        return Refusal(Reason.TRANSACTIONAL_FROM_CLIENT, f"attributes {header.attributes:#x}")
     if header.has_producer_id and header.base_sequence < 0 and origin is AppendOrigin.CLIENT:
         detail = f"producer id {header.producer_id}, sequence {header.base_sequence}, expected 0 or more"
         return Refusal(Reason.SEQUENCE_MISSING, detail)

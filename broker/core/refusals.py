@@ -40,6 +40,10 @@ class Reason(Enum):
     NO_RECORDS = ErrorCode.INVALID_RECORD, "the batch counts no records"
     BAD_COUNT = ErrorCode.INVALID_RECORD, "the record count does not match lastOffsetDelta"
     CONTROL_FROM_CLIENT = ErrorCode.INVALID_RECORD, "a client may not write control batches"
+    TRANSACTIONAL_FROM_CLIENT = (
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        "a batch is of a transaction, and none was begun: they are not served",
+    )
     SEQUENCE_MISSING = ErrorCode.INVALID_RECORD, "a batch with a producer id has no sequence"
     UNKNOWN_CODEC = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "no compression codec has this number"
     BAD_RECORD_LENGTH = ErrorCode.INVALID_RECORD, "a record's length does not fit into the batch"

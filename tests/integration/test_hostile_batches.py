@@ -115,6 +115,10 @@ def hostile():
         "record of negative length": (patched(one, 61, b"\x01"), INVALID),
         "record beyond the batch": (patched(one, 61, b"\x7e"), INVALID),
         "control": (patched(one, 21, b"\x00\x20"), INVALID),
+        "transaction": (
+            patched(build(producer=(7, 0, 0)), 21, b"\x00\x10"),
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ),
         "append time": (patched(one, 21, b"\x00\x08"), ErrorCode.INVALID_TIMESTAMP),
         "unknown codec": (patched(one, 21, b"\x00\x07"), ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
         "producer without sequence": (build(producer=(7, 0, -1)), INVALID),

@@ -228,6 +228,11 @@ def refusals(batch, patched):
         "no records": (patched(two, 57, bytes(4)), {}, ErrorCode.INVALID_RECORD),
         "another count": (patched(two, 57, (3).to_bytes(4)), {}, ErrorCode.INVALID_RECORD),
         "control": (patched(good, 21, b"\0\x20"), {}, ErrorCode.INVALID_RECORD),
+        "transaction": (
+            patched(batch(1, producer=(7, 0, 0)), 21, b"\0\x10"),
+            {},
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ),
         "no sequence": (batch(1, producer=(7, 0, -1)), {}, ErrorCode.INVALID_RECORD),
         "codec 5": (patched(good, 21, b"\0\5"), {}, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
         "a record too long": (patched(good, 61, b"\x7e"), {}, ErrorCode.INVALID_RECORD),
