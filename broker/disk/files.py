@@ -142,6 +142,11 @@ def remove_whatever(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def real_path(path: Path) -> str:
+    """Where a path leads in the end: two paths to one directory have the same, though it is not made yet."""
+    return os.path.realpath(path)
+
+
 def make_directory(directory: Path) -> None:
     """Make a new directory in one that exists."""
     directory.mkdir()

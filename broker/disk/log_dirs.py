@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
+from broker.disk.files import real_path
 from broker.disk.log import Log
 from broker.disk.log_dir import LogDir, LogDirsOptions
 from cluster.model.ids import Offset, TopicPartition
@@ -239,7 +239,7 @@ def _refuse_the_same(directories: Sequence[Path]) -> None:
     """A directory used as two would have its logs twice, and no process is locked out by itself."""
     seen: dict[str, Path] = {}
     for path in directories:
-        real = os.path.realpath(path)
+        real = real_path(path)
         if real in seen:
             raise InconsistentDirectoryError(f"{seen[real]} and {path} of log.dirs are one directory")
         seen[real] = path

@@ -13,6 +13,7 @@ from broker.disk.files import (
     MAX_BUFFERS,
     expect_sequential_reads,
     read_exactly,
+    real_path,
     replace_file,
     sync_directory,
     write_all,
@@ -93,6 +94,13 @@ def test_a_directory_is_synced(tmp_path):
     sync_directory(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync_directory(tmp_path / "none")
+
+
+def test_two_names_of_a_directory_lead_to_one_place(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "linked").symlink_to(tmp_path / "made-later")
+    assert real_path(tmp_path / "linked" / ".." / "linked") == real_path(tmp_path / "made-later")
+    assert real_path(tmp_path / "loop") != real_path(tmp_path / "linked")
 
 
 def test_nothing_else_in_the_package_changes_what_lies_on_disk():
