@@ -288,6 +288,8 @@ class LogDir:
         clean = marker.exists()
         if clean:
             remove(marker)
+            # For good: after a loss of power, what was written since would be believed unread.
+            sync_directory(self.path)
         recovery_points = self._read_offsets(RECOVERY_POINT)
         starts = self._read_offsets(LOG_START_OFFSET)
         self._high_watermarks = self._read_offsets(HIGH_WATERMARK)

@@ -99,6 +99,25 @@ def test_a_stop_that_was_not_clean_is_recovered(open_dirs, tmp_path, batch):
     assert again.high_watermark(A) == 0
 
 
+def test_the_mark_of_a_clean_stop_is_gone_for_good_before_a_log_is_opened(open_dirs, tmp_path, monkeypatch):
+    dirs = open_dirs(tmp_path)
+    dirs.get_or_create(A)
+    dirs.close()
+    seen, load = [], log_dir.load_log
+
+    def synced(path):
+        seen.append((path, (path / log_dir.CLEAN_SHUTDOWN).exists()))
+
+    def loaded(directory, *more):
+        seen.append(directory)
+        return load(directory, *more)
+
+    monkeypatch.setattr(log_dir, "sync_directory", synced)
+    monkeypatch.setattr(log_dir, "load_log", loaded)
+    open_dirs(tmp_path)
+    assert seen == [(tmp_path, False), tmp_path / "a-0"]
+
+
 def test_as_many_logs_are_opened_at_a_time_as_there_are_threads(open_dirs, tmp_path, batch):
     dirs = open_dirs(tmp_path)
     for tp in (A, B):
