@@ -1,4 +1,4 @@
-"""An ensemble of ZooKeepers on this machine: servers that elect a leader and agree on every write."""
+"""An ensemble of ZooKeepers: servers that elect a leader and agree on every write."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from barnabas.place import HERE, Place
 from barnabas.ports import free_ports
@@ -17,42 +17,57 @@ START_TIMEOUT_S = 60.0
 """Members are seconds at an election; a machine that does other work beside gets more."""
 
 
+class Server(Protocol):
+    """A ZooKeeper that can be started and struck; ``barnabas.zookeeper.EmbeddedZooKeeper`` is one."""
+
+    @property
+    def address(self) -> str:
+        """``host:port``."""
+        ...
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id, or None while it does not run."""
+        ...
+
+    def mode(self) -> str | None:
+        """``leader`` or ``follower``; None while it serves nobody."""
+        ...
+
+    def launch(self) -> None:
+        """Start it, without waiting for it."""
+        ...
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """Return when it serves; ZooKeeperStartError where it does not in time."""
+        ...
+
+    def stop(self) -> None:
+        """SIGTERM, and wait for its end."""
+        ...
+
+    def kill(self) -> None:
+        """SIGKILL, and wait for its end."""
+        ...
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        ...
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        ...
+
+
 class Ensemble:
-    """ZooKeepers ``zookeeper-1`` … ``zookeeper-n`` under one directory; it serves while most of them run.
-
-    What holds for an ``EmbeddedZooKeeper`` holds for each of them.
-
-    Args:
-        directory: Each server has one below it, of its own name.
-        members: How many.
-        places: Where each lives, by its name, if elsewhere than on loopback.
+    """Servers of which most must run for the ensemble to serve.
 
     Attributes:
         servers: By name.
-
-    Raises:
-        PortError: There are no free ports.
     """
 
-    def __init__(
-        self, directory: Path | str, members: int = 3, places: Mapping[str, Place] | None = None
-    ) -> None:
-        names = names_of(members)
-        found = {name: (places or {}).get(name, HERE) for name in names}
-        ports = iter(free_ports(3 * members))
-        listeners = {
-            number: f"{found[name].host}:{next(ports)}:{next(ports)}"
-            for number, name in enumerate(names, start=1)
-        }
-        self.servers: Mapping[str, EmbeddedZooKeeper] = {
-            name: EmbeddedZooKeeper(
-                Path(directory) / name,
-                next(ports),
-                place=found[name],
-                membership=Membership(number, listeners),
-            )
-            for number, name in enumerate(names, start=1)
-        }
+    def __init__(self, servers: Mapping[str, Server]) -> None:
+        self.servers = dict(servers)
 
     @property
     def address(self) -> str:
@@ -122,6 +137,41 @@ class Ensemble:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def local_ensemble(
+    directory: Path | str, members: int = 3, places: Mapping[str, Place] | None = None
+) -> Ensemble:
+    """Embedded servers ``zookeeper-1`` … ``zookeeper-n``, each below ``directory`` in one of its own.
+
+    What holds for an ``EmbeddedZooKeeper`` holds for each of them.
+
+    Args:
+        directory: Created where it is not there.
+        members: How many.
+        places: Where each lives, by its name, if elsewhere than on loopback.
+
+    Raises:
+        PortError: There are no free ports.
+    """
+    names = names_of(members)
+    found = {name: (places or {}).get(name, HERE) for name in names}
+    ports = iter(free_ports(3 * members))
+    listeners = {
+        number: f"{found[name].host}:{next(ports)}:{next(ports)}"
+        for number, name in enumerate(names, start=1)
+    }
+    return Ensemble(
+        {
+            name: EmbeddedZooKeeper(
+                Path(directory) / name,
+                next(ports),
+                place=found[name],
+                membership=Membership(number, listeners),
+            )
+            for number, name in enumerate(names, start=1)
+        }
+    )
 
 
 def names_of(members: int) -> tuple[str, ...]:

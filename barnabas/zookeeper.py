@@ -184,7 +184,7 @@ class EmbeddedZooKeeper:
 
     def mode(self) -> str | None:
         """``standalone``, ``leader`` or ``follower``; None while it serves nobody, or does not answer."""
-        return _mode(self._place.host, self.port)
+        return mode_of(self._place.host, self.port)
 
     def wait_ready(self, timeout_s: float = 20.0) -> None:
         """Return when the launched server serves requests.
@@ -344,7 +344,7 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _mode(host: str, port: int) -> str | None:
+def mode_of(host: str, port: int) -> str | None:
     """What the server answers to the four-letter word ``srvr``, which names a mode only where it serves."""
     try:
         with socket.create_connection((host, port), timeout=_ANSWER_S) as connection:

@@ -23,16 +23,18 @@ from pathlib import Path
 from types import FrameType
 
 from barnabas.cluster import ClusterError, LocalCluster
-from barnabas.ensemble import Ensemble, names_of
+from barnabas.ensemble import local_ensemble, names_of
+from barnabas.faults import composed
+from barnabas.faults.arena import Arena, node_of
 from barnabas.faults.chaos import Chaos, Findings
 from barnabas.faults.disk import DiskError, SmallDisk, remove_leftovers
 from barnabas.faults.epochs import Epochs, acts_of, check_epochs
 from barnabas.faults.history import History, save
-from barnabas.faults.nemeses import Arena, node_of
-from barnabas.faults.network import Network, NetworkError, why_not
+from barnabas.faults.links import NetworkError
+from barnabas.faults.network import Network, why_not
 from barnabas.faults.quorum import agreed
 from barnabas.faults.reckoning import Reckoning, reckon
-from barnabas.faults.schedule import BY_NAME, KINDS, Kind, schedule
+from barnabas.faults.schedule import BY_NAME, KINDS, Kind, Needs, schedule
 from barnabas.faults.traffic import TOPICS
 from barnabas.faults.txn_log import Txn, read_txns
 from barnabas.ports import PortError
@@ -61,6 +63,11 @@ def parser() -> argparse.ArgumentParser:
         "--only", type=kinds_of, default=KINDS, metavar="NAME,…", help=f"of {', '.join(BY_NAME)}"
     )
     flags.add_argument("--dir", type=Path, default=Path("build/chaos"), help="where a failing run is kept")
+    flags.add_argument(
+        "--containers",
+        action="store_true",
+        help="strike docker-compose.yml's containers instead of processes",
+    )
     flags.add_argument("--keep", action="store_true", help="keep a run that passed too")
     return flags
 
@@ -95,7 +102,10 @@ def kinds_of(names: str) -> tuple[Kind, ...]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; the exit code."""
     flags = parser().parse_args(arguments)
-    reason = why_not()
+    kinds = tuple(kind for kind in flags.only if not flags.containers or kind.needs is not Needs.DISK)
+    if not kinds:
+        parser().error("containers have no disks of their own to strike")
+    reason = composed.why_not() if flags.containers else why_not()
     if reason is not None:
         say(f"chaos: no real cut can be made here: {reason}")
         return 2
@@ -103,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     say(f"chaos: {flags.minutes:g} minutes, SEED={seed}")
     signal.signal(signal.SIGTERM, _stop)
     try:
-        return _try(flags, seed)
+        return _try(flags, seed, kinds)
     except (ClusterError, DiskError, NetworkError, PortError, ZooKeeperStartError) as error:
         say(f"chaos: there is no cluster to strike at: {error}")
         return 2
@@ -112,17 +122,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGINT
 
 
-def _try(flags: argparse.Namespace, seed: int) -> int:
+def _try(flags: argparse.Namespace, seed: int, kinds: Sequence[Kind]) -> int:
     directory = (flags.dir / str(seed)).resolve()
     remove_leftovers()
     if directory.exists():
         shutil.rmtree(directory)
     history = History(time.monotonic)
     passed = False
-    with arena_in(directory) as arena:
+    with composed.composed_arena(directory) if flags.containers else arena_in(directory) as arena:
         try:
-            findings = _run(arena, history, flags.only, seed, flags.minutes * 60)
-            reckoning = judge(directory, history, findings, flags.only)
+            try:
+                findings = _run(arena, history, kinds, seed, flags.minutes * 60)
+            finally:
+                arena.gather(directory / CLUSTER)
+            reckoning = judge(directory, history, findings, kinds)
             passed = not reckoning.problems
         finally:
             if not passed or flags.keep:
@@ -171,7 +184,7 @@ def arena_in(directory: Path) -> Iterator[Arena]:
     nodes = [*names_of(ZOOKEEPERS), *(node_of(BrokerId(n)) for n in range(1, BROKERS + 1))]
     with ExitStack() as cleaning:
         network = cleaning.enter_context(Network(nodes))
-        ensemble = Ensemble(directory / CLUSTER, ZOOKEEPERS, network.places)
+        ensemble = local_ensemble(directory / CLUSTER, ZOOKEEPERS, network.places)
         cluster = LocalCluster(
             directory / CLUSTER,
             BROKERS,
@@ -186,9 +199,9 @@ def arena_in(directory: Path) -> Iterator[Arena]:
             broker.own_settings["log.dirs"] = f"{broker.directory / 'data'},{disk.directory}"
         cleaning.enter_context(ensemble)
         cleaning.enter_context(cluster)
-        if not network.can_delay:
+        if not network.links.can_delay:
             say("chaos: this kernel has no netem: slow links are of few bits (tbf) without delay")
-        yield Arena(cluster, ensemble, network, disks)
+        yield Arena(cluster, ensemble, network.links, disks)
 
 
 def _least_cuts(kinds: Sequence[Kind]) -> int:

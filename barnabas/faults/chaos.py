@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 import confluent_kafka
 
 from barnabas.cluster import ClusterError
+from barnabas.faults.arena import Arena
 from barnabas.faults.disk import DiskError
 from barnabas.faults.expiry import ExpiryError
 from barnabas.faults.history import Disturbed, History, Phase
-from barnabas.faults.nemeses import Arena, Blow, strike
-from barnabas.faults.network import NetworkError
+from barnabas.faults.links import NetworkError
+from barnabas.faults.nemeses import Blow, strike
 from barnabas.faults.recovery import NotRecoveredError, revive, undeleted, wait_until_whole
 from barnabas.faults.schedule import Kind, Step, choose
 from barnabas.faults.traffic import ClientFailed, Traffic

@@ -8,7 +8,7 @@ TIMEOUT_S = 60.0
 """They take milliseconds; one that takes longer hangs."""
 
 
-def run(failure: type[Exception], *command: str, may_fail: bool = False) -> str:
+def run(failure: type[Exception], *command: str, may_fail: bool = False, timeout_s: float = TIMEOUT_S) -> str:
     """Run a command; what it printed.
 
     Args:
@@ -16,9 +16,12 @@ def run(failure: type[Exception], *command: str, may_fail: bool = False) -> str:
             the command and what it said.
         command: The program and its arguments.
         may_fail: Whether another status is no failure.
+        timeout_s: How long it may take.
     """
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+        done = subprocess.run(
+            command, capture_output=True, stdin=subprocess.DEVNULL, text=True, check=False, timeout=timeout_s
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise failure(f"{' '.join(command)}: {error}") from error
     if done.returncode != 0 and not may_fail:

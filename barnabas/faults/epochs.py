@@ -121,9 +121,8 @@ def _apply(tree: _Tree, txn: Txn) -> Iterator[str]:
         if tp is None:
             continue
         if change.change is Change.DELETE:
+            # Its leaders stay known: the logs do not tell a topic from an earlier one of its name.
             tree.states.pop(tp, None)
-            for key in [key for key in tree.leaders if key[0] == tp]:
-                del tree.leaders[key]
         elif change.data:
             yield from _apply_state(tree, txn, tp, decode_state(tp, change.data, 0))
 
@@ -192,7 +191,7 @@ def _check_act(tree: _Tree, act: Act) -> Iterator[str]:
                 )
         case StartedToLead(log, tp, epoch):
             leaders = tree.leaders.get((tp, epoch))
-            if leaders is not None and leaders != {log}:
+            if leaders is not None and log not in leaders:
                 yield (
                     f"broker {log} started to lead {tp} in leader epoch {epoch}, "
                     f"whose leader in ZooKeeper is {', '.join(map(str, sorted(leaders)))}"

@@ -1,4 +1,4 @@
-"""What each nemesis of the schedule does to a cluster in namespaces, and how it is undone."""
+"""What each nemesis of the schedule does to a cluster, and how it is undone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from barnabas.cluster import LocalCluster
-from barnabas.ensemble import Ensemble
-from barnabas.faults.disk import SmallDisk, turn_read_only
+from barnabas.faults.arena import Arena, node_of
+from barnabas.faults.disk import turn_read_only
 from barnabas.faults.expiry import expire_owner
-from barnabas.faults.network import CLIENTS
+from barnabas.faults.links import CLIENTS
 from cluster.model.ids import BrokerId
 
 LOSS = 0.1
@@ -20,52 +18,6 @@ LOSS = 0.1
 
 TERMINATE_TIMEOUT_S = 120.0
 """A controlled shutdown takes seconds; longer than this, on whatever machine, and it hangs."""
-
-
-class Links(Protocol):
-    """What can be done to a network; ``barnabas.faults.network.Network`` is one."""
-
-    def cut(self, sender: str, receiver: str) -> None:
-        """One way."""
-        ...
-
-    def lose(self, node: str, fraction: float) -> None:
-        """Of what arrives."""
-        ...
-
-    def slow(self, node: str) -> None:
-        """What it sends."""
-        ...
-
-    def heal(self) -> int:
-        """Undo everything; how many packets were dropped."""
-        ...
-
-
-@dataclass(frozen=True)
-class Arena:
-    """Everything there is to strike at.
-
-    Attributes:
-        cluster: The brokers.
-        ensemble: Their ZooKeepers.
-        links: The network between all of them, nodes named ``zookeeper-1``, …, ``broker-1``, …
-        disks: The small disk of each broker.
-    """
-
-    cluster: LocalCluster
-    ensemble: Ensemble
-    links: Links
-    disks: dict[BrokerId, SmallDisk]
-
-    @property
-    def zookeepers(self) -> list[str]:
-        """Their nodes."""
-        return list(self.ensemble.servers)
-
-    def others(self, broker: BrokerId) -> list[str]:
-        """The nodes of the other brokers."""
-        return [node_of(other) for other in self.cluster.brokers if other != broker]
 
 
 Heal = Callable[[], None]
@@ -85,11 +37,6 @@ class Blow:
     detail: str
     heal: Heal
     deadly: tuple[BrokerId, ...] = ()
-
-
-def node_of(broker: BrokerId) -> str:
-    """The name of a broker's node in the network."""
-    return f"broker-{broker}"
 
 
 def strike(name: str, arena: Arena, victims: Sequence[BrokerId]) -> Blow:
@@ -146,8 +93,7 @@ def _pause(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
 
 
 def _cut(arena: Arena, ways: Sequence[tuple[str, str]], detail: str) -> Blow:
-    for sender, receiver in ways:
-        arena.links.cut(sender, receiver)
+    arena.links.cut(ways)
     return Blow(detail, lambda: None)
 
 

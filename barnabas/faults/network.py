@@ -4,9 +4,6 @@ Each node (a broker, ZooKeeper) gets a namespace of its own with one interface `
 namespace of its own too, so that no firewall of the machine meets what passes it. The machine itself, where
 the clients run, has one interface on the bridge. Addresses come from 198.18.0.0/15, which RFC 2544 keeps for
 tests. Needs root, ``ip`` (iproute2) and ``iptables`` on Linux.
-
-A cut is one way: the receiver's namespace drops what comes from the sender (or, towards the clients, the
-sender's drops what it sends), as a broken path does: no reset, no refusal, connections stand and say nothing.
 """
 
 from __future__ import annotations
@@ -22,24 +19,13 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.faults.commands import run
+from barnabas.faults.links import CLIENTS, Links, NetworkError
 from barnabas.place import Place
-
-CLIENTS = "clients"
-"""The machine itself, as a node."""
-
-SLOW_DELAY_MS = 100
-SLOW_RATE_MBIT = 3
-"""What Trogdor's degraded network has: 100 ms and 3 Mbit/s."""
 
 _PREFIX = "barnabas"
 _NAME = re.compile(rf"^{_PREFIX}-(\d+)-")
 _NETS = tuple(f"198.{second}.{third}" for second in (18, 19) for third in range(256))
 _NET = re.compile(r"\b198\.1[89]\.\d{1,3}(?=\.)")
-_DROPPED = re.compile(r"^\s*(\d+)\s+\d+\s+DROP\b", re.MULTILINE)
-
-
-class NetworkError(Exception):
-    """The network cannot be had or changed; the message names the command and what it said."""
 
 
 _run = partial(run, NetworkError)
@@ -54,7 +40,7 @@ def why_not() -> str | None:
             return f"there is no {program} (Debian's package {package})"
     try:
         with Network(["probe"]) as network:
-            network.cut(CLIENTS, "probe")
+            network.links.cut([(CLIENTS, "probe")])
     except NetworkError as error:
         return str(error)
     return None
@@ -67,7 +53,7 @@ class Network:
 
     Attributes:
         places: Where each node lives, for its processes.
-        can_delay: Whether this kernel has netem; without it a slow link is one of few bits (tbf) alone.
+        links: What lies between them.
     """
 
     def __init__(self, nodes: Iterable[str]) -> None:
@@ -81,7 +67,8 @@ class Network:
             node: Place(self._addresses[node], (_ip(), "netns", "exec", self._namespace(node)))
             for node in self._nodes
         }
-        self.can_delay = False
+        everywhere = {**self.places, CLIENTS: Place(self._addresses[CLIENTS])}
+        self.links = Links(lambda: everywhere)
 
     def start(self) -> None:
         """Build it.
@@ -117,19 +104,11 @@ class Network:
             self._in(node, "ip", "addr", "add", f"{self._addresses[node]}/24", "dev", "eth0")
             self._in(node, "ip", "link", "set", "eth0", "up")
             self._in(node, "ip", "link", "set", "lo", "up")
-        self.can_delay = self._try_netem()
+        self.links.try_netem()
 
     def _plug(self, node: str) -> None:
         self._in_switch("ip", "link", "set", node, "master", "bridge")
         self._in_switch("ip", "link", "set", node, "up")
-
-    def _try_netem(self) -> bool:
-        try:
-            self._in(self._nodes[0], "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "1ms")
-        except NetworkError:
-            return False
-        self._in(self._nodes[0], "tc", "qdisc", "del", "dev", "eth0", "root")
-        return True
 
     def stop(self) -> None:
         """Remove it; what lives in it lives on without a network."""
@@ -146,51 +125,8 @@ class Network:
     ) -> None:
         self.stop()
 
-    def cut(self, sender: str, receiver: str) -> None:
-        """Have nothing that ``sender`` sends arrive at ``receiver``; the way back stays."""
-        if receiver == CLIENTS:
-            self._iptables(sender, "-A", "OUTPUT", "-d", self._addresses[CLIENTS], "-j", "DROP")
-        else:
-            self._iptables(receiver, "-A", "INPUT", "-s", self._addresses[sender], "-j", "DROP")
-
-    def lose(self, node: str, fraction: float) -> None:
-        """Have this fraction of the packets that other nodes and clients send to ``node`` not arrive."""
-        self._iptables(
-            node,
-            *("-A", "INPUT", "-i", "eth0", "-m", "statistic", "--mode", "random"),
-            *("--probability", str(fraction), "-j", "DROP"),
-        )
-
-    def slow(self, node: str) -> None:
-        """Have ``node`` send ``SLOW_RATE_MBIT``, with ``SLOW_DELAY_MS`` where this kernel can delay."""
-        rate = f"{SLOW_RATE_MBIT}mbit"
-        how = (
-            ("netem", "delay", f"{SLOW_DELAY_MS}ms", "rate", rate)
-            if self.can_delay
-            else ("tbf", "rate", rate, "burst", "16kbit", "latency", f"{SLOW_DELAY_MS}ms")
-        )
-        self._in(node, "tc", "qdisc", "replace", "dev", "eth0", "root", *how)
-
-    def heal(self) -> int:
-        """Undo everything.
-
-        Returns:
-            How many packets the cuts and the losses have dropped.
-        """
-        dropped = 0
-        for node in self._nodes:
-            for chain in ("INPUT", "OUTPUT"):
-                listing = self._iptables(node, "-L", chain, "-v", "-x", "-n")
-                dropped += sum(map(int, _DROPPED.findall(listing)))
-            self._iptables(node, "-F")
-            self._in(node, "tc", "qdisc", "del", "dev", "eth0", "root", may_fail=True)
-        return dropped
-
-    def _iptables(self, node: str, *arguments: str) -> str:
-        return self._in(node, "iptables", "-w", *arguments)
-
-    def _in(self, node: str, *command: str, may_fail: bool = False) -> str:
-        return _run("ip", "netns", "exec", self._namespace(node), *command, may_fail=may_fail)
+    def _in(self, node: str, *command: str) -> str:
+        return _run("ip", "netns", "exec", self._namespace(node), *command)
 
     def _in_switch(self, *command: str) -> str:
         return _run("ip", "netns", "exec", self._switch, *command)

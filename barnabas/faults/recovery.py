@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Container
 
 import confluent_kafka
 
-from barnabas.cluster import ClusterError, LocalCluster
+from barnabas.cluster import ClusterError
+from barnabas.faults.arena import Brokers
+from barnabas.faults.waiting import wait_until
 from barnabas.observe import ClusterView
 from cluster.model.ids import BrokerId, TopicPartition
-
-_POLL_S = 0.2
 
 
 class NotRecoveredError(Exception):
     """The cluster is not whole in time; the message says what was missing last."""
 
 
-def revive(cluster: LocalCluster, allowed: Container[BrokerId]) -> list[str]:
+def revive(cluster: Brokers, allowed: Container[BrokerId]) -> list[str]:
     """Start brokers that do not run.
 
     Args:
@@ -41,7 +42,7 @@ def revive(cluster: LocalCluster, allowed: Container[BrokerId]) -> list[str]:
 
 
 def wait_until_whole(
-    cluster: LocalCluster,
+    cluster: Brokers,
     look: Callable[[], ClusterView],
     partitions: tuple[TopicPartition, ...],
     timeout_s: float,
@@ -51,18 +52,19 @@ def wait_until_whole(
     Raises:
         NotRecoveredError: They do not in time, or a broker ends meanwhile.
     """
+    lacking = ""
+
+    def is_whole() -> bool:
+        nonlocal lacking
+        lacking = _lacking(look, partitions)
+        return not lacking
+
     deadline = time.monotonic() + timeout_s
     try:
         cluster.wait_ready(timeout_s)
-    except ClusterError as error:
+        wait_until(is_whole, "a whole cluster", max(0.0, deadline - time.monotonic()), lambda: lacking)
+    except (ClusterError, TimeoutError) as error:
         raise NotRecoveredError(str(error)) from error
-    while True:
-        lacking = _lacking(look, partitions)
-        if not lacking:
-            return
-        if time.monotonic() > deadline:
-            raise NotRecoveredError(f"not whole within {timeout_s:g} s: {lacking}")
-        time.sleep(_POLL_S)
 
 
 def _lacking(look: Callable[[], ClusterView], partitions: tuple[TopicPartition, ...]) -> str:
@@ -79,22 +81,25 @@ def _lacking(look: Callable[[], ClusterView], partitions: tuple[TopicPartition, 
 
 
 def undeleted(
-    cluster: LocalCluster, look: Callable[[], ClusterView], deleted: frozenset[str], timeout_s: float
+    cluster: Brokers, look: Callable[[], ClusterView], deleted: frozenset[str], timeout_s: float
 ) -> list[str]:
     """Wait until deleted topics are gone, from metadata and from every disk.
 
     Returns:
         A line for each that is not in time.
     """
-    deadline = time.monotonic() + timeout_s
-    while True:
-        left = _left(cluster, look, deleted)
-        if not left or time.monotonic() > deadline:
-            return left
-        time.sleep(1.0)
+    left: list[str] = []
+
+    def are_gone() -> bool:
+        left[:] = _left(cluster, look, deleted)
+        return not left
+
+    with contextlib.suppress(TimeoutError):
+        wait_until(are_gone, "the end of deleted topics", timeout_s)
+    return left
 
 
-def _left(cluster: LocalCluster, look: Callable[[], ClusterView], deleted: frozenset[str]) -> list[str]:
+def _left(cluster: Brokers, look: Callable[[], ClusterView], deleted: frozenset[str]) -> list[str]:
     try:
         known = {tp.topic for tp in look().partitions}
     except confluent_kafka.KafkaException as error:

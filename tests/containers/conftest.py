@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 from testcontainers.compose import DockerCompose
 
+from barnabas.faults.commands import run
 from barnabas.ports import any_free
-from cluster.model.ids import BrokerId
 
 ROOT = Path(__file__).parents[2]
 REQUIRED = os.environ.get("REQUIRE_CONTAINERS") == "1"
+IN_ROOT = ("env", "--chdir", str(ROOT))
+COMMAND_TIMEOUT_S = 900.0
 IMAGE = "barnabas-test"
 """Not the name that people's own clusters run."""
 
@@ -37,14 +39,24 @@ def lacking() -> str | None:
     return None
 
 
-@pytest.fixture(scope="session")
-def engine() -> None:
-    """An engine answers; else the test is skipped, or fails where containers are required."""
-    reason = lacking()
+def require(reason: str | None) -> None:
+    """Skip the test for this reason, if there is one; fail where containers are required."""
     if reason is not None and REQUIRED:
         pytest.fail(f"REQUIRE_CONTAINERS=1, but {reason}")
     if reason is not None:
         pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def required() -> Callable[[str | None], None]:
+    """Skips or fails for a reason."""
+    return require
+
+
+@pytest.fixture(scope="session")
+def engine() -> None:
+    """An engine answers; else the test is skipped, or fails where containers are required."""
+    require(lacking())
 
 
 def build(service: str) -> None:
@@ -71,26 +83,10 @@ def image(engine: None) -> str:
 
 @dataclass(frozen=True)
 class Composed:
-    """A cluster of docker-compose.yml, as clients on this host and a nemesis see it."""
+    """A cluster of docker-compose.yml, as whoever composed it sees it."""
 
     compose: DockerCompose
     bootstrap: str
-
-    def kill(self, broker_id: BrokerId) -> None:
-        """SIGKILL to the broker's container."""
-        self.run("kill", "--signal", "SIGKILL", f"broker-{broker_id}")
-
-    def pause(self, broker_id: BrokerId) -> None:
-        """Freeze the container."""
-        self.run("pause", f"broker-{broker_id}")
-
-    def resume(self, broker_id: BrokerId) -> None:
-        """Thaw the container."""
-        self.run("unpause", f"broker-{broker_id}")
-
-    def restart(self, broker_id: BrokerId) -> None:
-        """Start the killed container again and wait until it is healthy."""
-        self.run("up", "--detach", "--wait", "--no-build", f"broker-{broker_id}")
 
     def client(self, *words: str) -> str:
         """What a tool says that runs in a container of the cluster's network."""
@@ -98,16 +94,8 @@ class Composed:
 
     def run(self, *arguments: str) -> str:
         """What `docker compose` prints, asked as this cluster was started."""
-        done = subprocess.run(
-            [*self.compose.compose_command_property, *arguments],
-            cwd=ROOT,
-            check=False,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-        )
-        assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
-        return done.stdout
+        command = (*IN_ROOT, *self.compose.compose_command_property, *arguments)
+        return run(AssertionError, *command, timeout_s=COMMAND_TIMEOUT_S)
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
+
+from barnabas.faults.waiting import wait_until
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 
@@ -23,13 +24,14 @@ def mode(cluster, server):
 
 def modes_of_an_ensemble(cluster):
     """What each is, once one leads and two follow."""
-    deadline = time.monotonic() + DEADLINE_S
-    while True:
-        modes = {server: mode(cluster, server) for server in SERVERS}
-        if sorted(modes.values()) == ["follower", "follower", "leader"]:
-            return modes
-        assert time.monotonic() < deadline, modes
-        time.sleep(0.5)
+    modes = {}
+
+    def whole():
+        modes.update({server: mode(cluster, server) for server in SERVERS})
+        return sorted(modes.values()) == ["follower", "follower", "leader"]
+
+    wait_until(whole, "one leader and two followers", DEADLINE_S, lambda: modes)
+    return modes
 
 
 def test_brokers_4_and_5(compose):

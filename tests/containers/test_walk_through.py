@@ -10,13 +10,14 @@ import re
 import signal
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from barnabas.faults import commands
 from barnabas.faults.clients import LIBRARIES
+from barnabas.faults.waiting import wait_until
 from barnabas.observe import Observer
 from cluster.model.ids import TopicPartition
 
@@ -26,10 +27,11 @@ ROOT = Path(__file__).parents[2]
 TOPIC = "orders"
 PARTITIONS = [TopicPartition(TOPIC, number) for number in range(3)]
 DEADLINE_S = 300.0
+COMMAND_TIMEOUT_S = 1200.0
 OTHER_USER = 1234
 
 
-def commands() -> Iterator[str]:
+def steps_of_the_readme() -> Iterator[str]:
     """What the section has after its prompts."""
     (section,) = re.findall(
         r"^## In containers\n(.*?)(?=^## |\Z)", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
@@ -39,25 +41,8 @@ def commands() -> Iterator[str]:
 
 def run(command: str) -> str:
     """What a shell prints for the command, which succeeds."""
-    done = subprocess.run(
-        command,
-        shell=True,
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        stdin=subprocess.DEVNULL,
-        text=True,
-    )
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def until(holds: Callable[[], bool], what: str) -> None:
-    """Look again and again until it holds."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not holds():
-        assert time.monotonic() < deadline, f"{what} was not seen within {DEADLINE_S:g} s"
-        time.sleep(0.2)
+    in_root = ("env", "--chdir", str(ROOT), "sh", "-c", command)
+    return commands.run(AssertionError, *in_root, timeout_s=COMMAND_TIMEOUT_S)
 
 
 class Writer:
@@ -95,7 +80,11 @@ class Writer:
     def goes_on(self) -> None:
         """Wait until it has written some more."""
         before = len(self.acknowledged())
-        until(lambda: len(self.acknowledged()) >= before + 10, f"ten more than {before} acknowledged")
+        wait_until(
+            lambda: len(self.acknowledged()) >= before + 10,
+            f"ten more than {before} acknowledged",
+            DEADLINE_S,
+        )
 
     def interrupt(self) -> dict[str, object]:
         """Ctrl-C, and its last line."""
@@ -134,7 +123,7 @@ def bootstrap(image, built, compose_environment, tmp_path):
 
 
 def test_the_walk_through(bootstrap, tmp_path):
-    steps = commands()
+    steps = steps_of_the_readme()
     assert run(next(steps)) == ""
     assert run(next(steps)) == f"Created topic {TOPIC}.\n"
     writer = Writer(next(steps))
@@ -162,7 +151,7 @@ def break_and_mend(writer: Writer, steps: Iterator[str]) -> None:
     writer.goes_on()
     run(next(steps))  # kill broker 2
     describe = next(steps)
-    until(lambda: in_sync(run(describe)) == [{"1", "3"}] * 3, "an ISR without broker 2")
+    wait_until(lambda: in_sync(run(describe)) == [{"1", "3"}] * 3, "an ISR without broker 2", DEADLINE_S)
     writer.goes_on()
 
     run(next(steps))  # kill the controller
@@ -171,7 +160,7 @@ def break_and_mend(writer: Writer, steps: Iterator[str]) -> None:
 
     run(next(steps))  # up
     writer.goes_on()
-    until(lambda: in_sync(run(describe)) == [{"1", "2", "3"}] * 3, "every replica in sync")
+    wait_until(lambda: in_sync(run(describe)) == [{"1", "2", "3"}] * 3, "every replica in sync", DEADLINE_S)
 
 
 def read_back(bootstrap: str) -> list[str]:

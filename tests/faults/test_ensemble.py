@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.cluster import LocalCluster
-from barnabas.ensemble import Ensemble
+from barnabas.ensemble import local_ensemble
 from barnabas.faults.__main__ import epochs_of
 from barnabas.faults.trial import Trial
 
@@ -14,7 +14,7 @@ from barnabas.faults.trial import Trial
 @pytest.mark.timeout(600)
 def test_the_death_of_the_zookeepers_leader_loses_nothing(tmp_path):
     with (
-        Ensemble(tmp_path) as ensemble,
+        local_ensemble(tmp_path) as ensemble,
         LocalCluster(tmp_path, zookeeper=ensemble.address) as cluster,
     ):
         with Trial(cluster) as trial:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.ensemble import Ensemble
+from barnabas.ensemble import Ensemble, local_ensemble
 from barnabas.faults.quorum import agreed
 from barnabas.faults.txn_log import Change, Txn, ZnodeChange, read_txns
 from barnabas.faults.waiting import wait_until
@@ -33,7 +33,7 @@ def txns(server: EmbeddedZooKeeper) -> list[Txn]:
 
 @pytest.mark.timeout(300)
 def test_a_write_outlives_the_leader_that_took_it(tmp_path):
-    with Ensemble(tmp_path) as ensemble:
+    with local_ensemble(tmp_path) as ensemble:
         client = KazooClient(ensemble.address, timeout=30.0)
         client.start(60)
         led = set()
@@ -60,7 +60,7 @@ def test_a_write_outlives_the_leader_that_took_it(tmp_path):
 def test_a_member_that_cannot_run_ends_the_others(tmp_path):
     (tmp_path / "zookeeper-3").mkdir()
     (tmp_path / "zookeeper-3" / "data").write_text("a file where a directory must be")
-    ensemble = Ensemble(tmp_path)
+    ensemble = local_ensemble(tmp_path)
     with pytest.raises(OSError, match="zookeeper-3"), ensemble:
         pass
     assert {server.pid for server in ensemble.servers.values()} == {None}

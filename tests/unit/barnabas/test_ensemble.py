@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.ensemble import Ensemble
+from barnabas.ensemble import local_ensemble
 from barnabas.place import Place
 from barnabas.zookeeper_jars import ZooKeeperStartError
 
 
 def test_every_member_has_a_directory_a_place_and_ports_of_its_own(tmp_path):
-    ensemble = Ensemble(tmp_path, 3, {"zookeeper-2": Place("198.18.0.2")})
+    ensemble = local_ensemble(tmp_path, 3, {"zookeeper-2": Place("198.18.0.2")})
     assert [server.directory.name for server in ensemble.servers.values()] == list(ensemble.servers)
     assert list(ensemble.servers) == ["zookeeper-1", "zookeeper-2", "zookeeper-3"]
     addresses = ensemble.address.split(",")
@@ -33,7 +33,7 @@ def test_every_member_has_a_directory_a_place_and_ports_of_its_own(tmp_path):
     ],
 )
 def test_one_leads_or_none(tmp_path, modes, leader):
-    ensemble = Ensemble(tmp_path)
+    ensemble = local_ensemble(tmp_path)
     for server, mode in zip(ensemble.servers.values(), modes, strict=True):
         server.mode = lambda mode=mode: mode
     if leader is not None:

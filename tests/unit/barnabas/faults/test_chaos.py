@@ -5,10 +5,11 @@ import pytest
 
 from barnabas.cluster import ClusterError
 from barnabas.faults import chaos as module
+from barnabas.faults.arena import Arena
 from barnabas.faults.chaos import Chaos
 from barnabas.faults.expiry import ExpiryError
 from barnabas.faults.history import Disturbed, History, Phase
-from barnabas.faults.nemeses import Arena, Blow
+from barnabas.faults.nemeses import Blow
 from barnabas.faults.recovery import NotRecoveredError
 from barnabas.faults.schedule import BY_NAME, Step
 from barnabas.faults.traffic import ClientFailed

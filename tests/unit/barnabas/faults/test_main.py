@@ -9,10 +9,10 @@ import pytest
 
 from barnabas.cluster import ClusterError
 from barnabas.faults import __main__ as module
+from barnabas.faults.arena import Arena
 from barnabas.faults.chaos import Findings
 from barnabas.faults.disk import SmallDisk
 from barnabas.faults.history import Acked, History, Read, Sent, Tail
-from barnabas.faults.nemeses import Arena
 from barnabas.faults.schedule import BY_NAME, KINDS
 from cluster.model.ids import TopicPartition
 
@@ -90,7 +90,7 @@ def run(monkeypatch, tmp_path):
         def arena_in(directory):
             directory.mkdir(parents=True)
 
-            yield Arena(None, None, None, {})
+            yield Arena(None, None, None)
 
         def striking(arena, noted, kinds, seed, seconds):
             for op in history(lost=lost).ops():
@@ -167,6 +167,16 @@ def test_without_a_seed_a_fresh_one_is_printed(run, capsys):
         line for line in capsys.readouterr().out.splitlines() if line.startswith("chaos: 8 minutes")
     ]
     assert first != second
+
+
+def test_containers_have_no_small_disks(run, monkeypatch, capsys):
+    monkeypatch.setattr(module.composed, "why_not", lambda: None)
+    with pytest.raises(SystemExit):
+        module.main(["--containers", "--only", "disk-full"])
+    assert "containers have no disks of their own to strike" in capsys.readouterr().err
+    monkeypatch.setattr(module.composed, "why_not", lambda: "there is no docker")
+    assert module.main(["--containers"]) == 2
+    assert "no real cut can be made here: there is no docker" in capsys.readouterr().out
 
 
 def test_a_machine_that_cannot_cut_is_told_why(monkeypatch, capsys):

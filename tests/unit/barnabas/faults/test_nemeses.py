@@ -3,7 +3,8 @@ import signal
 import pytest
 
 from barnabas.faults import nemeses as module
-from barnabas.faults.nemeses import Arena, strike
+from barnabas.faults.arena import Arena
+from barnabas.faults.nemeses import strike
 from barnabas.faults.schedule import KINDS, Role
 
 
@@ -20,6 +21,11 @@ class Log:
 
 class Broker(Log):
     pid = 77
+
+
+class Links(Log):
+    def cut(self, ways):
+        self._calls += [("links.cut", *way) for way in ways]
 
 
 class Cluster(Log):
@@ -58,7 +64,7 @@ def arena(calls, monkeypatch):
     monkeypatch.setattr(module, "expire_owner", lambda *what: calls.append(("expire", *what)) or 0x10)
     monkeypatch.setattr(module, "turn_read_only", lambda *what: calls.append(("read-only", *what)))
     disks = {n: Disk(calls, f"disk-{n}") for n in (1, 2, 3)}
-    return Arena(Cluster(calls), Ensemble(calls), Log(calls, "links"), disks)
+    return Arena(Cluster(calls), Ensemble(calls), Links(calls, "links"), disks)
 
 
 def done(calls):

@@ -1,17 +1,13 @@
-"""What a network asks of ``ip``, ``iptables`` and ``tc``; tests/faults tries it for real."""
+"""What a network asks of ``ip``; tests/faults tries it for real."""
 
 import os
 
 import pytest
 
+from barnabas.faults import links
 from barnabas.faults import network as module
-from barnabas.faults.network import CLIENTS, Network, NetworkError, why_not
-
-COUNTERS = """Chain INPUT (policy ACCEPT 9 packets, 4 bytes)
-    pkts      bytes target     prot opt in     out     source               destination
-      12      720 DROP       0    --  *      *       198.18.0.2           0.0.0.0/0
-       3      180 DROP       0    --  *      *       198.18.0.3           0.0.0.0/0
-"""
+from barnabas.faults.links import NetworkError
+from barnabas.faults.network import Network, why_not
 
 
 @pytest.fixture
@@ -27,14 +23,13 @@ def machine(monkeypatch):
             self.commands.append(" ".join(command))
             if self.refused & set(command) and not may_fail:
                 raise NetworkError(f"{command[0]}: refused")
-            if "-L" in command:
-                return COUNTERS if "INPUT" in command and command[3].endswith("-b") else ""
             if "addr" in command and "add" not in command:
                 return "3: other    inet 198.18.0.254/24 scope global other\n"
             return "barnabas-999999999-x (id: 3)\nother\n" if command[2] == "list" else ""
 
     machine = Machine()
     monkeypatch.setattr(module, "_run", machine.run)
+    monkeypatch.setattr(links, "_run", machine.run)
     monkeypatch.setattr(module.random, "choice", lambda nets: nets[0])
     return machine
 
@@ -65,35 +60,14 @@ def test_a_network_that_cannot_be_built_leaves_nothing(machine):
     assert machine.commands[-1].startswith("ip link del")
 
 
-def test_a_cut_drops_at_the_receiver_and_towards_clients_at_the_sender(machine):
+def test_the_links_are_those_of_the_namespaces(machine):
     network = Network(["a", "b"])
-    machine.commands.clear()
-    network.cut("a", "b")
-    network.cut(CLIENTS, "b")
-    network.cut("b", CLIENTS)
-    assert machine.commands == [
-        inside("b", "iptables -w -A INPUT -s 198.18.1.1 -j DROP"),
-        inside("b", "iptables -w -A INPUT -s 198.18.1.254 -j DROP"),
-        inside("b", "iptables -w -A OUTPUT -d 198.18.1.254 -j DROP"),
-    ]
-
-
-def test_healing_undoes_all_and_counts_what_was_dropped(machine):
-    network = Network(["a", "b"])
-    network.lose("a", 0.1)
-    assert network.heal() == 15
-    assert inside("a", "iptables -w -F") in machine.commands
-    assert inside("b", "tc qdisc del dev eth0 root") in machine.commands
-
-
-@pytest.mark.parametrize(("refused", "qdisc"), [(set(), "netem delay 100ms"), ({"netem"}, "tbf rate 3mbit")])
-def test_a_slow_link_is_as_slow_as_the_kernel_can(machine, refused, qdisc):
-    machine.refused = refused
-    network = Network(["a"])
     network.start()
-    network.slow("a")
-    assert network.can_delay is (not refused)
-    assert f"root {qdisc}" in machine.commands[-1]
+    assert network.links.can_delay
+    machine.commands.clear()
+    network.links.cut([("a", "b")])
+    (command,) = machine.commands
+    assert command.endswith(inside("b", "iptables -w -A INPUT -s 198.18.1.1 -j DROP").removeprefix("ip"))
 
 
 def test_where_it_cannot_be_had_the_reason_is_told(machine, monkeypatch):
