@@ -114,8 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _stop)
     try:
         return _try(flags, seed, kinds)
-    except (ClusterError, DiskError, NetworkError, PortError, ZooKeeperStartError) as error:
-        say(f"chaos: there is no cluster to strike at: {error}")
+    except (ClusterError, DiskError, NetworkError, PortError, ZooKeeperStartError, OSError) as error:
+        say(f"chaos: it could not be carried out: {error}")
         return 2
     except KeyboardInterrupt:
         say(f"chaos: broken off with SEED={seed}; what there is, is in {flags.dir / str(seed)}")

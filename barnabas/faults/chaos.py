@@ -69,7 +69,7 @@ class Chaos:
     def run(self, steps: Iterator[Step], seconds: float, *, least_cuts: int = 0) -> None:
         """Go through ``steps`` as long as there is time, then end the traffic and read everything back.
 
-        However slow the machine, it goes on until ``least_cuts`` steps have cut the network.
+        However slow the machine, it goes on until there was a step, and ``least_cuts`` steps cut the network.
         """
         self._traffic.start()
         try:
@@ -85,7 +85,8 @@ class Chaos:
             deadline = time.monotonic() + seconds
             for step in steps:
                 time.sleep(step.calm_s)
-                if time.monotonic() + step.hold_s > deadline and self.findings.cuts >= least_cuts:
+                is_late = time.monotonic() + step.hold_s > deadline
+                if is_late and self.findings.steps > 0 and self.findings.cuts >= least_cuts:
                     break
                 self._step(step)
         except (NotRecoveredError, ClientFailed, TimeoutError, ClusterError, ZooKeeperStartError) as error:

@@ -134,7 +134,8 @@ def test_a_run_that_failed_is_kept_whole(run, capsys, tmp_path):
     ("error", "told"),
     [
         (KeyboardInterrupt(), (130, "broken off with SEED=42; what there is, is in")),
-        (ClusterError("broker 1 hangs"), (2, "there is no cluster to strike at: broker 1 hangs")),
+        (ClusterError("broker 1 hangs"), (2, "it could not be carried out: broker 1 hangs")),
+        (OSError("no space left"), (2, "it could not be carried out: no space left")),
     ],
 )
 def test_a_run_that_comes_to_no_judgement_says_so_and_keeps_what_it_has(run, capsys, tmp_path, error, told):
