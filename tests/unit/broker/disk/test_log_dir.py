@@ -258,6 +258,22 @@ def test_high_watermarks_of_logs_not_named_are_kept(open_dirs, tmp_path, batch):
     assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n2\na 0 3\nb 7 2\n"
 
 
+def test_high_watermarks_of_logs_that_are_not_there_are_forgotten(open_dirs, tmp_path, batch):
+    """A partition of that name that is made later has nothing committed."""
+    dirs = open_dirs(tmp_path)
+    dirs.get_or_create(A).append_as_leader(batch(3), EPOCH)
+    dirs.checkpoint_high_watermarks({A: 3})
+    dirs.close()
+    checkpoint = tmp_path / "replication-offset-checkpoint"
+    checkpoint.write_text("0\n2\na 0 3\nb 7 2\n")
+    again = open_dirs(tmp_path)
+    again.get_or_create(B).append_as_leader(batch(5), EPOCH)
+    assert again.high_watermark(B) == 0
+    again.checkpoint_high_watermarks({})
+    again.close()
+    assert checkpoint.read_text() == "0\n1\na 0 3\n"
+
+
 def test_the_files_of_deleted_segments_are_unlinked_later(open_dirs, tmp_path, batch):
     now = [BASE_TIME]
     config = LogConfig(segment_bytes=100, retention_bytes=0, file_delete_delay_ms=500)

@@ -6,14 +6,18 @@ from pathlib import Path
 import pytest
 
 from broker.core.log_config import LogConfig
-from broker.core.record_batch import whole_batches
+from broker.core.record_batch import parse_header, whole_batches
+from broker.disk.checkpoints import read_epochs
 from broker.disk.errors import CorruptLogError
 from broker.disk.flushing import Flushing
 from broker.disk.log_files import LogFiles
+from broker.disk.names import files_with, offset_of
 from broker.disk.recovery import LogState, load_log
 from broker.disk.results import FetchDataInfo
+from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import Offset
 
+EPOCH = LeaderEpoch(3)
 CONFIG = LogConfig(index_interval_bytes=100)
 
 
@@ -156,3 +160,56 @@ def test_what_lies_before_a_corrupt_batch_is_read(files, batch, max_bytes, upper
             assert found.next_offset <= 6
     with pytest.raises(CorruptLogError):
         files.read(6, max_bytes, upper_bound, min_one_batch=True)
+
+
+def snapshots(log):
+    return [offset_of(path) for path in files_with(log.directory, ".snapshot")]
+
+
+def test_truncation_leaves_no_snapshot_of_what_was_cut(logs, batch):
+    """Or a log that has grown again, otherwise, would go by what another leader's producers had written."""
+    log = logs.open(LogConfig(segment_bytes=100))
+    for n in range(6):
+        log.append_as_leader(batch(1, producer=(9, 0, n)), EPOCH)
+    assert snapshots(log) == [1, 2, 3, 4, 5]
+    log.truncate_to(3)
+    assert snapshots(log) == [1, 2, 3]
+    log.truncate_fully_and_start_at(100)
+    assert snapshots(log) == []
+
+
+def test_a_log_that_starts_anew_knows_no_producer(logs, batch):
+    log = logs.open()
+    log.append_as_leader(batch(1, producer=(9, 3, 0)), EPOCH)
+    log.truncate_fully_and_start_at(100)
+    assert log.append_as_leader(batch(1, producer=(9, 0, 50)), EPOCH).first_offset == 100
+
+
+def test_a_log_that_is_cut_below_its_start_starts_there(logs, batch):
+    log = logs.open()
+    for _ in range(5):
+        log.append_as_leader(batch(2), EPOCH)
+    log.raise_log_start(7)
+    assert log.truncate_to(4)
+    assert (log.log_start_offset, log.log_end_offset) == (4, 4)
+    assert log.append_as_leader(batch(2), EPOCH).first_offset == 4
+    assert parse_header(log.read(4, 1, 6).records).base_offset == 4
+
+
+def test_the_time_of_a_segment_begins_anew_with_its_first_batch(logs, batch):
+    log = logs.open(LogConfig(segment_ms=1000))
+    log.append_as_leader(batch(1, timestamps=[5_000]), EPOCH)
+    log.truncate_to(0)
+    for time in (20_000, 20_900):
+        log.append_as_leader(batch(1, timestamps=[time]), EPOCH)
+    assert log.segment_count == 1
+    log.append_as_leader(batch(1, timestamps=[21_001]), EPOCH)
+    assert log.segment_count == 2
+
+
+def test_the_checkpoint_of_epochs_follows_the_log_start(logs, batch):
+    log = logs.open()
+    for epoch in (2, 2, 5):
+        log.append_as_leader(batch(2), epoch)
+    log.raise_log_start(3)
+    assert read_epochs(log.directory / "leader-epoch-checkpoint") == [(2, 3), (5, 4)]
