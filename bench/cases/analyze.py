@@ -23,8 +23,8 @@ LINES = 1_000_000
 PEER_LINES_MAX = 1_000_000
 """The peer's speed does not depend on how much there is; it reads no more than this."""
 
-SAMPLE_S = 0.5
-"""To look is work too, and counts as Spark's."""
+SAMPLE_S = 2.0
+"""To look is work too, and counts as Spark's: it has the kernel walk all pages of every process."""
 
 
 class PeakMemory:
@@ -54,16 +54,21 @@ class PeakMemory:
         self._thread.join()
 
     def _watch(self) -> None:
+        # Once more at the end, so that a short block is seen too.
         while not self._done.wait(SAMPLE_S):
-            java = python = 0.0
-            for process in psutil.Process().children(recursive=True):
-                try:
-                    is_java, held = process.name() == "java", _own_mb(process)
-                except psutil.NoSuchProcess:
-                    continue
-                java, python = (java + held, python) if is_java else (java, python + held)
-            self.driver_mb = max(self.driver_mb, _own_mb(psutil.Process()))
-            self.java_mb, self.python_mb = max(self.java_mb, java), max(self.python_mb, python)
+            self._look()
+        self._look()
+
+    def _look(self) -> None:
+        java = python = 0.0
+        for process in psutil.Process().children(recursive=True):
+            try:
+                is_java, held = process.name() == "java", _own_mb(process)
+            except psutil.NoSuchProcess:
+                continue
+            java, python = (java + held, python) if is_java else (java, python + held)
+        self.driver_mb = max(self.driver_mb, _own_mb(psutil.Process()))
+        self.java_mb, self.python_mb = max(self.java_mb, java), max(self.python_mb, python)
 
 
 def _own_mb(process: psutil.Process) -> float:

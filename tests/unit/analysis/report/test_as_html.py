@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from analysis.report.as_html import html
-from analysis.report.document import Document
+from analysis.report.document import DRAWN, PICTURED, ROWS, Document, Row
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome-headless-shell")
 
@@ -60,6 +61,25 @@ def test_a_report_of_nothing_is_a_page_too(document: Document) -> None:
         stalls=(), strips={}, answers={name: [] for name in document.answers},
     )  # fmt: skip
     assert data_of(html(nothing))["start"] is None
+
+
+def at_its_limits(document: Document) -> Document:
+    """The most that a report tells, however many lines the logs have."""
+
+    def many(rows: Sequence[Row]) -> list[Row]:
+        told = [dict(rows[0]) | {"partition": number % PICTURED} for number in range(DRAWN)]
+        return sorted(told, key=lambda row: row["partition"])
+
+    return replace(
+        document,
+        pictured=[("orders", number) for number in range(PICTURED)],
+        reigns=many(document.reigns), isr=many(document.isr), stalls=many(document.stalls),
+        answers={name: (list(rows) * ROWS)[:ROWS] for name, rows in document.answers.items()},
+    )  # fmt: skip
+
+
+def test_a_report_of_any_logs_is_small(document: Document) -> None:
+    assert len(html(at_its_limits(document))) < 5_000_000
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +139,8 @@ def test_a_browser_answers_why_writes_to_orders_3_stalled_at_03_12(
     # The year is told with each time, and the axis has as many labels as there is room for.
     assert "<time>2026-11-21 03:12:02.000</time>" in shown
     assert shown.count('class="grid"') < 30
+    page.write_text(html(at_its_limits(document)), encoding="utf-8")
+    assert 'data-ready="yes"' in rendered(browser, page, "orders-199", tmp_path / "profile")
     page.write_text(html(document), encoding="utf-8")
     quiet = rendered(browser, page, "orders-3@03:05", tmp_path / "profile")
     assert "Nothing in these logs kept writes to orders-3 waiting at 03:05." in quiet
