@@ -17,6 +17,10 @@ import kafka.errors
 
 from cluster.model.ids import TopicPartition
 
+METADATA_REFRESH_MS = 10_000
+"""librdkafka holds a topic for unknown until it looks again, by default for 5 minutes; and a broker that just
+started says so of every topic, until it has heard of the controller."""
+
 RECONNECT_BACKOFF_MS_MAX = 500
 """Clients wait up to 10 or 30 s by default before they try a dead broker again."""
 
@@ -109,6 +113,7 @@ class ConfluentProducer:
                 "linger.ms": 5,
                 "max.in.flight.requests.per.connection": REQUESTS_IN_FLIGHT,
                 "reconnect.backoff.max.ms": RECONNECT_BACKOFF_MS_MAX,
+                "topic.metadata.refresh.interval.ms": METADATA_REFRESH_MS,
                 "log_level": 2,
                 **(settings or {}),
             }
@@ -211,6 +216,7 @@ class ConfluentReader:
                 "enable.auto.commit": False,
                 "auto.offset.reset": "error",
                 "reconnect.backoff.max.ms": RECONNECT_BACKOFF_MS_MAX,
+                "topic.metadata.refresh.interval.ms": METADATA_REFRESH_MS,
                 "log_level": 2,
             }
         )

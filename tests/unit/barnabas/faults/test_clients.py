@@ -178,6 +178,22 @@ def test_what_confluent_kafka_did_not_queue_was_certainly_not_written_unless_it_
         assert deliveries == [Delivery(error="_UNKNOWN_TOPIC", certain=True)]
 
 
+def test_confluents_clients_look_again_for_a_topic_that_is_unknown_at_a_moment(monkeypatch):
+    class Client:
+        def __init__(self, config):
+            made.append(config)
+
+        def assign(self, partitions):
+            pass
+
+    made = []
+    monkeypatch.setattr(confluent_kafka, "Producer", Client)
+    monkeypatch.setattr(confluent_kafka, "Consumer", Client)
+    ConfluentProducer("a:1")
+    ConfluentReader("a:1", [TP])
+    assert [config["topic.metadata.refresh.interval.ms"] for config in made] == [10_000, 10_000]
+
+
 def test_kafka_pythons_settings_may_differ(stand_in):
     KafkaPythonProducer("a:1", {"enable_idempotence": False})
     KafkaPythonProducer("a:1")
