@@ -25,6 +25,7 @@ from broker.config_changes import ConfigChanges
 from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
 from broker.disk.log_dirs import LogDirs, LogDirsOptions
 from broker.errors import StartError
+from broker.first_metadata import topics_to_hear_of, wait_for_first_metadata
 from broker.handover import Handover
 from broker.housekeeping import keep_logs
 from broker.identity import broker_id_of, new_cluster_id
@@ -164,9 +165,13 @@ class Node:
         context = self._context(broker_id, cluster_id, replicas, controller, producer_ids)
         ports = {name: port_of(bound) for name, bound in sockets.items()}
         ports[self._config.inter_broker_listener] = peer_port
+        topics = await topics_to_hear_of(store.topics, store.deletions)
         await self._join(broker_id, ports, replicas, controller, changes)
         keep_logs(self._process.supervisor, logs, self._config, replicas.hosted.disk_failed)
         self._process.supervisor.spawn("config-changes", changes.run())
+        await wait_for_first_metadata(
+            topics, replicas.metadata, self._purgatories.topics, self._config.session_timeout_ms
+        )
         await self._open_listeners(context, sockets)
         self._leaving = partial(self._leave, replicas, context)
         _log.info(f"[KafkaServer id={broker_id}] started")

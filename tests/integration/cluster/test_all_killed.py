@@ -1,0 +1,42 @@
+"""What clients are told after all brokers were killed at once."""
+
+from __future__ import annotations
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from barnabas.faults.waiting import wait_until
+from barnabas.observe import Observer
+
+ANSWER_S = 60.0
+BROKER_ALONE = {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50, "log_level": 0}
+
+
+@pytest.fixture
+def killed_and_back(cluster):
+    """Three brokers that were killed and started again a moment ago; they led a topic ``orders``."""
+    Observer(cluster.bootstrap).create_topic("orders", partitions=3)
+    for broker_id in cluster.brokers:
+        cluster.kill(broker_id)
+    for broker_id in cluster.brokers:
+        cluster.restart(broker_id, wait=False)
+    return cluster
+
+
+def test_no_broker_denies_a_topic_before_it_knows_which_there_are(killed_and_back):
+    """librdkafka would believe it for five minutes, and fail what is written meanwhile."""
+    answers = {broker_id: [] for broker_id in killed_and_back.brokers}
+
+    def all_have_told_of_it():
+        for broker_id, broker in killed_and_back.brokers.items():
+            admin = AdminClient({"bootstrap.servers": broker.kafka, **BROKER_ALONE})
+            try:
+                (topic,) = admin.list_topics("orders", timeout=1.0).topics.values()
+            except confluent_kafka.KafkaException:
+                continue  # it does not answer yet
+            answers[broker_id].append(topic.error or len(topic.partitions))
+        return all(told and told[-1] == 3 for told in answers.values())
+
+    wait_until(all_have_told_of_it, "an answer of each broker about its topic", ANSWER_S)
+    assert {answer for told in answers.values() for answer in told} == {3}
