@@ -13,9 +13,9 @@ SEED ?=
 chaos: setup
 	@scripts/chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-# Three workers for two cores, whole files to each: half of the time of these tests is spent waiting for sessions to expire.
+# Three workers for two cores: half of the time of these tests is spent waiting for sessions to expire.
 test: setup lint
-	@.venv/bin/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@.venv/bin/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 unit: setup
 	@.venv/bin/python -m pytest -m "not spark" tests/unit tests/shape

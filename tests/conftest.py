@@ -36,6 +36,9 @@ _chroots = itertools.count(1)
 
 WORKERS = "PYTEST_XDIST_WORKER_COUNT"
 
+ALONE = frozenset({"spark", "containers"})
+"""The groups of tests, not of one file each, that a worker has to itself."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--regenerate` writes the transcripts anew; review the difference as prose."""
@@ -50,16 +53,32 @@ def pytest_configure(config: pytest.Config) -> None:
         ports._FIRST, ports._LAST = ranges[int(worker.removeprefix("gw"))]
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that the workers end together."""
+    """Begin with what takes longest, so that the workers end together; have once what is costly twice."""
     items.sort(key=_turn)  # stable: the order within a turn stays
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
 
 
 def _turn(item: pytest.Item) -> int:
-    folders = item.path.relative_to(item.config.rootpath).parts[:2]
-    if item.get_closest_marker("spark") is not None:
+    if _group(item) in ALONE:
         return 0
-    return 2 if folders[1] in {"unit", "shape"} else 1
+    return 2 if _folder(item) in {"unit", "shape"} else 1
+
+
+def _group(item: pytest.Item) -> str:
+    """Tests of one group run in one worker: those of a file, those on Spark, and those in containers.
+
+    Two sessions of Spark, or two clusters of containers at a time, are more than two cores carry.
+    """
+    if item.get_closest_marker("spark") is not None:
+        return "spark"
+    return "containers" if _folder(item) == "containers" else item.nodeid.partition("::")[0]
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(item.config.rootpath).parts[1]
 
 
 @pytest.fixture(scope="session")
