@@ -15,7 +15,7 @@ chaos: setup
 
 # Three workers for two cores: half of the time of these tests is spent waiting for sessions to expire.
 test: setup lint
-	@.venv/bin/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
+	@.venv/bin/python -m pytest -n 3 --no-loadscope-reorder
 
 unit: setup
 	@.venv/bin/python -m pytest -m "not spark" tests/unit tests/shape

@@ -12,6 +12,7 @@ from typing import Any
 import grpc.aio
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from barnabas import ports
 from barnabas.zookeeper import EmbeddedZooKeeper
@@ -36,8 +37,8 @@ _chroots = itertools.count(1)
 
 WORKERS = "PYTEST_XDIST_WORKER_COUNT"
 
-ALONE = frozenset({"spark", "containers"})
-"""The groups of tests, not of one file each, that a worker has to itself."""
+COSTLY = ("tests/containers/", "tests/unit/analysis/")
+"""Folders of which a second worker would have another cluster of containers, or another session of Spark."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,32 +54,34 @@ def pytest_configure(config: pytest.Config) -> None:
         ports._FIRST, ports._LAST = ranges[int(worker.removeprefix("gw"))]
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that the workers end together; have once what is costly twice."""
+    """Begin with what takes longest, so that the workers end together."""
     items.sort(key=_turn)  # stable: the order within a turn stays
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
 
 
 def _turn(item: pytest.Item) -> int:
-    if _group(item) in ALONE:
+    if _share(item.nodeid) in COSTLY:
         return 0
-    return 2 if _folder(item) in {"unit", "shape"} else 1
+    return 2 if item.nodeid.startswith(("tests/unit/", "tests/shape/")) else 1
 
 
-def _group(item: pytest.Item) -> str:
-    """Tests of one group run in one worker: those of a file, those on Spark, and those in containers.
-
-    Two sessions of Spark, or two clusters of containers at a time, are more than two cores carry.
-    """
-    if item.get_closest_marker("spark") is not None:
-        return "spark"
-    return "containers" if _folder(item) == "containers" else item.nodeid.partition("::")[0]
+def _share(nodeid: str) -> str:
+    """What runs in one worker: the tests of a file, or of a folder where a second worker costs too much."""
+    file = nodeid.partition("::")[0]
+    return next((folder for folder in COSTLY if file.startswith(folder)), file)
 
 
-def _folder(item: pytest.Item) -> str:
-    return item.path.relative_to(item.config.rootpath).parts[1]
+class Shares(LoadScopeScheduling):
+    """Has xdist give each share to a worker as a whole."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _share(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Shares:
+    """The way in which the tests are shared, whatever ``--dist`` says."""
+    return Shares(config, log)
 
 
 @pytest.fixture(scope="session")
