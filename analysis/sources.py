@@ -133,7 +133,8 @@ def _look_up(path: str, closed: list[str]) -> list[Path]:
         inside = logs_in(each, closed) if each.is_dir() else [each]
         if not inside and len(closed) == refused:
             raise NothingToReadError(
-                f"nothing to read in the folder {str(each)!r}: expected files named {', '.join(LOG_NAMES)}"
+                f"nothing to read in the folder {str(each)!r}: expected files named state-change.log*, "
+                f"controller.log* or server.log*; or name the files themselves: {each}/*.log"
             )
         logs.extend(log.absolute() for log in inside)
     return logs

@@ -84,3 +84,12 @@ def test_a_log_that_cannot_be_opened_is_read_as_far_as_that_goes(tmp_path: Path)
     link.symlink_to(tmp_path / "gone")
     found = find([tmp_path])
     assert (found.files, found.sizes) == ((str(link),), (0,))
+
+
+def test_a_folder_of_files_with_other_names_says_how_to_name_them(tmp_path: Path) -> None:
+    (tmp_path / "kafka-1.log").touch()
+    with pytest.raises(NothingToReadError) as refused:
+        find([tmp_path])
+    told = str(refused.value)
+    assert "expected files named state-change.log*, controller.log* or server.log*" in told
+    assert told.endswith(f"or name the files themselves: {tmp_path}/*.log")
