@@ -37,6 +37,9 @@ _NAMED = (Kind.LEADER_AND_ISR_RECEIVED, Kind.STOP_REPLICA_RECEIVED, Kind.METADAT
 _CLOCKS = timedelta(seconds=2)
 """As far as a broker's clock may be behind its controller's."""
 
+_PAUSE = timedelta(minutes=10)
+"""A broker at work on a request is not silent for so long: it is another one, of another connection."""
+
 _CHANNEL = ("broker", "controller")
 _GROUP = (*_CHANNEL, "controller_epoch", "api")
 
@@ -44,7 +47,8 @@ _GROUP = (*_CHANNEL, "controller_epoch", "api")
 def requests(events: DataFrame, controllers: DataFrame) -> DataFrame:
     """Each LeaderAndIsr, UpdateMetadata and StopReplica request, from both ends.
 
-    A broker's lines are told apart by correlation id, which begins again with each connection. A controller's
+    A broker's lines are told apart by correlation id, which begins again with each connection; the same id
+    after a long silence is another connection's, of another cluster perhaps. A controller's
     lines (2.6 and later) hold none: the n-th that it sent to a broker in its reign is the n-th that the
     broker received, and where one such pair differs in its number of partitions none of them is paired.
 
@@ -113,7 +117,9 @@ def _received(events: DataFrame, controllers: DataFrame) -> DataFrame:
         )
     )
     in_time = Window.partitionBy(*_CHANNEL).orderBy("received", "correlation_id")
-    begins_again = sf.col("correlation_id") < sf.lag("correlation_id").over(in_time)
+    again = sf.col("received") > sf.lag("last").over(in_time) + sf.lit(_PAUSE)
+    before = sf.lag("correlation_id").over(in_time)
+    begins_again = (sf.col("correlation_id") < before) | ((sf.col("correlation_id") == before) & again)
     connection = sf.sum(sf.coalesce(begins_again, sf.lit(col=False)).cast("int")).over(in_time)
     return (
         _with_epoch(by_second.withColumn("connection", connection), controllers)

@@ -57,6 +57,20 @@ def test_a_correlation_id_is_used_again_on_the_next_connection(read: Callable[..
     assert {row["controller_epoch"] for row in rows} == {1}
 
 
+def test_one_correlation_id_days_apart_is_of_two_requests(read: Callable[..., DataFrame]) -> None:
+    request = RequestLines(TWO, ONE, ControllerEpoch(1), 1)
+    log = "".join(
+        line.entry(f"2026-11-{day} 10:00:{second:02},000")
+        for day in (21, 25)
+        for second, line in (
+            (0, request.handling_leader_and_isr(3)),
+            (2, request.stopped_fetchers_of_leaders(1)),
+        )
+    )
+    rows = asked_of(read(log)).orderBy("received").collect()
+    assert [(row["received"].day, row["duration_ms"]) for row in rows] == [(21, 2_000), (25, 2_000)]
+
+
 def test_pairs_that_differ_in_size_are_not_paired(read: Callable[..., DataFrame]) -> None:
     sent = at(0, ControllerLines(ONE, ControllerEpoch(1)).sending_leader_and_isr_batch(TWO, 1, 1))
     request = RequestLines(TWO, ONE, ControllerEpoch(1), 9)
