@@ -16,6 +16,7 @@ BOTH_OFFLINE = "its leader, the controller, went offline"
 NOBODY_IN_SYNC = "no replica in sync was alive"
 NEVER_LED = "no replica was alive when it was created"
 TOLD_ONLY = "brokers were told that it has no leader"
+UNSEEN = "it is not known who led it before"
 
 _TAKEOVER = timedelta(seconds=10)
 """A controller that was killed is missed by its successor's first look at the cluster: within this time."""
@@ -23,7 +24,10 @@ _TAKEOVER = timedelta(seconds=10)
 _OFFLINE = ("OfflinePartition", "Offline")
 _NEW = ("NewPartition", "New")
 _ONLINE = ("OnlinePartition", "Online")
-_MARK = (*LIFE, "controller_epoch", "time", "leader_epoch", "leader", "down", "was_down", "failed", "reason")
+_MARK = (
+    *LIFE, "controller_epoch", "time", "leader_epoch", "leader", "down", "was_down", "failed", "newborn",
+    "reason",
+)  # fmt: skip
 
 
 def unavailability(
@@ -77,6 +81,7 @@ def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
         down.alias("down"),
         (up & sf.col("from").isin(*_OFFLINE)).alias("was_down"),
         failed.alias("failed"),
+        (failed & (sf.col("from").isin(*_NEW) | is_kind(Kind.NEW_PARTITION_NOT_ALIVE))).alias("newborn"),
         sf.when(failed, sf.coalesce(sf.substring_index("trace", "\n", 1), "error")).alias("reason"),
     )  # fmt: skip
     decided = Window.partitionBy(*LIFE, "leader_epoch")
@@ -90,6 +95,7 @@ def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
                 "down": sf.col("leader") == NO_LEADER,
                 "was_down": sf.lit(col=False),
                 "failed": sf.lit(col=False),
+                "newborn": sf.lit(col=False),
                 "reason": sf.lit(None).cast("string"),
             }
         )
@@ -112,6 +118,7 @@ def _runs(marks: DataFrame) -> DataFrame:
                 "next_up"
             ),
             sf.count_if("failed").alias("failed"),
+            sf.max(sf.coalesce("newborn", sf.lit(col=False))).alias("newborn"),
             sf.max_by("reason", sf.when(sf.col("failed"), sf.col("time"))).alias("failure"),
         )
         .where("run > 0")
@@ -152,11 +159,11 @@ def _told(
 
 def _cause() -> Column:
     at_begin = sf.col("since") <= sf.col("reign_since") + sf.lit(_TAKEOVER)
-    newborn = sf.col("leader_before").isNull() & (sf.col("failed") > 0)
     return (
-        sf.when(newborn, NEVER_LED)
+        sf.when(sf.col("leader_before").isNull() & sf.col("newborn"), NEVER_LED)
         .when(sf.col("failed") > 0, NOBODY_IN_SYNC)
         .when((sf.col("leader_before") == sf.col("previous_controller")) & at_begin, BOTH_OFFLINE)
         .when(sf.col("controller_epoch").isNull(), TOLD_ONLY)
+        .when(sf.col("leader_before").isNull(), UNSEEN)
         .otherwise(LEADER_OFFLINE)
     )

@@ -292,7 +292,95 @@ def beginning(read: Read) -> Mapping[str, DataFrame]:
         + when("10:00:01,000", one.partition_failed(tp, "NewPartition", "OnlinePartition", nobody))
         + when("10:00:02,000", two.sending_update_metadata_batch((TWO,), 0))
     )
-    tables = {"events": read(log)}
+    return derived(read(log))
+
+
+def derived(events: DataFrame) -> Mapping[str, DataFrame]:
+    """Events and all tables derived from them."""
+    tables = {"events": events}
     for table in DERIVED:
         tables[table.name] = settled(table.of(tables))
     return tables
+
+
+FIRST_0, FIRST_1, ALONE_0 = TopicPartition("first", 0), TopicPartition("first", 1), TopicPartition("alone", 0)
+ASSIGNED = {FIRST_0: (TWO, ONE, THREE), FIRST_1: (TWO, THREE, ONE), ALONE_0: (TWO,)}
+HEIRS = {FIRST_0: ONE, FIRST_1: THREE}
+
+
+def killed_logs() -> tuple[str, str, str]:
+    """Broker 2 leads three partitions and is killed; two move to brokers 1 and 3 within a millisecond.
+
+    Broker 2 is the only replica of alone-0, which waits for it. All clocks agree, and the last follower
+    followed before the last leader led: they are of different partitions.
+    """
+    controller, epoch = ControllerLines(ONE, ControllerEpoch(1)), ControllerEpoch(1)
+    born = {tp: LeaderAndIsr.initial(TWO, replicas) for tp, replicas in ASSIGNED.items()}
+    moved = {
+        tp: born[tp].new_leader(heir, (ONE, THREE)).written_as(PartitionVersion(1))
+        for tp, heir in HEIRS.items()
+    }
+    nobody = born[ALONE_0].new_leader(NO_LEADER, (TWO,)).written_as(PartitionVersion(1))
+    back = nobody.new_leader(TWO, (TWO,)).written_as(PartitionVersion(2))
+    lost = PartitionState(nobody, epoch)
+    first = [
+        *(
+            when("00:53:00,000", controller.partition_new(tp, "NonExistentPartition", ASSIGNED[tp]))
+            + when("00:53:00,010", controller.partition_online(tp, "NewPartition", born[tp]))
+            for tp in ASSIGNED
+        ),
+        when("00:53:25,800", controller.partition_online(FIRST_0, "OfflinePartition", moved[FIRST_0])),
+        when("00:53:25,801", controller.partition_online(FIRST_1, "OfflinePartition", moved[FIRST_1])),
+        when("00:53:25,802", controller.removed_from_isr(ALONE_0, lost, TWO)),
+        when("00:53:25,803", controller.sending_leader_and_isr_batch(ONE, 1, 1)),
+        when("00:53:25,804", controller.sending_leader_and_isr_batch(THREE, 1, 1)),
+        when("00:53:25,807", follows(ONE, FIRST_1, moved[FIRST_1])),
+        when("00:53:25,810", leads_as(ONE, FIRST_0, moved[FIRST_0])),
+        when("00:53:40,600", controller.partition_online(ALONE_0, "OfflinePartition", back)),
+    ]
+    second = [
+        *(when("00:53:00,030", leads_as(TWO, tp, born[tp])) for tp in ASSIGNED),
+        when("00:53:22,000", RequestLines(TWO, ONE, epoch, 3).updated_metadata(1, 0)),
+        when("00:53:40,635", leads_as(TWO, ALONE_0, back)),
+    ]
+    third = [
+        when("00:53:25,808", follows(THREE, FIRST_0, moved[FIRST_0])),
+        when("00:53:25,824", leads_as(THREE, FIRST_1, moved[FIRST_1])),
+    ]
+    return "".join(first), "".join(second), "".join(third)
+
+
+def leads_as(broker: BrokerId, tp: TopicPartition, state: LeaderAndIsr) -> StateChange:
+    return BrokerLines(broker).leader_starts(
+        tp,
+        state.leader_epoch,
+        Offset(70),
+        high_watermark=Offset(70),
+        isr=state.isr,
+        assignment=Assignment(ASSIGNED[tp]),
+        previous_leader_epoch=LeaderEpoch(state.leader_epoch - 1),
+    )
+
+
+@pytest.fixture(scope="session")
+def killed(read: Read) -> Mapping[str, DataFrame]:
+    """The tables of all three logs of ``killed_logs``."""
+    return derived(read(*killed_logs()))
+
+
+@pytest.fixture(scope="session")
+def survivor(read: Read) -> Mapping[str, DataFrame]:
+    """The tables of the log of broker 1 alone: how long broker 2 lived it does not say."""
+    return derived(read(killed_logs()[0]))
+
+
+@pytest.fixture(scope="session")
+def unseen(read: Read) -> Mapping[str, DataFrame]:
+    """The tables of one line of Kafka 2.x: a partition has no leader, and nothing says who led it."""
+    return derived(
+        read(
+            "[2019-05-28 20:06:27,770] TRACE [Controller id=0 epoch=6] Sending become-follower LeaderAndIsr "
+            "request PartitionState(controllerEpoch=5, leader=-1, leaderEpoch=3, isr=0, zkVersion=3, "
+            "replicas=0, isNew=false) to broker 0 for partition prueba-0 (state.change.logger)\n"
+        )
+    )

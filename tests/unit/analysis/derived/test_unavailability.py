@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.unavailability import BOTH_OFFLINE, NEVER_LED, NOBODY_IN_SYNC
+from analysis.derived.unavailability import BOTH_OFFLINE, NEVER_LED, NOBODY_IN_SYNC, UNSEEN
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -35,3 +35,8 @@ def test_a_new_partition_may_never_be_led(beginning: Mapping[str, DataFrame]) ->
     (row,) = beginning["unavailability"].collect()
     assert (row["until"], row["leader_before"], row["cause"]) == (None, None, NEVER_LED)
     assert row["failure"] == "kafka.common.X: nobody is alive"
+
+
+def test_who_led_before_the_logs_begin_is_not_known(unseen: Mapping[str, DataFrame]) -> None:
+    (row,) = unseen["unavailability"].collect()
+    assert (row["leader_before"], row["until"], row["cause"]) == (None, None, UNSEEN)
