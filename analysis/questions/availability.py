@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from analysis.derived.unavailability import NEVER_LED
+
 OFFLINE = "without a leader"
 UNDER_REPLICATED = "under-replicated"
 
@@ -18,22 +20,28 @@ def partitions_without_leader(unavailability: DataFrame) -> DataFrame:
     """Which partitions had no leader, how often and how long.
 
     A time runs from when it was noticed to when the next leader led (was elected, where its log is not at
-    hand); ``at_most_ms`` from the last line of the dead leader.
+    hand); ``at_most_ms`` from the last line of the dead leader. Without those last words nothing says how
+    long it had been dead when that was noticed; only of a new partition it is known that none led it before.
 
     Columns: ``topic``, ``partition``, ``outages``, ``lasting`` (whether one has not ended), ``total_ms``,
-    ``at_most_ms``, ``longest_ms``, ``first``, ``cause`` (of the longest). The longest total first.
+    ``at_most_ms`` (null where the last words before one of the outages are not at hand), ``longest_ms``,
+    ``first``, ``cause`` (of the longest). The longest total first.
     """
     end = sf.coalesce("led_at", "until")
     noticed = sf.greatest(millis_between(sf.col("since"), end), sf.lit(0))
-    at_most = millis_between(sf.least("leader_heard", "since"), end)
+    newborn = sf.when(sf.col("cause") == NEVER_LED, sf.col("since"))
+    begin = sf.least(sf.coalesce("leader_heard", newborn), "since")
+    is_bounded = sf.col("leader_heard").isNotNull() | newborn.isNotNull()
     return (
-        unavailability.withColumns({"noticed": noticed, "at_most": at_most})
+        unavailability.withColumns(
+            {"noticed": noticed, "at_most": millis_between(begin, end), "is_bounded": is_bounded}
+        )
         .groupBy("topic", "partition")
         .agg(
             sf.count("*").alias("outages"),
             sf.max(sf.col("until").isNull()).alias("lasting"),
             sf.coalesce(sf.sum("noticed"), sf.lit(0)).alias("total_ms"),
-            sf.coalesce(sf.sum("at_most"), sf.lit(0)).alias("at_most_ms"),
+            sf.when(sf.min("is_bounded"), sf.coalesce(sf.sum("at_most"), sf.lit(0))).alias("at_most_ms"),
             sf.max("noticed").alias("longest_ms"),
             sf.min("since").alias("first"),
             sf.max_by("cause", sf.coalesce("noticed", sf.lit(2**62))).alias("cause"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from analysis.derived.lives import LIFE, is_kind, with_life
@@ -32,13 +32,23 @@ def failovers(
     Columns: ``broker`` (lost), ``was_controller``, ``controller`` and ``controller_epoch`` (who acted),
     ``heard`` (last line of the lost broker), ``reigned`` (first line of a new controller; null without one),
     ``noticed``, ``elected`` (last election), ``sent`` (first LeaderAndIsr), ``led`` (the last new leader
-    led), ``followed`` (the last follower followed), ``partitions`` (that lost their leader), ``moved`` (that
-    got another at once), ``stranded`` (that got none at once), ``leaders`` (the new ones), ``notice_ms``
-    (heard to noticed), ``election_ms``, ``send_ms``, ``lead_ms``, ``follow_ms`` (each from the step before),
-    ``total_ms`` (heard, else noticed, to led). By time.
+    led), ``followed`` (the last follower followed), ``led_behind`` and ``followed_behind`` (whether that was
+    before the election of that very partition, by a clock that is behind), ``returned`` (the last partition
+    that waited was led again), ``partitions`` (that lost their leader), ``moved`` (that got another at once),
+    ``waited`` (that only the lost broker, once back, led again), ``stranded`` (neither), ``leaders`` (the new
+    ones), ``notice_ms`` (heard to noticed), ``election_ms``, ``send_ms`` (each from the step before),
+    ``lead_ms`` and ``follow_ms`` (from sent, else elected), ``total_ms`` (heard to led, so at most; null
+    where the log of the lost broker is not at hand). By time.
     """
     told = _stories(_losses(unavailability))
-    ends = _followed(told, events).groupBy(*_STORY).agg(sf.max("followed").alias("followed"))
+    ends = (
+        _followed(told, events)
+        .groupBy(*_STORY)
+        .agg(
+            sf.max("followed").alias("followed"),
+            sf.max_by(sf.col("followed") < sf.col("until"), "followed").alias("followed_behind"),
+        )
+    )
     stories = _gathered(told).join(ends, list(_STORY), "left")
     reigns = controllers.dropDuplicates(["controller_epoch"]).select(
         "controller_epoch", "controller", sf.col("since").alias("reign_since"), "previous_controller"
@@ -59,17 +69,30 @@ def _stories(losses: DataFrame) -> DataFrame:
     )
 
 
-def _gathered(told: DataFrame) -> DataFrame:
-    # What was elected a good while later was elected because its replica came back: another story.
+def _moved() -> Column:
+    """Whether a partition got another leader at once.
+
+    What was elected a good while later was elected because its replica came back, and so was the lost broker
+    itself, however soon.
+    """
     at_once = sf.col("until") <= sf.col("since") + sf.lit(_APART)
+    return sf.coalesce(at_once & (sf.col("leader_after") != sf.col("broker")), sf.lit(col=False))
+
+
+def _gathered(told: DataFrame) -> DataFrame:
+    moved, waited = _moved(), sf.coalesce(sf.col("leader_after") == sf.col("broker"), sf.lit(col=False))
+    led_at = sf.when(moved, sf.col("led_at"))
     return told.groupBy(*_STORY).agg(
         sf.max("leader_heard").alias("heard"),
         sf.min("since").alias("noticed"),
-        sf.max(sf.when(at_once, sf.col("until"))).alias("elected"),
-        sf.max(sf.when(at_once, sf.col("led_at"))).alias("led"),
+        sf.max(sf.when(moved, sf.col("until"))).alias("elected"),
+        sf.max(led_at).alias("led"),
+        sf.max_by(led_at < sf.col("until"), led_at).alias("led_behind"),
+        sf.max(sf.when(waited, sf.coalesce("led_at", "until"))).alias("returned"),
         sf.count("*").alias("partitions"),
-        sf.count_if(at_once).alias("moved"),
-        sf.array_sort(sf.collect_set(sf.when(at_once, sf.col("leader_after")))).alias("leaders"),
+        sf.count_if(moved).alias("moved"),
+        sf.count_if(waited).alias("waited"),
+        sf.array_sort(sf.collect_set(sf.when(moved, sf.col("leader_after")))).alias("leaders"),
         sf.max(sf.col("cause") == BOTH_OFFLINE).alias("with_controller"),
     )
 
@@ -79,9 +102,13 @@ def _followed(told: DataFrame, events: DataFrame) -> DataFrame:
     follows = with_life(events.where(is_kind(Kind.FOLLOWER_STARTS)), events).select(
         *LIFE, "leader_epoch", sf.col("broker").alias("follower"), sf.col("time").alias("followed")
     )
-    moved = told.where(sf.col("until") <= sf.col("since") + sf.lit(_APART))
-    return moved.join(follows, [*LIFE, "leader_epoch"]).where(
-        (sf.col("follower") != sf.col("broker")) & (sf.col("followed") <= sf.col("until") + sf.lit(_SLACK))
+    return (
+        told.where(_moved())
+        .join(follows, [*LIFE, "leader_epoch"])
+        .where(
+            (sf.col("follower") != sf.col("broker"))
+            & (sf.col("followed") <= sf.col("until") + sf.lit(_SLACK))
+        )
     )
 
 
@@ -122,8 +149,7 @@ def _sent(stories: DataFrame, requests: DataFrame) -> DataFrame:
 def _timed(stories: DataFrame) -> DataFrame:
     heard, noticed, elected = sf.col("heard"), sf.col("noticed"), sf.col("elected")
     sent, led, followed = sf.col("sent"), sf.col("led"), sf.col("followed")
-    counted = sf.coalesce("partitions", sf.lit(0))
-    moved = sf.coalesce("moved", sf.lit(0))
+    counted, moved, waited = (sf.coalesce(name, sf.lit(0)) for name in ("partitions", "moved", "waited"))
     return stories.select(
         "broker",
         sf.col("with_controller").alias("was_controller"),
@@ -132,14 +158,17 @@ def _timed(stories: DataFrame) -> DataFrame:
         "heard",
         sf.when(sf.col("with_controller"), sf.col("reign_since")).alias("reigned"),
         "noticed", "elected", "sent", "led", "followed",
+        *(sf.coalesce(name, sf.lit(col=False)).alias(name) for name in ("led_behind", "followed_behind")),
+        "returned",
         counted.alias("partitions"),
         moved.alias("moved"),
-        (counted - moved).alias("stranded"),
+        waited.alias("waited"),
+        (counted - moved - waited).alias("stranded"),
         sf.coalesce("leaders", sf.array().cast("array<int>")).alias("leaders"),
         millis_between(heard, noticed).alias("notice_ms"),
         millis_between(noticed, elected).alias("election_ms"),
         millis_between(elected, sent).alias("send_ms"),
         millis_between(sf.coalesce(sent, elected), led).alias("lead_ms"),
-        millis_between(led, followed).alias("follow_ms"),
-        millis_between(sf.coalesce(heard, noticed), led).alias("total_ms"),
+        millis_between(sf.coalesce(sent, elected), followed).alias("follow_ms"),
+        millis_between(heard, led).alias("total_ms"),
     ).orderBy("noticed", "controller_epoch", "broker")  # fmt: skip

@@ -19,11 +19,12 @@ from analysis.report.document import CELLS, Document, Row
 from analysis.report.words import (
     TERMS,
     Step,
-    duration,
     failover_headline,
     failover_steps,
+    failover_total,
     headline,
     steps,
+    timed,
 )
 
 _PAGE = files("analysis.report") / "page"
@@ -93,12 +94,12 @@ def _data(document: Document) -> dict[str, Any]:
 
 
 def _story(row: Row) -> dict[str, Any]:
-    total = "" if row["total_ms"] is None else f"{duration(row['total_ms'])} to the last new leader"
+    end = row["followed"] or row["led"] or row["elected"] or row["noticed"]
     return {
-        "time": _ms(row["heard"] or row["noticed"]),
-        "end": _ms(row["followed"] or row["led"] or row["elected"] or row["noticed"]),
+        "time": _ms(min(row["heard"] or row["noticed"], row["noticed"])),
+        "end": _ms(end),
         "headline": failover_headline(row),
-        "total": total,
+        "total": failover_total(row),
         "steps": _steps(failover_steps(row)),
     }
 
@@ -122,7 +123,7 @@ def _stalls(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _steps(told: Iterable[Step]) -> list[dict[str, Any]]:
-    return [{"time": _ms(step.time), "text": step.text} for step in told]
+    return [{"time": _ms(step.time), "after": step.after, "text": step.text} for step in timed(told)]
 
 
 def _by_partition(rows: Sequence[Row], *columns: str) -> dict[str, list[dict[str, Any]]]:
@@ -244,7 +245,9 @@ def _tables(document: Document) -> list[dict[str, Any]]:
 
 def _cell(row: Row, column: str) -> Any:
     """The value, of an outage that has not ended no span: it would be that of those before it."""
-    return "still" if row.get("lasting") and column.endswith("_ms") else _plain(row[column])
+    if row.get("lasting") and column.endswith("_ms"):
+        return "still"
+    return "?" if column == "at_most_ms" and row[column] is None else _plain(row[column])
 
 
 def _form(column: str) -> str:

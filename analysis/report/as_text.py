@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from analysis.derived.leaders import SAME
+from analysis.derived.unavailability import UNSEEN
 from analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
 from analysis.report.document import Document, Row
 from analysis.report.words import (
@@ -16,8 +17,10 @@ from analysis.report.words import (
     duration,
     failover_headline,
     failover_steps,
+    failover_total,
     listed,
-    span,
+    noticed_for,
+    timed,
 )
 
 _OF_ONE_CLUSTER = frozenset((TWO_CONTROLLERS, CONTROLLER_EPOCH_FELL))
@@ -35,7 +38,7 @@ def text(document: Document) -> Iterator[str]:
     yield from _section("Timeline", _timeline(document))
     yield from _section("Failovers", _failovers(document))
     yield from _section("Partitions without a leader", _without_leader(document))
-    yield from _section("Slowest LeaderAndIsr requests", _slowest(document.answers["slowest_leader_and_isr"]))
+    yield from _section("Slowest LeaderAndIsr requests", _slowest(document))
     yield from _section("Restless brokers", _flapping(document.answers["flapping_brokers"]))
     yield from _section("Not understood, and kept in the table events", _not_understood(document))
     yield from _section("Words", (f"  {word}: {meaning}" for word, meaning in TERMS.items()))
@@ -54,6 +57,7 @@ def summary(document: Document) -> Iterator[str]:
             f"{_full(document.end) if _is_of_days(document) else _time(document.end)}."
         )
     )
+    yield f"Times are UTC; the logs' were read as {document.zone} (--time-zone)."
     if document.others:
         others = count(document.others, "line")
         yield f"Kept {others} more of server and controller logs, about other things."
@@ -84,9 +88,7 @@ def _outages(document: Document) -> Iterator[str]:
     worst = rows[0]
     name = f"{worst['topic']}-{worst['partition']}"
     how_long = (
-        "to the end of the logs"
-        if worst["lasting"]
-        else duration(max(worst["total_ms"], worst["at_most_ms"]))
+        "to the end of the logs" if worst["lasting"] else noticed_for(worst["total_ms"], worst["at_most_ms"])
     )
     number = document.counts["partitions_without_leader"]
     had = f"{count(number, 'partition')} had no leader for a time"
@@ -171,7 +173,7 @@ def _of_controllers(document: Document) -> Iterator[_Happening]:
 
 def _of_brokers(document: Document) -> Iterator[_Happening]:
     for row in document.answers["departures"]:
-        heard = "" if row["heard"] is None else f"; last heard at {_time(row['heard'])}"
+        heard = "" if row["heard"] is None else f"; last heard at {_dated(row['heard'], row['since'])}"
         what = f"broker {row['broker']} is gone{heard}"
         yield _Happening(row["since"], "broker", what, "")
         if row["back"] is not None:
@@ -182,7 +184,8 @@ def _of_leaders(document: Document) -> Iterator[_Happening]:
     for row in document.reigns:
         epoch = "" if row["leader_epoch"] is None else f" (epoch {row['leader_epoch']})"
         if row["leader"] < 0:
-            what = f"no leader{epoch}: {row['previous_leader']} went offline"
+            before = row["previous_leader"]
+            what = f"no leader{epoch}: {UNSEEN if before is None else f'{before} went offline'}"
         elif row["why"] == SAME:
             continue  # what made the new epoch is told as a change of the ISR
         elif row["previous_leader"] in (None, row["leader"]):
@@ -205,19 +208,18 @@ def _of_isr(document: Document) -> Iterator[_Happening]:
 
 def _failovers(document: Document) -> Iterator[str]:
     for row in document.answers["failovers"][:_TABLE_ROWS]:
-        total = "" if row["total_ms"] is None else f": {duration(row['total_ms'])} to the last new leader"
-        on = f"{row['noticed'].date()}  " if _is_of_days(document) and row["noticed"] else ""
-        yield f"  {on}{failover_headline(row)}{total}"
-        yield from _steps(failover_steps(row))
+        total = failover_total(row)
+        on = f"{row['noticed'].date()}  " if _is_of_days(document) else ""
+        yield f"  {on}{failover_headline(row)}{f': {total}' if total else ''}"
+        yield from _steps(failover_steps(row), row["noticed"])
 
 
-def _steps(steps: Sequence[Step]) -> Iterator[str]:
-    before: datetime | None = None
-    for step in steps:
-        passed = span(before, step.time)
-        after = "" if passed is None else f"{'' if passed < 0 else '+'}{duration(passed)}"
-        yield f"    {'' if step.time is None else _time(step.time):<12}  {after:>12}  {step.text}"
-        before = step.time or before
+def _steps(told: Sequence[Step], day: datetime) -> Iterator[str]:
+    times = ["" if step.time is None else _dated(step.time, day) for step in told]
+    width = max(map(len, times), default=0)
+    for step, time in zip(timed(told), times, strict=True):
+        after = "" if step.after is None else f"{'' if step.after < 0 else '+'}{duration(step.after)}"
+        yield f"    {time:<{width}}  {after:>12}  {step.text}"
 
 
 def _without_leader(document: Document) -> Iterator[str]:
@@ -227,7 +229,7 @@ def _without_leader(document: Document) -> Iterator[str]:
             f"{row['topic']}-{row['partition']}",
             str(row["outages"]),
             "still" if row["lasting"] else duration(row["total_ms"]),
-            duration(row["at_most_ms"]) if row["at_most_ms"] else "?",
+            "?" if row["lasting"] or row["at_most_ms"] is None else duration(row["at_most_ms"]),
             row["cause"],
         )
         for row in document.answers["partitions_without_leader"][:_TABLE_ROWS]
@@ -235,17 +237,17 @@ def _without_leader(document: Document) -> Iterator[str]:
     yield from _table(rows)
 
 
-def _slowest(answer: Sequence[Row]) -> Iterator[str]:
+def _slowest(document: Document) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [("broker", "took", "partitions", "received", "from controller")]
     rows.extend(
         (
             str(row["broker"]),
             duration(row["duration_ms"]),
             "?" if row["partitions"] is None else str(row["partitions"]),
-            _time(row["received"]),
+            _full(row["received"]) if _is_of_days(document) else _time(row["received"]),
             str(row["controller"]),
         )
-        for row in answer[:5]
+        for row in document.answers["slowest_leader_and_isr"][:5]
     )
     yield from _table(rows)
 
@@ -289,6 +291,11 @@ def _is_of_days(document: Document) -> bool:
 
 def _time(value: datetime) -> str:
     return value.isoformat(" ", timespec="milliseconds")[11:]
+
+
+def _dated(value: datetime, day: datetime) -> str:
+    """A time, with its date where that is not the one of ``day``."""
+    return _time(value) if value.date() == day.date() else _full(value)
 
 
 def _full(value: datetime | None) -> str:

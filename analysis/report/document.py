@@ -51,6 +51,7 @@ class Document:
         stalls: Of the pictured partitions the rows of ``write_stalls``.
         others: Entries of server and controller logs that are about other things.
         troubles: What could not be read, and why.
+        zone: The time zone that the logs' times were read in; all times here are UTC.
         strips: Of ``OFFLINE`` and ``UNDER_REPLICATED`` the running numbers of partitions, by topic.
     """
 
@@ -67,15 +68,17 @@ class Document:
     stalls: Sequence[Row] = ()
     others: int = 0
     troubles: Sequence[str] = ()
+    zone: str = "UTC"
     strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
 
 
-def gather(tables: Mapping[str, DataFrame], troubles: Sequence[str] = ()) -> Document:
+def gather(tables: Mapping[str, DataFrame], troubles: Sequence[str] = (), zone: str = "UTC") -> Document:
     """Ask every question of the tables (``events`` and those of ``analysis.derived.catalog``).
 
     Args:
         tables: By name.
         troubles: As in ``Document``.
+        zone: As in ``Document``.
     """
     frames = {question.name: question.of(tables) for question in QUESTIONS}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -106,6 +109,7 @@ def gather(tables: Mapping[str, DataFrame], troubles: Sequence[str] = ()) -> Doc
         stalls=stalls,
         others=sum(row["lines"] for row in kinds if row["understood"] is None),
         troubles=troubles,
+        zone=zone,
         strips=strips.result(),
     )
 

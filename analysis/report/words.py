@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from analysis.derived.unavailability import NEVER_LED
 from analysis.questions.availability import OFFLINE
 
 Row = Mapping[str, Any]
@@ -20,7 +21,13 @@ TERMS = {
 }
 """The words of a report, for who does not use them daily."""
 
+UNBOUNDED = "the lost leader's log of that time is not among these"
+"""Why an outage may be longer than it was noticed for."""
+
 _MILLISECOND = timedelta(milliseconds=1)
+
+_CLOCKS_MS = 2_000
+"""Brokers' clocks differ by less. Where a step is further behind, the logs are not of one cluster."""
 
 
 class Step(NamedTuple):
@@ -33,6 +40,33 @@ class Step(NamedTuple):
 
     time: datetime | None
     text: str
+
+
+class TimedStep(NamedTuple):
+    """A step, and how long after the one before it it was.
+
+    Attributes:
+        time: As in ``Step``.
+        after: Milliseconds; None for the first, and where no time is known or none can be meant.
+        text: As in ``Step``; says so where the two do not fit together.
+    """
+
+    time: datetime | None
+    after: float | None
+    text: str
+
+
+def timed(told: Iterable[Step]) -> list[TimedStep]:
+    """Steps with the time from one to the next, as far as clocks allow to tell."""
+    with_times: list[TimedStep] = []
+    before: datetime | None = None
+    for step in told:
+        after, text = span(before, step.time), step.text
+        if after is not None and after < -_CLOCKS_MS:
+            after, text = None, f"{text}; clocks, or clusters, do not fit together"
+        with_times.append(TimedStep(step.time, after, text))
+        before = step.time or before
+    return with_times
 
 
 def duration(milliseconds: float | None) -> str:
@@ -75,13 +109,35 @@ def headline(stall: Row) -> str:
         return (
             f"{name} had {stall['least']} of {stall['assigned']} replicas in sync {how_long}: {_out(stall)}"
         )
-    begin = stall["earliest"] or stall["since"]
-    most = "" if stall["earliest"] is None or stall["until"] is None else "up to "
-    return f"{name} had no leader {_lasting(begin, stall['until'], most)}: {stall['cause']}"
+    return f"{name} had no leader {_without_leader(stall)}: {stall['cause']}"
 
 
-def _lasting(start: datetime, end: datetime | None, most: str = "") -> str:
-    return "until the logs end" if end is None else f"for {most}{duration(span(start, end))}"
+def _without_leader(stall: Row) -> str:
+    since, end, before = stall["since"], stall["until"], stall["earliest"]
+    if end is None:
+        return _lasting(since, end)
+    noticed = max(span(since, end) or 0, 0)
+    if before is None and stall["cause"] != NEVER_LED:
+        return f"for {noticed_for(noticed, None)}"
+    return f"for {noticed_for(noticed, span(min(before or since, since), end))}"
+
+
+def noticed_for(noticed: float, at_most: float | None) -> str:
+    """How long there was no leader: what the controller saw of it, and what it can have been.
+
+    Args:
+        noticed: Milliseconds from when the controller noticed.
+        at_most: From the last line of the dead leader; None where that is not at hand.
+    """
+    if at_most is None:
+        return f"at least {duration(noticed)} ({UNBOUNDED})"
+    if at_most <= noticed:
+        return duration(noticed)
+    return f"at most {duration(at_most)}, noticed for {duration(noticed)}"
+
+
+def _lasting(start: datetime, end: datetime | None) -> str:
+    return "until the logs end" if end is None else f"for {duration(span(start, end))}"
 
 
 def _out(stall: Row) -> str:
@@ -169,6 +225,18 @@ def failover_headline(story: Row) -> str:
     return f"Broker {broker}, {role}leader of {count(story['partitions'], 'partition')}, was lost"
 
 
+def failover_total(story: Row) -> str:
+    """How long a failover took, as far as the logs show; empty where they do not."""
+    if story["led"] is None or story["noticed"] is None:
+        return ""
+    noticed = max(span(story["noticed"], story["led"]) or 0, 0)
+    told = f"{duration(noticed)} from its notice to the last new leader"
+    total = story["total_ms"]
+    if total is None:
+        return f"{told} ({UNBOUNDED})"
+    return f"{told}, at most {duration(total)} in all" if total > noticed else told
+
+
 def failover_steps(story: Row) -> list[Step]:
     """Trigger, detection, election, LeaderAndIsr, leaders, followers; those that the logs show."""
     controller, told = story["controller"], []
@@ -194,17 +262,22 @@ def failover_steps(story: Row) -> list[Step]:
         told.append(Step(story["elected"], f"{count(story['moved'], 'partition')} moved to {to}"))
     if story["sent"] is not None:
         told.append(Step(story["sent"], "the first LeaderAndIsr was sent"))
-    # What these brokers do comes after that, whatever their clocks say.
-    earliest = story["sent"] or story["elected"]
-    if story["led"] is not None:
-        told.append(Step(story["led"], f"the last new leader led{_behind(story['led'], earliest)}"))
-    if story["followed"] is not None:
-        behind = _behind(story["followed"], earliest)
-        told.append(Step(story["followed"], f"the last of their followers followed{behind}"))
+    told.extend(_taken_over(story))
+    if story["waited"]:
+        waited = f"{count(story['waited'], 'partition')} waited for broker {story['broker']} to come back"
+        told.append(Step(story["returned"], waited))
     if story["stranded"]:
         told.append(Step(None, f"{count(story['stranded'], 'partition')} found no leader"))
     return told
 
 
-def _behind(time: datetime, earliest: datetime | None) -> str:
-    return ", by a clock that is behind" if earliest is not None and time < earliest else ""
+def _taken_over(story: Row) -> list[Step]:
+    """The last to lead and the last to follow. They may be of two partitions: the earlier comes first."""
+    done = (("led", "the last new leader led"), ("followed", "the last of their followers followed"))
+    told = [
+        Step(story[name], f"{what}{', by a clock that is behind' if story[f'{name}_behind'] else ''}")
+        for name, what in done
+        if story[name] is not None
+    ]
+    is_in_order = story["led_behind"] or story["followed_behind"]
+    return told if is_in_order else sorted(told)

@@ -1,11 +1,9 @@
 // The answer to "why did writes to … stall at …?"
 function stepsOf(steps) {
   const list = make("ol", { class: "steps" });
-  let before = null;
   for (const step of steps) {
-    const after = before !== null && step.time !== null ? `${step.time < before ? "" : "+"}${span(step.time - before)}` : "";
+    const after = step.after === null ? "" : `${step.after < 0 ? "" : "+"}${span(step.after)}`;
     list.append(make("li", {}, make("time", {}, clock(step.time)), make("span", { class: "after" }, after), make("span", {}, step.text)));
-    before = step.time ?? before;
   }
   return list;
 }

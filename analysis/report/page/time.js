@@ -1,4 +1,4 @@
-// Times are milliseconds of the brokers' own clocks; the logs name no zone, so none is applied.
+// Times are milliseconds of the brokers' own clocks, in UTC; the summary names the zone that they were read as.
 const two = (number) => String(number).padStart(2, "0");
 
 // Logs of more than one day need the day with each time.

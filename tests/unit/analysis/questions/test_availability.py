@@ -25,6 +25,27 @@ def test_the_longest_without_a_leader_comes_first(story: Mapping[str, DataFrame]
     )
 
 
+def test_without_the_lost_leader_s_log_nothing_bounds_an_outage(
+    killed: Mapping[str, DataFrame], survivor: Mapping[str, DataFrame]
+) -> None:
+    known, unknown = (
+        {
+            (row["topic"], row["partition"]): (row["total_ms"], row["at_most_ms"])
+            for row in partitions_without_leader(tables["unavailability"]).collect()
+        }
+        for tables in (killed, survivor)
+    )
+    assert (known["first", 0], known["first", 1]) == ((10, 3_810), (23, 3_824))
+    assert (unknown["first", 0], unknown["first", 1]) == ((10, None), (0, None))
+
+
+def test_a_new_partition_that_nobody_led_was_without_one_from_its_creation(
+    beginning: Mapping[str, DataFrame],
+) -> None:
+    (row,) = partitions_without_leader(beginning["unavailability"]).collect()
+    assert (row["lasting"], row["at_most_ms"]) == (True, 0)
+
+
 def test_the_minutes_in_which_that_changed(story: Mapping[str, DataFrame]) -> None:
     rows = leaderless_minutes(story["unavailability"]).collect()
     assert [(row["minute"].minute, row["began"], row["partitions"], row["touched"]) for row in rows] == [

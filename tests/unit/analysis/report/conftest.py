@@ -46,8 +46,9 @@ SHORT: Row = dict.fromkeys(STALL) | {
 STORY: Row = {
     "broker": 1, "was_controller": True, "controller": 2, "controller_epoch": 8, "heard": at(12, 2),
     "reigned": at(12, 8), "noticed": at(12, 8.01), "elected": at(12, 8.01), "sent": at(12, 8.012),
-    "led": at(12, 8.05), "followed": at(12, 8.009), "partitions": 2, "moved": 1, "stranded": 1,
-    "leaders": [2], "total_ms": 6_050,
+    "led": at(12, 8.05), "followed": at(12, 8.009), "led_behind": False, "followed_behind": True,
+    "returned": at(14, 40.53), "partitions": 2, "moved": 1, "waited": 1, "stranded": 0, "leaders": [2],
+    "total_ms": 6_050,
 }  # fmt: skip
 FINDING: Row = {
     "check": "two leaders in one epoch", "time": at(1), "topic": "torn", "partition": 0, "leader_epoch": 6,

@@ -6,16 +6,20 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from analysis.derived.unavailability import NOBODY_IN_SYNC
 from analysis.questions.audit import TWO_CONTROLLERS
 from analysis.report.as_text import summary, text
 from analysis.report.document import Document
+from analysis.report.words import UNBOUNDED
 
 
 def test_the_first_lines_say_what_matters(document: Document) -> None:
+    how_long = "at most 2 min 39 s, noticed for 2 min 33 s"
     assert list(summary(document)) == [
         "Read 60 lines of 3 brokers, understood 59 (98.33 %), 2026-11-21 03:00:00.000 to 03:15:00.000.",
+        "Times are UTC; the logs' were read as UTC (--time-zone).",
         "Controllers: broker 1 (epoch 7), broker 2 (epoch 8).",
-        "1 partition had no leader for a time, longest orders-3, 2 min 39 s: no replica in sync was alive.",
+        f"1 partition had no leader for a time, longest orders-3, {how_long}: {NOBODY_IN_SYNC}.",
         "Clocks differ: broker 3 at least 20 ms behind 1. Partitions are ordered by epoch and zkVersion.",
         "Safety audit: all 7 checks passed.",
     ]
@@ -80,11 +84,59 @@ def test_logs_of_more_than_one_day_are_told_with_the_days(document: Document) ->
 
 def test_what_could_not_be_read_is_told_and_what_is_about_other_things(document: Document) -> None:
     told = list(summary(replace(document, others=7, troubles=[f"a{number}: torn" for number in range(9)])))
-    assert told[1:3] == [
+    assert told[2:4] == [
         "Kept 7 lines more of server and controller logs, about other things.",
         "Could not read all of a0: torn.",
     ]
-    assert told[7] == "Nor of 4 others: see the table files."
+    assert told[8] == "Nor of 4 others: see the table files."
+
+
+def test_without_the_lost_leader_s_log_no_bound_is_claimed(document: Document) -> None:
+    (row,) = document.answers["partitions_without_leader"]
+    answers = {**document.answers, "partitions_without_leader": [row | {"at_most_ms": None}]}
+    lines = list(text(replace(document, answers=answers)))
+    assert lines[3].startswith(
+        f"1 partition had no leader for a time, longest orders-3, at least 2 min 33 s ({UNBOUNDED}): "
+    )
+    begin = lines.index("Partitions without a leader")
+    assert lines[begin + 2].split() == ["orders-3", "1", "2", "min", "33", "s", "?", *NOBODY_IN_SYNC.split()]
+
+
+def test_the_title_of_a_failover_says_what_is_a_bound(document: Document) -> None:
+    lines = list(text(document))
+    assert lines[lines.index("Failovers") + 1] == (
+        "  Broker 1, the controller and leader of 2 partitions, was lost: "
+        "40 ms from its notice to the last new leader, at most 6.0 s in all"
+    )
+
+
+def test_times_of_another_day_have_their_date(document: Document) -> None:
+    (gone,), (story,) = document.answers["departures"], document.answers["failovers"]
+    day = timedelta(days=1)
+    answers = {
+        **document.answers,
+        "departures": [gone | {"heard": gone["heard"] - day}],
+        "failovers": [story | {"heard": story["heard"] - day}],
+    }
+    assert document.start is not None
+    lines = list(text(replace(document, start=document.start - day, answers=answers)))
+    assert "  03:12:08.000  broker      broker 1 is gone; last heard at 2026-11-20 03:12:02.000" in lines
+    assert "    2026-11-20 03:12:02.000                the log of broker 1 falls silent" in lines
+    assert any(line.split()[4:6] == ["2026-11-21", "03:14:40.500"] for line in lines)
+
+
+def test_nobody_is_named_who_is_not_known_to_have_led(document: Document) -> None:
+    reigns = [row | {"previous_leader": None} for row in document.reigns if row["leader"] < 0]
+    lines = list(text(replace(document, reigns=reigns)))
+    assert (
+        "  03:12:08.000  leader      orders-3: no leader (epoch 1): it is not known who led it before"
+        in lines
+    )
+
+
+def test_the_zone_of_the_logs_is_told(document: Document) -> None:
+    told = list(summary(replace(document, zone="Europe/Berlin")))
+    assert told[1] == "Times are UTC; the logs' were read as Europe/Berlin (--time-zone)."
 
 
 def test_nothing_is_said_of_what_is_not_there() -> None:

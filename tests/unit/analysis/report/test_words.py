@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from analysis.derived.unavailability import LEADER_OFFLINE, NEVER_LED
 from analysis.report.words import (
+    UNBOUNDED,
+    Step,
     count,
     duration,
     failover_headline,
     failover_steps,
+    failover_total,
     headline,
     listed,
     span,
     steps,
+    timed,
 )
 
 Row = dict[str, Any]
@@ -39,7 +45,9 @@ def test_numbers_and_lists() -> None:
 
 def test_why_writes_to_orders_3_stalled_at_03_12(stalls: tuple[Row, Row]) -> None:
     short, without = stalls
-    assert headline(without) == "orders-3 had no leader for up to 2 min 39 s: no replica in sync was alive"
+    assert headline(without) == (
+        "orders-3 had no leader for at most 2 min 39 s, noticed for 2 min 33 s: no replica in sync was alive"
+    )
     told = steps(without, stalls)
     assert [step.text for step in told] == [
         "only 1 of 3 replicas were in sync: brokers 2 and 3 fell out",
@@ -75,12 +83,55 @@ def test_a_failover_in_sentences(failover: Row) -> None:
         "the first LeaderAndIsr was sent",
         "the last new leader led",
         "the last of their followers followed, by a clock that is behind",
-        "1 partition found no leader",
+        "1 partition waited for broker 1 to come back",
     ]
+    assert failover_steps(failover | {"waited": 0, "stranded": 1})[-1] == Step(
+        None, "1 partition found no leader"
+    )
+
+
+def test_the_last_to_follow_and_the_last_to_lead_come_in_their_order(failover: Row) -> None:
+    soon = failover["sent"] + timedelta(milliseconds=10)
+    told = failover_steps(failover | {"followed": soon, "followed_behind": False})
+    assert [step.text for step in told[-3:-1]] == [
+        "the last of their followers followed",
+        "the last new leader led",
+    ]
+    assert all(step.after is None or step.after >= 0 for step in timed(told))
+
+
+def test_how_long_a_failover_took_is_a_bound(failover: Row) -> None:
+    assert failover_total(failover) == "40 ms from its notice to the last new leader, at most 6.0 s in all"
+    unheard = failover | {"heard": None, "total_ms": None}
+    assert failover_total(unheard) == f"40 ms from its notice to the last new leader ({UNBOUNDED})"
+    assert failover_total(failover | {"led": None}) == ""
+
+
+def test_without_the_lost_leader_s_log_there_is_no_bound(stalls: tuple[Row, Row]) -> None:
+    _, without = stalls
+    assert headline(without | {"earliest": None, "cause": LEADER_OFFLINE}) == (
+        f"orders-3 had no leader for at least 2 min 33 s ({UNBOUNDED}): its leader went offline"
+    )
+    newborn = headline(without | {"earliest": None, "cause": NEVER_LED})
+    assert newborn.startswith("orders-3 had no leader for 2 min 33 s: ")
+
+
+def test_a_step_long_before_the_one_before_it_has_no_duration(failover: Row) -> None:
+    told = timed(failover_steps(failover | {"heard": failover["reigned"] + timedelta(days=334)}))
+    assert told[1].after is None
+    assert told[1].text.endswith("epoch 8; clocks, or clusters, do not fit together")
+    assert told[2].after == 10
 
 
 def test_a_controller_that_led_nothing_was_not_lost_for_all_we_know(failover: Row) -> None:
-    alone = failover | {"partitions": 0, "moved": 0, "stranded": 0, "elected": None, "sent": None}
+    alone = failover | {
+        "partitions": 0,
+        "moved": 0,
+        "waited": 0,
+        "stranded": 0,
+        "elected": None,
+        "sent": None,
+    }
     alone |= {"led": None, "followed": None}
     assert failover_headline(alone) == "Broker 2 took over from broker 1 as controller"
     assert failover_headline(alone | {"broker": 2}) == "Broker 2 was elected controller again"
