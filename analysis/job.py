@@ -42,6 +42,13 @@ DEFAULT_OUT = "barnabas-report"
 _SMALL_BYTES = 64 * 1024 * 1024
 """Up to this much, starting Spark takes longer than reading."""
 
+_FORMS = "html, json or text"
+
+_EXPECTED = "expected state-change.log, controller.log or server.log of a broker"
+
+_NAMED = 3
+"""So many files are named; more are counted."""
+
 LOOK_S = 5
 """So often a run that follows looks for logs that cannot be read; it tells what two looks in turn find."""
 
@@ -99,13 +106,13 @@ def run(
     except Py4JJavaError as error:
         # What Spark does not word itself: a file system that is away, or that nobody brought a client for.
         return _fail(3, f"Spark failed: {str(error.java_exception).splitlines()[0]}")
-    return 0 if understood else _fail(1, "no line was understood: are these files logs of state changes?")
+    return 0 if understood else _fail(1, f"no line was understood of {_names(sources)}: {_EXPECTED}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """``run`` with the arguments of the command line."""
     parser = argparse.ArgumentParser(
-        prog="analyze", description="Tell what happened from state-change.log files."
+        prog="barnabas analyze", description="Tell what happened from state-change.log files."
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or globs")
     parser.add_argument(
@@ -113,21 +120,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument(
         "--format",
-        type=Format,
-        choices=list(Format),
+        type=_form,
         default=Format.HTML,
-        help="what is printed (%(default)s)",
+        metavar="FORM",
+        help=f"what is printed: {_FORMS} (%(default)s)",
     )
     parser.add_argument(
         "--broker", type=int, metavar="ID", help="the broker of files where neither line nor path names it"
     )
     parser.add_argument(
-        "--time-zone", type=_zone, default="UTC", metavar="ZONE", help="the brokers' (%(default)s)"
+        "--time-zone",
+        type=_zone,
+        default="UTC",
+        metavar="ZONE",
+        help="what the logs' times are read as; the report's are UTC (%(default)s)",
     )
     parser.add_argument("--follow", action="store_true", help="go on with what is added to the logs")
     given = parser.parse_args(arguments)
     reading = Reading(given.time_zone, given.broker)
     return run(given.paths, given.out, form=given.format, reading=reading, is_followed=given.follow)
+
+
+def _form(name: str) -> Format:
+    try:
+        return Format(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"no format {name!r}: expected {_FORMS}") from error
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -148,7 +166,7 @@ def _analyze(spark: SparkSession, sources: Sources, out: Out, form: Format, read
     if not any(tally["understood"] for tally in tallies):
         return False
     with progress(spark.sparkContext, "finding out what happened"):
-        document = gather(derive(spark, out.folder), troubles)
+        document = gather(derive(spark, out.folder), troubles, str(reading.zone))
     out.tell(spark, document, form)
     return True
 
@@ -176,7 +194,7 @@ def _follow(
 
     def retell() -> None:
         report(_troubles(noted(folder / NOTES)))
-        tell(gather(derive(spark, folder), list(told)), folder, form)
+        tell(gather(derive(spark, folder), list(told), str(reading.zone)), folder, form)
 
     query = follow(spark, paths, folder, retell, reading=reading)
     roots, before = [str(path) for path in paths], frozenset[str]()
@@ -188,6 +206,12 @@ def _follow(
             before = now
     except KeyboardInterrupt:
         query.stop()
+
+
+def _names(sources: Sources) -> str:
+    files = (*sources.files, *sources.remote_files, *sources.remote_folders)
+    rest = len(files) - _NAMED
+    return f"{', '.join(files[:_NAMED])}{f' and {rest:,} more' if rest > 0 else ''}"
 
 
 def _is_small(sources: Sources) -> bool:

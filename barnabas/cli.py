@@ -86,7 +86,9 @@ def analyze(
     broker: Annotated[
         int | None, typer.Option(help="The broker of files where neither line nor path names it.")
     ] = None,
-    time_zone: Annotated[str, typer.Option("--time-zone", help="The brokers' time zone.")] = "UTC",
+    time_zone: Annotated[
+        str, typer.Option("--time-zone", help="What the logs' times are read as; the report's are UTC.")
+    ] = "UTC",
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what is added to the logs.")] = False,
 ) -> None:
     """Read brokers' logs with Spark and tell what happened."""

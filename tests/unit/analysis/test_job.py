@@ -70,7 +70,8 @@ def test_a_file_of_something_else_is_told_apart(
     spark: SparkSession, logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert job.run([logs / "broker-1" / "kafkaServer.out"], tmp_path, spark) == 1
-    assert "no line was understood" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"no line was understood of {logs / 'broker-1' / 'kafkaServer.out'}: expected " in told
 
 
 @pytest.mark.spark
@@ -130,6 +131,14 @@ def test_a_time_zone_that_does_not_exist_is_refused(capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         job.main(["a.log", "--time-zone", "Mars/Olympus"])
     assert "no time zone 'Mars/Olympus'" in capsys.readouterr().err
+
+
+def test_a_form_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        job.main(["a.log", "--format", "xml"])
+    told = capsys.readouterr().err
+    assert told.startswith("usage: barnabas analyze ")
+    assert "no format 'xml': expected html, json or text" in told
 
 
 @pytest.mark.spark
