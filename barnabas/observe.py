@@ -143,9 +143,20 @@ class Observer:
         topic = NewTopic(
             name, num_partitions=partitions, replication_factor=replication_factor, config=configs or {}
         )
+        self._wait_for_a_controller(timeout_s)
         self._admin.create_topics([topic], request_timeout=timeout_s)[name].result(timeout_s)
         self.wait_until_in_sync(name, partitions=partitions, timeout_s=timeout_s)
         return tuple(TopicPartition(name, number) for number in range(partitions))
+
+    def _wait_for_a_controller(self, timeout_s: float) -> None:
+        """librdkafka, told once that there is no controller, waits minutes before it asks for it again."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            with contextlib.suppress(confluent_kafka.KafkaException):
+                if self.look().controller is not None:
+                    return
+            time.sleep(_POLL_S)
+        raise TimeoutError(f"no broker knew of a controller within {timeout_s:g} s")
 
     def delete_topic(self, name: str, timeout_s: float = 20.0) -> bool:
         """Ask for a topic's deletion, which goes on after the answer.

@@ -1,4 +1,6 @@
+import itertools
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import KafkaException
@@ -37,6 +39,41 @@ def test_after_a_look_without_an_answer_it_asks_anew(mock_bootstrap):
     with pytest.raises(KafkaException):
         observer.look()
     assert set(observer.look().brokers) == {1, 2, 3}
+
+
+class YoungCluster:
+    """An admin client of a cluster whose controller is known from the third look on."""
+
+    def __init__(self):
+        self.controllers = iter([-1, -1])
+        self.created = []
+
+    def list_topics(self, **_):
+        known = next(self.controllers, 2)
+        return SimpleNamespace(brokers={}, controller_id=known, topics={})
+
+    def create_topics(self, topics, request_timeout):
+        del request_timeout
+        self.created += [next(self.controllers, None) is None and topic.topic for topic in topics]
+        done = Future()
+        done.set_result(None)
+        return {topic.topic: done for topic in topics}
+
+
+def test_a_topic_is_created_once_somebody_knows_of_a_controller():
+    observer = Observer("127.0.0.1:1")
+    observer._admin = young = YoungCluster()
+    assert observer.create_topic("t", partitions=0) == ()
+    assert young.created == ["t"]
+
+
+def test_a_cluster_without_a_controller_is_told_so():
+    observer = Observer("127.0.0.1:1")
+    observer._admin = young = YoungCluster()
+    young.controllers = itertools.repeat(-1)
+    with pytest.raises(TimeoutError, match=r"no broker knew of a controller within 0\.1 s"):
+        observer.create_topic("t", partitions=1, timeout_s=0.1)
+    assert young.created == []
 
 
 def test_a_deletion_that_nobody_takes_on_is_told(mock_bootstrap):
