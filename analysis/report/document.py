@@ -148,7 +148,11 @@ def _drawn(frame: DataFrame, pictured: DataFrame) -> list[Row]:
     chosen = frame.join(
         sf.broadcast(pictured.select("topic", "partition")), ["topic", "partition"], "left_semi"
     )
-    rows = chosen.orderBy("topic", "partition", "since").limit(DRAWN).collect()
+    # By all columns: of two that begin together the same one comes first in every run.
+    first = ("topic", "partition", "since")
+    rows = (
+        chosen.orderBy(*first, *(name for name in chosen.columns if name not in first)).limit(DRAWN).collect()
+    )
     return [row.asDict(recursive=True) for row in rows]
 
 
