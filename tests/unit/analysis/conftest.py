@@ -140,6 +140,9 @@ def read(spark: SparkSession) -> Read:
 ORDERS = [TopicPartition("orders", number) for number in range(4)]
 THREE = BrokerId(3)
 REPLICAS = [(ONE, TWO, THREE), (TWO, THREE, ONE), (THREE, ONE, TWO), (ONE, THREE, TWO)]
+FIRST_0, FIRST_1, ALONE_0 = TopicPartition("first", 0), TopicPartition("first", 1), TopicPartition("alone", 0)
+ASSIGNED = {FIRST_0: (TWO, ONE, THREE), FIRST_1: (TWO, THREE, ONE), ALONE_0: (TWO,)}
+REPLICAS_OF = {**dict(zip(ORDERS, REPLICAS, strict=True)), **ASSIGNED}
 
 
 def when(moment: str, line: StateChange) -> str:
@@ -153,7 +156,7 @@ def leads(broker: BrokerId, tp: TopicPartition, state: LeaderAndIsr) -> StateCha
         Offset(70),
         high_watermark=Offset(70),
         isr=state.isr,
-        assignment=Assignment(REPLICAS[tp.partition]),
+        assignment=Assignment(REPLICAS_OF[tp]),
         previous_leader_epoch=LeaderEpoch(state.leader_epoch - 1),
     )
 
@@ -303,8 +306,6 @@ def derived(events: DataFrame) -> Mapping[str, DataFrame]:
     return tables
 
 
-FIRST_0, FIRST_1, ALONE_0 = TopicPartition("first", 0), TopicPartition("first", 1), TopicPartition("alone", 0)
-ASSIGNED = {FIRST_0: (TWO, ONE, THREE), FIRST_1: (TWO, THREE, ONE), ALONE_0: (TWO,)}
 HEIRS = {FIRST_0: ONE, FIRST_1: THREE}
 
 
@@ -335,31 +336,19 @@ def killed_logs() -> tuple[str, str, str]:
         when("00:53:25,803", controller.sending_leader_and_isr_batch(ONE, 1, 1)),
         when("00:53:25,804", controller.sending_leader_and_isr_batch(THREE, 1, 1)),
         when("00:53:25,807", follows(ONE, FIRST_1, moved[FIRST_1])),
-        when("00:53:25,810", leads_as(ONE, FIRST_0, moved[FIRST_0])),
+        when("00:53:25,810", leads(ONE, FIRST_0, moved[FIRST_0])),
         when("00:53:40,600", controller.partition_online(ALONE_0, "OfflinePartition", back)),
     ]
     second = [
-        *(when("00:53:00,030", leads_as(TWO, tp, born[tp])) for tp in ASSIGNED),
+        *(when("00:53:00,030", leads(TWO, tp, born[tp])) for tp in ASSIGNED),
         when("00:53:22,000", RequestLines(TWO, ONE, epoch, 3).updated_metadata(1, 0)),
-        when("00:53:40,635", leads_as(TWO, ALONE_0, back)),
+        when("00:53:40,635", leads(TWO, ALONE_0, back)),
     ]
     third = [
         when("00:53:25,808", follows(THREE, FIRST_0, moved[FIRST_0])),
-        when("00:53:25,824", leads_as(THREE, FIRST_1, moved[FIRST_1])),
+        when("00:53:25,824", leads(THREE, FIRST_1, moved[FIRST_1])),
     ]
     return "".join(first), "".join(second), "".join(third)
-
-
-def leads_as(broker: BrokerId, tp: TopicPartition, state: LeaderAndIsr) -> StateChange:
-    return BrokerLines(broker).leader_starts(
-        tp,
-        state.leader_epoch,
-        Offset(70),
-        high_watermark=Offset(70),
-        isr=state.isr,
-        assignment=Assignment(ASSIGNED[tp]),
-        previous_leader_epoch=LeaderEpoch(state.leader_epoch - 1),
-    )
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,9 @@
-"""librdkafka's own mock cluster: the wire protocol, without our brokers."""
+"""A mock cluster: librdkafka's own, the wire protocol without our brokers. A machine that notes commands."""
 
 import pytest
 from confluent_kafka.admin import AdminClient
+
+from barnabas.faults.links import NetworkError
 
 
 @pytest.fixture(scope="module")
@@ -10,3 +12,31 @@ def mock_bootstrap():
     brokers = owner.list_topics(timeout=5).brokers.values()
     yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
     del owner
+
+
+class Machine:
+    """Takes every command; those with a word of ``refused`` fail."""
+
+    def __init__(self, says):
+        self.commands = []
+        self.refused = set()
+        self._says = says
+
+    def run(self, *command, may_fail=False):
+        self.commands.append(" ".join(command))
+        if self.refused & set(command) and not may_fail:
+            raise NetworkError(f"{command[0]}: refused")
+        return self._says(command)
+
+
+@pytest.fixture
+def machine_that(monkeypatch):
+    """A function: a machine in whose place of commands ``modules`` run theirs, and what it says to each."""
+
+    def machine_that(says, *modules):
+        machine = Machine(says)
+        for module in modules:
+            monkeypatch.setattr(module, "_run", machine.run)
+        return machine
+
+    return machine_that
