@@ -5,8 +5,7 @@ to print tracebacks in colour. A broker does neither, and the two are a quarter 
 and 12 MB of its memory: here they pass for not installed, which both libraries allow.
 
 gRPC, too, is told something before it is imported: not to read its sockets on threads of its own event
-engine. Under grpc.aio each message would be handed from thread to thread once
-more (docs/decisions/0004).
+engine. Under grpc.aio each message would be handed from thread to thread once more (docs/decisions/0004).
 """
 
 from __future__ import annotations

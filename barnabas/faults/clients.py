@@ -18,8 +18,9 @@ import kafka.errors
 from cluster.model.ids import TopicPartition
 
 METADATA_REFRESH_MS = 10_000
-"""librdkafka holds a topic for unknown until it looks again, by default for 5 minutes; and a broker that just
-started says so of every topic, until it has heard of the controller."""
+"""librdkafka holds a topic for unknown until it looks again, by default for 5 minutes; and so a broker calls
+every topic that has waited for the controller as long as it may (``broker.first_metadata``), or that was made
+before the controller's word of it arrived."""
 
 RECONNECT_BACKOFF_MS_MAX = 500
 """Clients wait up to 10 or 30 s by default before they try a dead broker again."""
