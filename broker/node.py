@@ -170,7 +170,7 @@ class Node:
         keep_logs(self._process.supervisor, logs, self._config, replicas.hosted.disk_failed)
         self._process.supervisor.spawn("config-changes", changes.run())
         await wait_for_first_metadata(
-            topics, replicas.metadata, self._purgatories.topics, self._config.session_timeout_ms
+            topics, replicas.metadata, self._purgatories, self._config.session_timeout_ms
         )
         await self._open_listeners(context, sockets)
         self._leaving = partial(self._leave, replicas, context)
@@ -223,7 +223,7 @@ class Node:
             _log.error(f"A log directory was not closed cleanly and will be recovered: {error}")
 
     def _open_replicas(self, broker_id: BrokerId, logs: LogDirs) -> ReplicaService:
-        process = self._process
+        process, metrics = self._process, self._process.metrics
 
         async def read_settings(request: LeaderAndIsrRequest) -> str | None:
             named = [partition.topic_partition for partition in request.partitions]
@@ -242,7 +242,7 @@ class Node:
             replica_settings(self._config),
             store=lambda: LeaderStore(self._membership.store),
             supervisor=process.supervisor,
-            metrics=process.metrics,
+            metrics=metrics,
             write=process.state_change_log.write,
             on_metadata=self._purgatories.changed,
             prepare=read_settings,
@@ -251,7 +251,6 @@ class Node:
         replicas.start()
         process.supervisor.spawn("log-dir-events", events.run())
         self._stack.push_async_callback(replicas.close)
-        metrics = process.metrics
         metrics.watch(metrics.live_brokers, lambda: len(replicas.metadata.live_brokers))
         show_purgatory(metrics, self._purgatories.topics)
         show_purgatory(metrics, self._purgatories.elections)
@@ -263,6 +262,7 @@ class Node:
         def learned(controller: BrokerId, epoch: ControllerEpoch) -> None:
             replicas.gate.adopt(epoch)
             replicas.metadata.controller_changed(controller if controller >= 0 else None)
+            self._purgatories.controller_changed()
 
         controller = ControllerNode(
             ControllerSettings(

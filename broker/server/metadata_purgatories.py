@@ -1,5 +1,7 @@
 """Where answers about topics and elections wait until this broker's own metadata shows what was done.
 
+And where a broker that starts waits for its first word of the controller (``broker.first_metadata``).
+
 Sources: ``DelayedCreatePartitions``, ``DelayedDeleteTopics`` and ``DelayedElectLeader`` of Kafka 2.8, and who
 completes them: ``KafkaApis.handleUpdateMetadataRequest``.
 """
@@ -47,15 +49,23 @@ class DelayedByMetadata(DelayedOperation, Generic[K]):
         """Nothing to count: Kafka has no metric for these."""
 
 
+CONTROLLER = "/controller"
+"""The one key of what waits for a controller that is a live broker."""
+
+
 class MetadataPurgatories:
     """The purgatories that are completed by the controller's word.
 
     Attributes:
+        controller: What waits for a controller, under ``CONTROLLER``.
         topics: Requests that create, extend or delete topics, by topic.
         elections: Requests for elections, by partition.
     """
 
     def __init__(self) -> None:
+        self.controller: DelayedOperationPurgatory[str] = DelayedOperationPurgatory(
+            "controller", SystemTimer()
+        )
         self.topics: DelayedOperationPurgatory[str] = DelayedOperationPurgatory("topic", SystemTimer())
         self.elections: DelayedOperationPurgatory[TopicPartition] = DelayedOperationPurgatory(
             "ElectLeader", SystemTimer()
@@ -63,11 +73,16 @@ class MetadataPurgatories:
 
     def changed(self, change: MetadataChange) -> None:
         """The metadata cache has changed: complete what waited for that."""
+        self.controller_changed()
         partitions = (*(partition.topic_partition for partition in change.cached), *change.deleted)
         for topic in {partition.topic for partition in partitions}:
             self.topics.check_and_complete(topic)
         for partition in partitions:
             self.elections.check_and_complete(partition)
+
+    def controller_changed(self) -> None:
+        """Another broker, or a broker at last, is controller: complete what waited for one."""
+        self.controller.check_and_complete(CONTROLLER)
 
 
 async def await_metadata(
