@@ -13,6 +13,7 @@ import re
 from enum import StrEnum
 
 from analysis.grammar import Row
+from cluster.model.statechange.values import is_readable
 
 
 class CompanionKind(StrEnum):
@@ -29,37 +30,44 @@ _IDS = r"(?P<isr>[\d,]*)"
 # [Partition t-0 broker=1] from 1.0 on; Partition [t,0] on broker 1: before.
 _PARTITION = re.compile(
     r"\[Partition (?P<topic>\S+)-(?P<partition>\d+) broker=(?P<broker>\d+)\] "
-    r"|Partition \[(?P<old_topic>[^,\]]+),(?P<old_partition>\d+)\] on broker (?P<old_broker>\d+): "
+    r"|Partition \[(?P<old_topic>[^,\]]+),(?P<old_partition>\d+)\] on broker (?P<old_broker>\d+): ",
+    re.ASCII,
 )
 _SAYINGS: tuple[tuple[CompanionKind, re.Pattern[str]], ...] = (
     (
         CompanionKind.ISR_UPDATED,
         re.compile(
             rf"ISR updated (?:from AlterIsr )?to \[?{_IDS}\]?(?: \(under-min-isr\))? +"
-            r"and (?:zkV|v)ersion updated to \[?(?P<version>\d+)\]?"
+            r"and (?:zkV|v)ersion updated to \[?(?P<version>\d+)\]?",
+            re.ASCII,
         ),
     ),
     (
         CompanionKind.ISR_SHRINKING,
-        re.compile(rf"Shrinking ISR (?:for partition \S+ )?from [\d,]* to {_IDS}(?:\.?$|\. Leader: .*)"),
+        re.compile(
+            rf"Shrinking ISR (?:for partition \S+ )?from [\d,]* to {_IDS}(?:\.?$|\. Leader: .*)", re.ASCII
+        ),
     ),
     (
         CompanionKind.ISR_EXPANDING,
-        re.compile(rf"Expanding ISR (?:for partition \S+ )?from [\d,]* to {_IDS}(?:\.?$|\. .*)"),
+        re.compile(rf"Expanding ISR (?:for partition \S+ )?from [\d,]* to {_IDS}(?:\.?$|\. .*)", re.ASCII),
     ),
     (
         CompanionKind.ISR_NOT_UPDATED,
-        re.compile(r"Cached zkVersion \[?\d+\]? not equal to that in zookeeper, skip updating ISR"),
+        re.compile(r"Cached zkVersion \[?\d+\]? not equal to that in zookeeper, skip updating ISR", re.ASCII),
     ),
 )
 _ELECTED = re.compile(
     r"(?:\[Controller id=\d+\] |\[Controller \d+\]: )?(?P<id>\d+) successfully elected as the controller\. "
-    r"Epoch incremented to (?P<epoch>\d+) and epoch zk version is now \d+"
+    r"Epoch incremented to (?P<epoch>\d+) and epoch zk version is now \d+",
+    re.ASCII,
 )
 
 
 def companion_columns(text: str) -> Row | None:
     """The columns that the text of such a line gives; None for one that is about other things."""
+    if not is_readable(text):
+        return None
     begin = _PARTITION.match(text)
     if begin is not None:
         return _about_isr(begin, text)

@@ -154,9 +154,10 @@ def find_heads(
     heads.is_ours[stock] = True
     heads.message_end[stock] = lines.end[stock] - len(_TAIL)
     for line in chosen[~heads.found[chosen]].tolist():
-        head = find_head(text.slice(int(lines.start[line]), int(lines.end[line])).decode())
+        spelled = text.slice(int(lines.start[line]), int(lines.end[line])).decode()
+        head = find_head(spelled)
         if head is not None:
-            _put(heads, lines, blanks, line, head, time=clock.moment(head.time))
+            _put(heads, lines, blanks, line, head.in_bytes(spelled), time=clock.moment(head.time))
 
 
 def read_times(text: Text, start: Places, clock: Clock) -> NDArray[np.int64]:
@@ -182,7 +183,8 @@ def _stock(text: Text, lines: Lines, blanks: Blanks, chosen: Places, *, clock: C
         level[words == np.uint64(word)] = code
     seconds = text.words(start + 17)
     good = (level >= 0) & (length >= 4) & (blanks.last[rows] > blanks.first[rows] + 2)
-    good &= (text.bytes[start + 25] == _BLANK) & (text.bytes[at_level + 1] > _BLANK)
+    good &= (text.bytes[start + 25] == _BLANK) & (text.bytes[at_level] == _BLANK)
+    good &= text.bytes[at_level + 1] > _BLANK
     good &= are_digits((seconds & _SECONDS_DIGITS) | _SECONDS_FILL)
     good &= (seconds & ~_SECONDS_DIGITS) == _SECONDS_MARKS
     good &= text.equals(lines.end[rows] - len(_TAIL), _TAIL)

@@ -1,6 +1,6 @@
 """One line after the other, in plain Python: where its header is, and which columns its message gives.
 
-This is what a line means. ``analysis.bulk`` says the same of thousands of lines at once, and asks here
+This is what a line means. ``analysis.blocks`` says the same of thousands of lines at once, and asks here
 whenever it meets a form that it has not learned yet.
 """
 
@@ -16,12 +16,12 @@ Row = dict[str, Any]
 """The columns that a line gives (``analysis.tables``), without those that it does not say."""
 
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}"
-_HEAD = re.compile(rf"\[?(?P<time>{_TIME})Z?\]? +(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +")
+_HEAD = re.compile(rf"\[?(?P<time>{_TIME})Z?\]? +(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +", re.ASCII)
 # A thread's name stands before the message in some layouts, behind the logger's name in others (Strimzi).
 _REST = re.compile(
     r"(?:\[(?!Controller id=|Broker id=|Partition )[^\]]*\]:? +)?"
     r"(?P<message>.*) \((?P<logger>[A-Za-z_][\w.$]*)\)(?: +\[[^\]]*\])?\s*",
-    re.DOTALL,
+    re.DOTALL | re.ASCII,
 )
 
 
@@ -41,6 +41,13 @@ class Head(NamedTuple):
     level: str
     message: tuple[int, int]
     logger: str | None
+
+    def in_bytes(self, line: str) -> Head:
+        """The same with places that count the bytes of the line in UTF-8, and not its letters."""
+        if line.isascii():
+            return self
+        start, begin, end = (len(line[:place].encode()) for place in (self.start, *self.message))
+        return self._replace(start=start, message=(begin, end))
 
 
 def find_head(line: str) -> Head | None:

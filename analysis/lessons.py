@@ -103,7 +103,7 @@ class Lessons:
 def find_lesson(line: str) -> Lesson | None:
     """What the grammar says of a line of ours; None where lines with other numbers may say something else."""
     head = find_head(line)
-    if head is None or head.logger != LOGGER or not line.isascii():
+    if head is None or head.start or head.logger != LOGGER or not line.isascii():
         return None
     begin, end = head.message
     found = find_values(line[begin:end])

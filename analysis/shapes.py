@@ -19,7 +19,7 @@ from analysis.grammar import Row, constant_columns, leadership_columns, speaker_
 from cluster.model.statechange import Kind, Leadership, Message, Speaker
 from cluster.model.statechange.leadership import locate_leadership
 from cluster.model.statechange.reader import Located, locate_message
-from cluster.model.statechange.values import FORMATS, ValueFormat
+from cluster.model.statechange.values import FORMATS, ValueFormat, is_readable
 
 Span = tuple[int, int]
 _PROBE = 7
@@ -192,7 +192,7 @@ def _topic_partition(message: str, span: Span) -> Iterator[Value]:
     start, end = span
     if message[start] == "[":
         start, end = start + 1, end - 1
-    number = re.search(r"\d+$", message[start:end])
+    number = re.search(r"\d+$", message[start:end], re.ASCII)
     if number is None:
         raise ValueError(f"no partition's number at the end of {message[start:end]!r}")
     yield _text((start, start + number.start() - 1), r"[^\s,\[\]]+", _topic, ("topic",))
@@ -237,14 +237,14 @@ def _unread(_: str) -> Row | None:
 
 
 def _text(span: Span, pattern: str, read: Callable[[str], Row], meaning: tuple[str, ...]) -> Value:
-    compiled = re.compile(pattern, re.DOTALL)
+    compiled = re.compile(pattern, re.DOTALL | re.ASCII)
     known: dict[str, Row | None] = {}
 
     def remembered(text: str) -> Row | None:
         if text not in known:
             if len(known) >= _MEMO_MAX:
                 known.clear()
-            known[text] = read(text) if compiled.fullmatch(text) else None
+            known[text] = read(text) if is_readable(text) and compiled.fullmatch(text) else None
         return known[text]
 
     return Value(span, None, remembered, meaning)

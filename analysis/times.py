@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, tzinfo
 
 _MICROSECONDS = 1_000_000
 _REMEMBERED_MAX = 100_000
+_MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d", re.ASCII)
 
 
 class Clock:
@@ -38,8 +40,11 @@ class Clock:
         return minute + int(seconds) * _MICROSECONDS + int(millis) * 1000
 
     def _read(self, text: str) -> int | None:
-        try:
-            local = datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=self._zone)
-        except ValueError:
+        if not _MINUTE.fullmatch(text):
             return None
-        return round(local.astimezone(UTC).timestamp()) * _MICROSECONDS
+        try:
+            local = datetime.fromisoformat(text).replace(tzinfo=self._zone)
+            return round(local.astimezone(UTC).timestamp()) * _MICROSECONDS
+        except (ValueError, OverflowError):
+            # A day that does not exist; the first and the last hours that Python knows, elsewhere on earth.
+            return None

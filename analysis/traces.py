@@ -44,7 +44,7 @@ def join(text: Text, lines: Lines, heads: Heads, first: Places, last: Places) ->
         begin = int(lines.start[first[row] + 1])
         found = text.slice(begin, int(lines.end[last[row]]))
         kept = found.rstrip(b"\r\n\t ")
-        traces[row] = _joined(kept.decode().splitlines())
+        traces[row] = _joined(kept.decode().split("\n"))
         if kept:
             end[row] = begin + len(kept)
     return text.strings(start, end), pa.array(traces, pa.string())

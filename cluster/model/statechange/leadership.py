@@ -24,16 +24,16 @@ LEADERSHIP_PATTERN = (
 )
 """Every spelling; 0.8 to 0.9 print unbalanced parentheses, 0.10.0.0 only an object's hash."""
 
-_LEADER = re.compile(r'\bleader"?[=:](-?\d+)', re.IGNORECASE)
-_LEADER_EPOCH = re.compile(r'\bleader_?Epoch"?[=:](-?\d+)', re.IGNORECASE)
-_CONTROLLER_EPOCH = re.compile(r"\bcontrollerEpoch[=:](-?\d+)", re.IGNORECASE)
-_VERSION = re.compile(r"\b(?:zkVersion|partitionEpoch)[=:](-?\d+)", re.IGNORECASE)
-_ISR = re.compile(r'\bisr"?[=:](?:List\(|\[)?((?:-?\d+(?:, ?-?\d+)*)?)', re.IGNORECASE)
-_ISR_WITH_BROKER_EPOCH = re.compile(r"\bisrWithBrokerEpoch=List\((.*)\)")
-_BROKER_ID = re.compile(r"\bbrokerId=(\d+)")
-_REPLICAS = re.compile(r"\b(?:replicas=|AllReplicas:)\[?((?:\d+(?:, ?\d+)*)?)")
+_LEADER = re.compile(r'\bleader"?[=:](-?\d+)', re.IGNORECASE | re.ASCII)
+_LEADER_EPOCH = re.compile(r'\bleader_?Epoch"?[=:](-?\d+)', re.IGNORECASE | re.ASCII)
+_CONTROLLER_EPOCH = re.compile(r"\bcontrollerEpoch[=:](-?\d+)", re.IGNORECASE | re.ASCII)
+_VERSION = re.compile(r"\b(?:zkVersion|partitionEpoch)[=:](-?\d+)", re.IGNORECASE | re.ASCII)
+_ISR = re.compile(r'\bisr"?[=:](?:List\(|\[)?((?:-?\d+(?:, ?-?\d+)*)?)', re.IGNORECASE | re.ASCII)
+_ISR_WITH_BROKER_EPOCH = re.compile(r"\bisrWithBrokerEpoch=List\((.*)\)", re.ASCII)
+_BROKER_ID = re.compile(r"\bbrokerId=(\d+)", re.ASCII)
+_REPLICAS = re.compile(r"\b(?:replicas=|AllReplicas:)\[?((?:-?\d+(?:, ?-?\d+)*)?)", re.ASCII)
 _DELETE = re.compile(r"\bdeletePartition=(true|false)")
-_TOPIC = re.compile(r"\btopicName='([^']*)', partitionIndex=(\d+)")
+_TOPIC = re.compile(r"\btopicName='([^']*)', partitionIndex=(\d+)", re.ASCII)
 _PARTS = {
     "leader": _LEADER,
     "leader_epoch": _LEADER_EPOCH,

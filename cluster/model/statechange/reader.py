@@ -16,10 +16,12 @@ from cluster.model.statechange.kinds import Kind
 from cluster.model.statechange.levels import Release, spell_releases
 from cluster.model.statechange.table import TABLE
 from cluster.model.statechange.template import Speaker, Template
+from cluster.model.statechange.values import is_readable
 
 _PREFIX = re.compile(
     r"\[(?P<role>Controller|Broker) id=(?P<id>-?\d+)(?: epoch=(?P<epoch>-?\d+))?\] "
-    r"|(?P<old_role>Controller|Broker) (?P<old_id>-?\d+)(?: epoch (?P<old_epoch>-?\d+))? "
+    r"|(?P<old_role>Controller|Broker) (?P<old_id>-?\d+)(?: epoch (?P<old_epoch>-?\d+))? ",
+    re.ASCII,
 )
 
 _LAST_WITH_SMALL_LETTERS: Release = (0, 11)
@@ -63,6 +65,9 @@ class Prefix:
     end: int
 
 
+_NO_PREFIX = Prefix(Speaker.NOBODY, None, None, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
     """Where in a line's text its values stand.
@@ -100,6 +105,8 @@ def read_message(text: str) -> Message:
 
 def locate_message(text: str) -> Located:
     """Where the values stand that ``read_message`` reads."""
+    if not is_readable(text):
+        return Located(_NO_PREFIX, None, {}, None)
     prefix = _prefix(text)
     # Up to 0.11 the sentence begins with a small letter; the table holds the later spelling.
     body = text[prefix.end :]
@@ -118,7 +125,7 @@ def locate_message(text: str) -> Located:
 def _prefix(text: str) -> Prefix:
     found = _PREFIX.match(text)
     if found is None:
-        return Prefix(Speaker.NOBODY, None, None, 0)
+        return _NO_PREFIX
     old = "" if found["role"] else "old_"
     epoch = None if found[f"{old}epoch"] is None else found.span(f"{old}epoch")
     if found[f"{old}role"] == "Broker":

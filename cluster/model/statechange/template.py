@@ -172,4 +172,4 @@ def _parse(text: str) -> tuple[str, dict[str, ValueFormat], dict[str, str]]:
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Compiled when a line is first read: a broker writes only, and saves a tenth of its start."""
-    return re.compile(pattern, re.DOTALL)
+    return re.compile(pattern, re.DOTALL | re.ASCII)

@@ -42,6 +42,14 @@ class ValueFormat:
     read: Callable[[str], Any]
 
 
+def is_readable(text: str) -> bool:
+    """Whether the numbers in a text can be read: Python refuses those of some thousand digits.
+
+    Kafka writes none nearly as long, and no name of a topic either (249 letters).
+    """
+    return _ENDLESS.search(text) is None
+
+
 def read_topic_partition(text: str) -> TopicPartition:
     """``[topic,0]`` (to 0.11) or ``topic-0``: a topic may hold hyphens, the last one counts.
 
@@ -88,7 +96,7 @@ def _read_assignment(text: str) -> Assignment:
 
 
 def _read_topic_partitions(text: str) -> tuple[TopicPartition, ...]:
-    return tuple(read_topic_partition(part) for part in text.split(",") if part)
+    return tuple(read_topic_partition(part) for part in _EACH_TOPIC_PARTITION.findall(text))
 
 
 def _read_ids(text: str) -> tuple[int, ...]:
@@ -113,10 +121,12 @@ def _optional(value: object) -> str:
     return "None" if value is None else f"Some({value})"
 
 
-_NODE_ID = re.compile(r"Node\((-?\d+),|\bid: ?(-?\d+)|^(-?\d+)$")
-_ASSIGNED = re.compile(r"\w+=([\d,]*?)(?=, |\))")
+_NODE_ID = re.compile(r"Node\((-?\d+),|\bid: ?(-?\d+)|^(-?\d+)$", re.ASCII)
+_ASSIGNED = re.compile(r"\w+=([\d,]*?)(?=, |\))", re.ASCII)
+_ENDLESS = re.compile(r"\d{300}")
 _IDS = r"(?:-?\d+(?:, ?-?\d+)*)?"
 _TOPIC_PARTITION = r"(?:\[[^\s,\[\]]+,\s?\d+\]|[^\s,\[\]]+-\d+)"
+_EACH_TOPIC_PARTITION = re.compile(_TOPIC_PARTITION, re.ASCII)
 
 _FORMATS = (
     ValueFormat("int", r"-?\d+", str, int),
@@ -162,9 +172,6 @@ _FORMATS = (
         r"BrokerEndPoint\(id=-?\d+, host=\S+\)",
         str,
         lambda text: int(text[18 : text.index(",")]),
-    ),
-    ValueFormat(
-        "under_min_isr", r"(?:\(under-min-isr\))?", lambda under: "(under-min-isr)" if under else "", bool
     ),
     ValueFormat("leader_and_isr", LEADERSHIP_PATTERN, write_leader_and_isr, read_leadership),
     ValueFormat("leader_isr_and_epoch", LEADERSHIP_PATTERN, write_partition_state, read_leadership),

@@ -105,6 +105,42 @@ def test_lines_with_other_values_mean_the_same(sample: Path) -> None:
     assert said_at_once(data) == comparable(said_one_by_one(data))
 
 
+HANDLING = "[Broker id=1] Handling StopReplica request correlationId {} from controller 1 for {} partitions"
+DELETED = "[Controller id=1 epoch=3] Changed partition {} state from OfflinePartition to NonExistentPartition"
+STARTED = (
+    "[Broker id=1] Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='t', partitionIndex=0, "
+    "controllerEpoch=1, leader=1, leaderEpoch=0, isr=[{0}], zkVersion=0, replicas=[{0}], addingReplicas=[], "
+    "removingReplicas=[], isNew=true) correlation id 1 from controller 1 epoch 1"
+)
+MESSAGES = [
+    *(HANDLING.format(number, 2) for number in ("7", "-1", "007", "9" * 10, "9" * 19, "9" * 5000, "", "٣")),
+    *(DELETED.format(each) for each in ("t-0", "t-é-0", "t-٣", "t-0-1", "[t,0]", "[t, 0]", "[t,\t0]", "t")),
+    *(STARTED.format(each) for each in ("1, 2", "1,2", "", "-1, 2", "1,, 2", "1, 2147483648", "9" * 5000)),
+    "[Controller id=1] Mark replicas [t,0],[t,1] on broker 1 as offline",
+    "[Broker id=1] Połączenie odrzucone",
+]
+LAYOUTS = [
+    "[2026-11-21 03:12:45,678] INFO {} (state.change.logger)",
+    "2026-11-21 03:12:45,678 INFO {} (state.change.logger) [wątek-1]",
+    "брокер-1 | [2026-11-21 03:12:45,678] INFO {} (state.change.logger)",
+    "[2026-11-21 03:12:45,678] INFO[2026-11-21 03:12:46,789] WARN {} (state.change.logger)",
+    "[2026-11-21 03:12:45,678] INFO\t{} (state.change.logger)",
+    "[2026-11-21 03:12:45,678] ERROR {} ęęęęęęęęęę (kafka.server)",
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_odd_lines_mean_the_same_by_shape_by_stencil_and_alone(layout: str) -> None:
+    # Of each so many that a shape or a stencil is learned, where one can be, and tried on all that are alike.
+    lines = [layout.format(message) for message in MESSAGES for _ in range(13)]
+    random.Random(layout).shuffle(lines)
+    data = "".join(f"{line}\n" for line in lines).encode()
+    meant = comparable(said_one_by_one(data))
+    reader = BlockReader(Clock(UTC), lambda _: None)
+    assert said_at_once(data, reader) == meant
+    assert said_at_once(data, reader) == meant
+
+
 @pytest.mark.parametrize("sample", PER_KIND, ids=lambda path: path.name)
 def test_what_is_learned_in_one_block_serves_the_next(sample: Path) -> None:
     data = sample.read_bytes() * 13

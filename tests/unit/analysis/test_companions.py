@@ -70,7 +70,14 @@ def test_an_election_begins_a_reign() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[KafkaServer id=1] started", f"{NOW}Log loaded for partition a-b-0", "", "[Partition x"]
+    "text",
+    [
+        "[KafkaServer id=1] started",
+        f"{NOW}Log loaded for partition a-b-0",
+        "",
+        "[Partition x",
+        f"[Partition t-{'9' * 5000} broker=1] ",
+    ],
 )
 def test_what_is_about_other_things_is_left_alone(text: str) -> None:
     assert companion_columns(text) is None

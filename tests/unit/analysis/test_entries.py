@@ -48,17 +48,26 @@ def test_the_stock_layout_needs_no_second_look(level: str) -> None:
         STOCK.format("[main]").replace("] [main]", "] INFO [main]"),
         STOCK.format(" INFO"),
         STOCK.format("INFO") + " [main]",
+        f"брокер-1 | {STOCK.format('INFO')}",
     ],
 )
 def test_another_layout_is_looked_at_alone(text: str) -> None:
     _, heads = read(text)
     assert list(heads.others) == [0]
     message = slice(int(heads.message_start[0]) - MARGIN, int(heads.message_end[0]) - MARGIN)
-    assert (text[message], heads.words.tolist()) == ("[Broker id=1] a b", [4])
+    assert (text.encode()[message], heads.words.tolist()) == (b"[Broker id=1] a b", [4])
 
 
 @pytest.mark.parametrize(
-    "text", ["\tat x", "", STOCK.format("INFO").replace("03:12:45", "03:1x:45"), STOCK.format("LOUD")]
+    "text",
+    [
+        "\tat x",
+        "",
+        STOCK.format("INFO").replace("03:12:45", "03:1x:45"),
+        STOCK.format("LOUD"),
+        STOCK.format("INFO").replace("21 03", "21\t03"),
+        STOCK.format("INFO").replace("INFO ", "INFO\t"),
+    ],
 )
 def test_no_header_is_no_header(text: str) -> None:
     _, heads = read(text)

@@ -57,6 +57,15 @@ def test_a_line_that_is_torn_off_has_no_logger() -> None:
     assert (head.level, head.logger) == ("WARN", None)
 
 
+def test_places_count_letters_or_bytes() -> None:
+    line = f"брокер-1 | {STOCK}".replace("a-b-0", "zażółć-0")
+    head = find_head(line)
+    assert head is not None
+    counted = head.in_bytes(line)
+    assert line.encode()[counted.start :].decode() == line[head.start :]
+    assert line.encode()[slice(*counted.message)].decode() == line[slice(*head.message)]
+
+
 def test_another_s_logger_is_named() -> None:
     head = find_head("[2026-11-21 03:12:45,678] INFO started (kafka.server.KafkaServer)")
     assert head is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -31,10 +31,23 @@ def test_of_an_hour_that_comes_twice_the_first_is_meant() -> None:
     assert twice - before == 60_000_000
 
 
-@pytest.mark.parametrize("text", ["2026-13-21 03:12", "2026-11-31 03:12", "broker-1", ""])
+@pytest.mark.parametrize(
+    "text", ["2026-13-21 03:12", "2026-11-31 03:12", "2026-11-21\t03:12", "2026-11-1 003:12", "broker-1", ""]
+)
 def test_what_is_no_time_is_none(text: str) -> None:
     assert Clock(UTC).minute(text) is None
     assert Clock(UTC).moment(f"{text}:00,000") is None
+
+
+@pytest.mark.parametrize("text", ["0000-12-31 23:59", "0001-01-01 00:00", "9999-12-31 23:59"])
+@pytest.mark.parametrize("zone", [UTC, ZoneInfo("Asia/Tokyo"), ZoneInfo("America/New_York")], ids=str)
+def test_the_ends_of_the_calendar_are_times_or_none(text: str, zone: tzinfo) -> None:
+    try:
+        moment = datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        assert Clock(zone).minute(text) is None
+    else:
+        assert Clock(zone).minute(text) == round(moment.timestamp()) * 1_000_000
 
 
 def test_seconds_are_digits() -> None:

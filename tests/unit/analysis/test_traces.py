@@ -25,6 +25,11 @@ def test_windows_ends_of_line_are_kept_in_the_raw_text_alone() -> None:
     assert joined(f"{HEAD}\r\nx\r\n\ty\r\n") == [(f"{HEAD}\r\nx\r\n\ty", "x\n\ty")]
 
 
+def test_a_line_of_a_trace_ends_at_a_line_feed_and_nowhere_else() -> None:
+    trace = "x.Y: a\x0cb\x85c\u2028d\n\tat \x1ce"
+    assert joined(f"{HEAD}\n{trace}\n") == [(f"{HEAD}\n{trace}", trace)]
+
+
 def test_brokers_that_speak_at_the_same_time_keep_their_own_traces() -> None:
     text = (
         f"broker-1  | {HEAD}\n"

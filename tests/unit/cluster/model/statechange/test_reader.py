@@ -35,6 +35,20 @@ def test_a_line_that_no_row_knows_keeps_its_speaker() -> None:
     assert read_message("").kind is None
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "\N{ARABIC-INDIC DIGIT THREE}"], ids=["endless", "arabic"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Broker id={}] Danced",
+        "[Broker id=1] Handling StopReplica request correlationId {} from controller 1 for 2 partitions",
+    ],
+)
+def test_what_python_cannot_or_would_not_take_for_a_number_of_kafka_s_is_unknown(
+    text: str, number: str
+) -> None:
+    assert read_message(text.format(number)).kind is None
+
+
 def test_the_oldest_hyphen_form_is_a_partition_too() -> None:
     message = read_message(
         "Controller 0 epoch 4 sending UpdateMetadata request "

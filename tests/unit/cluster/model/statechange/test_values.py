@@ -13,7 +13,7 @@ from cluster.model.brokers import Broker, Endpoint
 from cluster.model.epochs import BrokerEpoch
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment
-from cluster.model.statechange.values import FORMATS, read_topic_partition, write_node
+from cluster.model.statechange.values import FORMATS, is_readable, read_topic_partition, write_node
 
 TOPICS = st.from_regex(r"[A-Za-z0-9._-]{1,20}", fullmatch=True)
 IDS = st.lists(st.integers(0, 20), max_size=4).map(tuple)
@@ -53,6 +53,7 @@ def test_lists_of_ids_come_back(name: str, ids: tuple[int, ...]) -> None:
         ("end_point", "BrokerEndPoint(id=2, host=salty-NUC8i7BEH:9094)", 2),
         ("topic_partition", "[topic55,0]", TopicPartition("topic55", 0)),
         ("topic_partitions", "a-0,b-c-1", (TopicPartition("a", 0), TopicPartition("b-c", 1))),
+        ("topic_partitions", "[a,0],[b-c,1]", (TopicPartition("a", 0), TopicPartition("b-c", 1))),
         (
             "assignment",
             "ReplicaAssignment(replicas=1,2,3, addingReplicas=3, removingReplicas=)",
@@ -78,3 +79,9 @@ def test_a_node_prints_the_listener_that_is_dialled() -> None:
     assert write_node(broker) == "inside:19092 (id: 2 rack: r1)"
     assert write_node(broker, "PLAINTEXT") == "outside:9092 (id: 2 rack: r1)"
     assert write_node(broker, "SSL") == ":-1 (id: 2 rack: r1)"
+
+
+def test_no_name_is_too_long_to_be_read_but_a_number_may_be() -> None:
+    assert is_readable("9" * 249)
+    assert is_readable(f"[Broker id={2**63}]")
+    assert not is_readable("9" * 5000)
