@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -28,7 +29,7 @@ from barnabas.faults import composed
 from barnabas.faults.arena import Arena, node_of
 from barnabas.faults.chaos import Chaos, Findings
 from barnabas.faults.disk import DiskError, SmallDisk, remove_leftovers
-from barnabas.faults.epochs import Epochs, acts_of, check_epochs
+from barnabas.faults.epochs import Act, Epochs, acts_of, check_epochs
 from barnabas.faults.history import History, save
 from barnabas.faults.links import NetworkError
 from barnabas.faults.network import Network, why_not
@@ -36,7 +37,7 @@ from barnabas.faults.quorum import agreed
 from barnabas.faults.reckoning import Reckoning, reckon
 from barnabas.faults.schedule import BY_NAME, KINDS, Kind, Needs, schedule
 from barnabas.faults.traffic import TOPICS
-from barnabas.faults.txn_log import Txn, read_txns
+from barnabas.faults.txn_log import Txn, TxnLogError, read_txns
 from barnabas.ports import PortError
 from barnabas.zookeeper_jars import ZooKeeperStartError
 from cluster.model.ids import BrokerId, TopicPartition
@@ -232,15 +233,27 @@ def judge(directory: Path, history: History, findings: Findings, kinds: Sequence
 def epochs_of(cluster: Path) -> Epochs:
     """What ZooKeeper's transaction logs and the state-change logs below a cluster's directory prove.
 
-    The state-change logs are read first: what they tell has taken place by then.
+    The state-change logs are read first: what they tell has taken place by then. A server of whom nothing is
+    there to read is a problem.
     """
-    acts = set()
-    for log in sorted(cluster.glob("broker-*/logs/state-change.log*")):
-        broker = BrokerId(int(log.parents[1].name.removeprefix("broker-")))
+    acts = {directory: _acts_below(directory) for directory in sorted(cluster.glob("broker-*"))}
+    servers = sorted(cluster.glob("zookeeper-*"))
+    try:
+        logs = {server: _txns_of(server) for server in servers}
+        found = check_epochs(agreed([*logs.values()]), set().union(*acts.values()))
+    except TxnLogError as error:
+        return Epochs(0, 0, 0, (f"the transaction logs cannot be read: {error}",))
+    silent = [f"{path.name}'s logs tell nothing" for path, told in {**acts, **logs}.items() if not told]
+    return replace(found, problems=(*found.problems, *silent))
+
+
+def _acts_below(directory: Path) -> set[Act]:
+    broker = BrokerId(int(directory.name.removeprefix("broker-")))
+    acts: set[Act] = set()
+    for log in sorted(directory.glob("logs/state-change.log*")):
         with log.open(encoding="utf-8", errors="replace") as lines:
             acts |= acts_of(broker, lines)
-    logs = [_txns_of(server) for server in sorted(cluster.glob("zookeeper-*"))]
-    return check_epochs(agreed(logs), acts)
+    return acts
 
 
 def _txns_of(server: Path) -> list[Txn]:

@@ -99,7 +99,7 @@ class Network(Protocol):
         ...
 
     def heal(self) -> int:
-        """Undo everything; how many packets were dropped."""
+        """Undo everything; how many packets were dropped by cuts."""
         ...
 
 

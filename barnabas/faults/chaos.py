@@ -16,8 +16,8 @@ from barnabas.faults.expiry import ExpiryError
 from barnabas.faults.history import Disturbed, History, Phase
 from barnabas.faults.links import NetworkError
 from barnabas.faults.nemeses import Blow, strike
-from barnabas.faults.recovery import NotRecoveredError, revive, undeleted, wait_until_whole
-from barnabas.faults.schedule import Kind, Step, choose
+from barnabas.faults.recovery import NotRecoveredError, ended, revive, undeleted, wait_until_whole
+from barnabas.faults.schedule import Kind, Role, Step, choose
 from barnabas.faults.traffic import ClientFailed, Traffic
 from barnabas.observe import ClusterView, Observer
 from barnabas.zookeeper_jars import ZooKeeperStartError
@@ -27,6 +27,9 @@ RECOVERY_TIMEOUT_S = 180.0
 """From healing to a whole cluster: seconds on a quiet machine; longer than this and it hangs."""
 
 DELETION_TIMEOUT_S = 120.0
+
+OVERTIME_STEPS = 12
+"""How many steps beyond its time a run takes that had no fault or no cut by then; after them it fails."""
 
 _NOT_POSSIBLE = (ClusterError, ZooKeeperStartError, NetworkError, DiskError, ExpiryError, OSError)
 
@@ -39,7 +42,7 @@ class Findings:
         problems: Broken promises that no history tells, a line each.
         notes: What is worth telling, a line each.
         cuts: Steps with a cut that dropped packets.
-        steps: Steps carried out.
+        steps: Steps in which something was struck, and after which the cluster was whole again.
     """
 
     problems: list[str] = field(default_factory=list)
@@ -64,12 +67,14 @@ class Chaos:
         self._observer = Observer(arena.cluster.bootstrap)
         self._traffic = Traffic(arena.cluster.bootstrap, history)
         self._view = ClusterView()
+        self._is_whole = False
         self.findings = Findings()
 
     def run(self, steps: Iterator[Step], seconds: float, *, least_cuts: int = 0) -> None:
         """Go through ``steps`` as long as there is time, then end the traffic and read everything back.
 
-        However slow the machine, it goes on until there was a step, and ``least_cuts`` steps cut the network.
+        However slow the machine, it goes on until there was a step, and ``least_cuts`` steps cut the network,
+        but for no more than ``OVERTIME_STEPS`` steps.
         """
         self._traffic.start()
         try:
@@ -83,12 +88,16 @@ class Chaos:
         try:
             self._traffic.wait_for_progress(RECOVERY_TIMEOUT_S)
             deadline = time.monotonic() + seconds
+            overtime = 0
             for step in steps:
                 time.sleep(step.calm_s)
-                is_late = time.monotonic() + step.hold_s > deadline
-                if is_late and self.findings.steps > 0 and self.findings.cuts >= least_cuts:
-                    break
+                if time.monotonic() + step.hold_s > deadline:
+                    is_enough = self.findings.steps > 0 and self.findings.cuts >= least_cuts
+                    if is_enough or overtime == OVERTIME_STEPS:
+                        break
+                    overtime += 1
                 self._step(step)
+            self._is_whole = True
         except (NotRecoveredError, ClientFailed, TimeoutError, ClusterError, ZooKeeperStartError) as error:
             self.findings.problems.append(f"the cluster did not recover: {error}")
 
@@ -101,12 +110,15 @@ class Chaos:
         self.findings.problems += undeleted(
             self._arena.cluster, self._observer.look, deleted, DELETION_TIMEOUT_S
         )
+        if self._is_whole:  # else who is missing may have been struck, and nothing healed it
+            self.findings.problems += ended(self._arena.cluster)
 
     def _step(self, step: Step) -> None:
-        blows = self._strike(step)
+        struck = self._strike(step)
+        blows = [blow for _, blow in struck]
         time.sleep(step.hold_s)
         dropped = self._heal(step, blows)
-        if any(kind.is_cut for kind in step.kinds) and dropped:
+        if any(kind.is_cut for kind, _ in struck) and dropped:
             self.findings.cuts += 1
         healed = self._history.now()
         self._arena.ensemble.wait_ready(RECOVERY_TIMEOUT_S)
@@ -117,12 +129,12 @@ class Chaos:
         )
         self._traffic.wait_for_progress(RECOVERY_TIMEOUT_S)
         self._note(step, Phase.RECOVERED)
-        self.findings.steps += 1
+        self.findings.steps += bool(struck)
         packets = f", {dropped} packets dropped" if dropped else ""
         self._say(f"    whole again {self._history.now() - healed:.1f} s after the healing{packets}")
 
-    def _strike(self, step: Step) -> list[Blow]:
-        blows: list[Blow] = []
+    def _strike(self, step: Step) -> list[tuple[Kind, Blow]]:
+        blows: list[tuple[Kind, Blow]] = []
         struck: set[BrokerId] = set()
         for kind, die in zip(step.kinds, step.dice, strict=True):
             standing = [
@@ -133,8 +145,10 @@ class Chaos:
             names = ", ".join(map(str, victims))
             self._history.add(Disturbed(self._history.now(), kind.name, Phase.STRIKE, names))
             with self._noting(kind):
-                blows.append(strike(kind.name, self._arena, victims))
-        details = "; ".join(blow.detail for blow in blows) or "nothing could be done"
+                if not victims and kind.role is not Role.NOBODY:
+                    raise ClusterError("no broker is left to hit")
+                blows.append((kind, strike(kind.name, self._arena, victims)))
+        details = "; ".join(blow.detail for _, blow in blows) or "nothing could be done"
         self._say(
             f"{self._history.now():7.1f} s  {step.number:3}  {step.name}: {details}, {step.hold_s:.1f} s"
         )
@@ -147,6 +161,7 @@ class Chaos:
             yield
         except _NOT_POSSIBLE as error:
             self.findings.notes.append(f"{kind.name} could not strike: {error}")
+            self._history.add(Disturbed(self._history.now(), kind.name, Phase.MISSED, str(error)))
 
     def _heal(self, step: Step, blows: Sequence[Blow]) -> int:
         self._note(step, Phase.HEAL)

@@ -1,10 +1,15 @@
 """What a history proves about the cluster. Pure.
 
 After ``jepsen.tests.kafka``, without transactions. The log of a partition is what readers saw: offset to
-value. Judged are:
+value. Each reader that read a partition whole must have been given everything that was promised, whatever
+others were given before it. Judged are:
 
-* **lost**: acknowledged, not read, though readers got past its offset or the log ends before it;
-* **unread**: acknowledged, not read, and readers did not get that far (proves nothing, but is no success);
+* **lost**: acknowledged, not read, though a reader got past its offset or the log ends before it;
+* **unread**: acknowledged, not read, and no reader got that far (proves nothing, but is no success);
+* **vanished**: never acknowledged, but read by one reader, and not by another that got past it;
+* **misplaced**: acknowledged at one offset, and read at others alone;
+* **jumps**: a reader of a whole partition skipped offsets, or was given some again;
+* **unfinished**: a reader of a whole partition stopped before its end;
 * **duplicated**: one value at two offsets;
 * **reordered**: two values of one producer stand in a partition in the order opposite to their sending;
 * **inconsistent offsets**: two values at one offset, whether by two reads, two acks, or an ack and a read;
@@ -14,7 +19,8 @@ value. Judged are:
   nemesis was about. (A leader that is cut off or held does not know yet that it leads no more, and tells what
   it has: Kafka has no leases.)
 
-A producer that is not idempotent may have values twice, and a deleted topic may have lost everything.
+A producer that is not idempotent may have values twice, and a deleted topic may have lost what was sent
+before the deletion. Where nothing at all was acknowledged, nothing was proven.
 
 And measured: per partition the waits for acknowledgements (``waits``).
 """
@@ -26,6 +32,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from barnabas.faults.history import Acked, Deleted, Failed, Joined, Op, Read, Sent, Tail
+from barnabas.faults.readings import Jump, Reading
 from barnabas.faults.stale import StaleRead, stale_reads
 from barnabas.faults.waits import Stall, longest
 from cluster.model.ids import TopicPartition
@@ -33,11 +40,32 @@ from cluster.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An acknowledged write; ``offset`` is None where the client was not told."""
+    """A record.
+
+    Attributes:
+        offset: Where it stands or should stand; None where the client was not told.
+        reader: Who was not given it, where that is what is wrong; None where nobody read it at all.
+    """
 
     partition: TopicPartition
     offset: int | None
     value: str
+    reader: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A value that was acknowledged at an offset at which nobody found it.
+
+    Attributes:
+        acknowledged: Where it should stand.
+        offsets: Where it stands, ascending.
+    """
+
+    partition: TopicPartition
+    value: str
+    acknowledged: int
+    offsets: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +124,10 @@ class Verdict:
     read: int
     lost: tuple[Write, ...]
     unread: tuple[Write, ...]
+    vanished: tuple[Write, ...]
+    misplaced: tuple[Misplaced, ...]
+    jumps: tuple[Jump, ...]
+    unfinished: tuple[Tail, ...]
     duplicated: tuple[Duplicate, ...]
     reordered: tuple[Inversion, ...]
     inconsistent: tuple[Inconsistency, ...]
@@ -112,7 +144,7 @@ class Verdict:
 
     @property
     def valid(self) -> bool:
-        """Whether every promise was kept, each value standing once and in order."""
+        """Whether there were promises and all were kept, each value standing once and in order."""
         return not self.problems()
 
     def problems(self) -> list[str]:
@@ -120,6 +152,10 @@ class Verdict:
         kinds = {
             "lost": self.lost,
             "unread": self.unread,
+            "vanished": self.vanished,
+            "misplaced": self.misplaced,
+            "jumps": self.jumps,
+            "not read to the end": self.unfinished,
             "duplicated": self.duplicated,
             "reordered": self.reordered,
             "inconsistent offsets": self.inconsistent,
@@ -127,7 +163,8 @@ class Verdict:
             "phantoms": self.phantoms,
             "stale reads": self.stale,
         }
-        return [f"{name}: {len(cases)}, first {cases[0]}" for name, cases in kinds.items() if cases]
+        found = [f"{name}: {len(cases)}, first {cases[0]}" for name, cases in kinds.items() if cases]
+        return found if self.acknowledged else [*found, "nothing was acknowledged: that proves nothing"]
 
 
 @dataclass(slots=True)
@@ -139,45 +176,41 @@ class _Partition:
     failed: set[str] = field(default_factory=set)
     at: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))  # offset -> values read there
     where: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # value -> offsets read at
-    position: int = 0
-    end: int | None = None
+    readings: dict[str, Reading] = field(default_factory=lambda: defaultdict(Reading))  # by reader
+    excused: set[str] = field(default_factory=set)  # sent before the topic was deleted
 
     def producer_of(self, value: str) -> str | None:
         """Who sent it; None for a phantom."""
         return self.sent[value][0] if value in self.sent else None
 
-    def is_lost(self, offset: int | None) -> bool:
-        """Whether an acknowledged value that was not read at all is proven lost."""
-        if offset is not None and offset < self.position:
-            return True
-        if self.end is None or self.position < self.end:
-            return False
-        return offset is None or offset >= self.end
+    def whole(self) -> dict[str, Reading]:
+        """The readings of those that set out to read everything, by reader."""
+        return {name: reading for name, reading in self.readings.items() if reading.is_whole}
 
 
 def check(history: Iterable[Op]) -> Verdict:
     """Judge a history; the ops must be in the order of their times for the stalls to be right."""
     ops = tuple(history)
     partitions = _by_partition(ops)
-    deleted = {op.topic for op in ops if isinstance(op, Deleted)}
     lenient = {op.process for op in ops if isinstance(op, Joined) and not op.idempotent}
     duplicates = [d for tp, p in partitions.items() for d in _duplicates(tp, p)]
     forbidden = [d for d in duplicates if partitions[d.partition].producer_of(d.value) not in lenient]
     stale = stale_reads(ops)
-    missing = [
-        (partition, Write(tp, offset, value))
-        for tp, partition in partitions.items()
-        for value, offset in partition.acked.items()
-        if value not in partition.where and tp.topic not in deleted
-    ]
+    lost, unread, vanished = _missing(partitions)
     return Verdict(
         sent=sum(len(p.sent) for p in partitions.values()),
         acknowledged=sum(len(p.acked) for p in partitions.values()),
         failed=sum(len(p.failed) for p in partitions.values()),
         unknown=sum(len(p.sent.keys() - p.acked.keys() - p.failed) for p in partitions.values()),
         read=sum(len(p.where) for p in partitions.values()),
-        lost=tuple(write for partition, write in missing if partition.is_lost(write.offset)),
-        unread=tuple(write for partition, write in missing if not partition.is_lost(write.offset)),
+        lost=lost,
+        unread=unread,
+        vanished=vanished,
+        misplaced=tuple(m for tp, p in partitions.items() for m in _misplaced(tp, p)),
+        jumps=tuple(j for tp, p in partitions.items() for j in _jumps(tp, p)),
+        unfinished=tuple(
+            op for op in ops if isinstance(op, Tail) and (op.end is None or op.position < op.end)
+        ),
         duplicated=tuple(forbidden),
         reordered=tuple(i for tp, p in partitions.items() for i in _inversions(tp, p)),
         inconsistent=tuple(i for tp, p in partitions.items() for i in _inconsistencies(tp, p)),
@@ -211,16 +244,57 @@ def _by_partition(ops: tuple[Op, ...]) -> dict[TopicPartition, _Partition]:
                 found[tp].acked[value] = offset
             case Failed(partition=tp, value=value):
                 found[tp].failed.add(value)
-            case Read(partition=tp, value=value, offset=offset):
+            case Read(process=process, partition=tp, value=value, offset=offset):
                 found[tp].at[offset].add(value)
                 found[tp].where[value].add(offset)
-                found[tp].position = max(found[tp].position, offset + 1)
-            case Tail(partition=tp, position=position, end=end):
-                found[tp].position = max(found[tp].position, position)
-                found[tp].end = end
+                found[tp].readings[process].take(offset, value)
+            case Tail(process=process, partition=tp, position=position, end=end):
+                found[tp].readings[process].stop(position, end)
+            case Deleted(topic=topic):
+                for tp, partition in found.items():
+                    if tp.topic == topic:
+                        partition.excused |= partition.sent.keys()
             case _:
                 pass
     return dict(sorted(found.items()))
+
+
+def _missing(
+    partitions: Mapping[TopicPartition, _Partition],
+) -> tuple[tuple[Write, ...], tuple[Write, ...], tuple[Write, ...]]:
+    """What is lost, what is unread and what has vanished."""
+    lost, unread, vanished = [], [], []
+    for tp, partition in partitions.items():
+        readings = partition.whole()
+        for value, offset in partition.acked.items():
+            if value in partition.excused:
+                continue
+            lacking = {name: each for name, each in readings.items() if value not in each.values}
+            proof = next((name for name, each in lacking.items() if each.proves_missing(offset)), None)
+            if proof is not None:
+                lost.append(Write(tp, offset, value, proof))
+            elif lacking or not readings:
+                unread.append(Write(tp, offset, value, next(iter(lacking), None)))
+        for value in partition.where.keys() - partition.acked.keys() - partition.excused:
+            offset = min(partition.where[value])
+            vanished += [
+                Write(tp, offset, value, name)
+                for name, each in readings.items()
+                if value not in each.values and each.proves_missing(offset)
+            ][:1]
+    return tuple(lost), tuple(unread), tuple(sorted(vanished, key=lambda write: write.value))
+
+
+def _misplaced(tp: TopicPartition, partition: _Partition) -> list[Misplaced]:
+    return [
+        Misplaced(tp, value, offset, tuple(sorted(partition.where[value])))
+        for value, offset in partition.acked.items()
+        if offset is not None and value in partition.where and offset not in partition.where[value]
+    ]
+
+
+def _jumps(tp: TopicPartition, partition: _Partition) -> list[Jump]:
+    return [Jump(tp, name, *jump) for name, reading in partition.whole().items() for jump in reading.jumps]
 
 
 def _duplicates(tp: TopicPartition, partition: _Partition) -> list[Duplicate]:

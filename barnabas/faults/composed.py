@@ -226,9 +226,10 @@ class ComposedCluster:
         settings = self._directory / "server.properties"
         own = "".join(f"{name}={value}\n" for name, value in SETTINGS.items())
         settings.write_text(_SETTINGS_FILE.read_text(encoding="utf-8") + own, encoding="utf-8")
-        mounted = {"volumes": [f"{settings}:/etc/barnabas/server.properties:ro"]}
+        # A broker that ends by itself must not come back by itself, or nobody would notice.
+        changed = {"volumes": [f"{settings}:/etc/barnabas/server.properties:ro"], "restart": "no"}
         compose = self._directory / "docker-compose.yml"
-        services = {node_of(number): mounted for number in self.brokers}
+        services = {node_of(number): changed for number in self.brokers}
         compose.write_text(json.dumps({"services": services}), encoding="utf-8")
         return compose
 

@@ -6,12 +6,15 @@ From the transactions, which ZooKeeper alone writes:
   each;
 * a partition's controller epoch and leader epoch never fall, and one leader epoch has one leader;
 * a leader epoch is raised in the session alone that won the controller epoch which stands there then, and
-  names that epoch: nothing of a deposed controller gets through.
+  names that epoch, and so is a partition's state deleted: nothing of a deposed controller gets through;
+* within a leader epoch nobody else but its leader writes the state, in a session of the leader's broker.
 
 From the state-change logs:
 
 * who speaks as the controller of an epoch is the one who won it;
 * who starts to lead a partition in a leader epoch is the leader whom ZooKeeper has in that epoch.
+
+Where ZooKeeper tells of no election, or the logs of nobody who acted, that is a problem: it proves nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import PartitionState
 from cluster.model.statechange import Kind, read_message
 from cluster.zk.schema import paths
+from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.schema.brokers import decode_controller, decode_controller_epoch
 from cluster.zk.schema.topics import decode_state
 
@@ -57,7 +61,8 @@ class StartedToLead:
 Act = ActedAsController | StartedToLead
 
 _CONTROLLER = re.compile(r"\[Controller id=(\d+) epoch=(\d+)\]")
-_MESSAGE = re.compile(r"^\[[^\]]+\] [A-Z]+ (.*) \([\w.]+\)$")
+_MESSAGE = re.compile(r".*\[[^\]]+\] [A-Z]+ (.*) \([\w.]+\)$")
+_REGISTRATION = re.compile(rf"{re.escape(paths.BROKER_IDS)}/(\d+)")
 _STARTS = " starts at leader epoch "
 
 
@@ -65,10 +70,12 @@ def acts_of(log: BrokerId, lines: Iterable[str]) -> set[Act]:
     """What a broker's state-change.log says that it did, each act once."""
     found: set[Act] = set()
     for line in lines:
-        said = _CONTROLLER.search(line)
-        if said is not None:
-            found.add(ActedAsController(log, BrokerId(int(said[1])), ControllerEpoch(int(said[2]))))
-        elif _STARTS in line and (whole := _MESSAGE.match(line.rstrip("\n"))) is not None:
+        # A broker that is killed leaves half a line, and what it says next time stands behind that.
+        spoke = _CONTROLLER.findall(line)
+        found |= {
+            ActedAsController(log, BrokerId(int(who)), ControllerEpoch(int(epoch))) for who, epoch in spoke
+        }
+        if _STARTS in line and (whole := _MESSAGE.match(line.rstrip("\n"))) is not None:
             message = read_message(whole[1])
             if message.kind is Kind.LEADER_STARTS:
                 epoch = LeaderEpoch(message.values["leader_epoch"])
@@ -99,6 +106,7 @@ class _Tree:
 
     epoch: int = 0
     session: int = 0
+    brokers: dict[int, BrokerId] = field(default_factory=dict)  # by the session that registered it
     winners: dict[ControllerEpoch, BrokerId] = field(default_factory=dict)
     states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     leaders: dict[tuple[TopicPartition, LeaderEpoch], set[BrokerId]] = field(default_factory=dict)
@@ -107,23 +115,39 @@ class _Tree:
 def check_epochs(txns: Iterable[Txn], acts: Iterable[Act]) -> Epochs:
     """Judge a whole history: the transactions from the first one on, and the acts of all brokers."""
     tree = _Tree()
-    problems = [problem for txn in txns for problem in _apply(tree, txn)]
+    problems = [problem for txn in txns for problem in _judge(tree, txn)]
     acts = sorted(set(acts), key=str)
     problems += [problem for act in acts for problem in _check_act(tree, act)]
+    if not tree.winners:
+        problems.append("ZooKeeper's history tells of no election of a controller: that proves nothing")
+    for kind, deed in ((ActedAsController, "acted as controller"), (StartedToLead, "started to lead")):
+        if not any(isinstance(act, kind) for act in acts):
+            problems.append(f"the state-change logs tell of nobody who {deed}: that proves nothing")
     return Epochs(len(tree.winners), len(tree.leaders), len(acts), tuple(problems))
+
+
+def _judge(tree: _Tree, txn: Txn) -> Iterator[str]:
+    try:
+        yield from _apply(tree, txn)
+    except ZnodeDecodeError as error:
+        yield f"{_at(txn)}: {error}"
 
 
 def _apply(tree: _Tree, txn: Txn) -> Iterator[str]:
     # The epoch first: what a controller writes along with its election belongs to its own reign.
     yield from _apply_election(tree, txn)
     for change in txn.changes:
+        if change.change is Change.CREATE and (mine := _REGISTRATION.fullmatch(change.path)) is not None:
+            tree.brokers[txn.session] = BrokerId(int(mine[1]))
         tp = paths.partition_of_state(change.path)
         if tp is None:
             continue
         if change.change is Change.DELETE:
+            if txn.session != tree.session:
+                yield f"{_at(txn)}: the state of {tp} was deleted in session {_session(tree, txn.session)}"
             # Its leaders stay known: the logs do not tell a topic from an earlier one of its name.
             tree.states.pop(tp, None)
-        elif change.data:
+        else:
             yield from _apply_state(tree, txn, tp, decode_state(tp, change.data, 0))
 
 
@@ -132,7 +156,8 @@ def _apply_election(tree: _Tree, txn: Txn) -> Iterator[str]:
     won = [c for c in txn.changes if c.path == paths.CONTROLLER and c.change is Change.CREATE]
     if raised is not None:
         epoch = decode_controller_epoch(raised.data)
-        if raised.change is Change.SET and epoch != tree.epoch + 1:
+        is_first = raised.change is Change.CREATE and tree.epoch == epoch == 0
+        if not is_first and epoch != tree.epoch + 1:
             yield f"{_at(txn)}: controller epoch {tree.epoch} was followed by {epoch}"
         if epoch > tree.epoch and not won:
             yield f"{_at(txn)}: controller epoch {epoch} was begun without an election"
@@ -170,6 +195,11 @@ def _apply_state(tree: _Tree, txn: Txn, tp: TopicPartition, state: PartitionStat
                 f"within leader epoch {now.leader_epoch}"
             )
         if now.leader_epoch == was.leader_epoch:
+            if txn.session != tree.session and tree.brokers.get(txn.session) != now.leader:
+                yield (
+                    f"{_at(txn)}: {tp}, led by {now.leader} in leader epoch {now.leader_epoch}, was written "
+                    f"in session {_session(tree, txn.session)}"
+                )
             return
     if txn.session != tree.session or state.controller_epoch != tree.epoch:
         yield (
@@ -196,8 +226,14 @@ def _check_act(tree: _Tree, act: Act) -> Iterator[str]:
                     f"broker {log} started to lead {tp} in leader epoch {epoch}, "
                     f"whose leader in ZooKeeper is {', '.join(map(str, sorted(leaders)))}"
                 )
-            if leaders is None and tp in tree.states:
+            if leaders is None:
                 yield f"broker {log} started to lead {tp} in leader epoch {epoch}, which ZooKeeper never had"
+
+
+def _session(tree: _Tree, session: int) -> str:
+    broker = tree.brokers.get(session)
+    whose = "nobody registered" if broker is None else f"broker {broker}"
+    return f"{session:#x} of {whose}; epoch {tree.epoch} was won in session {tree.session:#x}"
 
 
 def _at(txn: Txn) -> str:

@@ -126,17 +126,18 @@ class Phase(StrEnum):
     """Of a nemesis."""
 
     STRIKE = "strike"
+    MISSED = "missed"
     HEAL = "heal"
     RECOVERED = "recovered"
 
 
 @dataclass(frozen=True, slots=True)
 class Disturbed:
-    """A nemesis of a schedule struck, was undone, or the cluster is whole again after it.
+    """A nemesis of a schedule struck, missed after all, was undone, or the cluster is whole again after it.
 
     Attributes:
         nemesis: Its name.
-        detail: Whom it hit, in words.
+        detail: Whom it hit, in words, or why it missed; something of it may have been done all the same.
     """
 
     time: float

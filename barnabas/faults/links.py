@@ -21,7 +21,8 @@ SLOW_DELAY_MS = 100
 SLOW_RATE_MBIT = 3
 """What Trogdor's degraded network has: 100 ms and 3 Mbit/s."""
 
-_DROPPED = re.compile(r"^\s*(\d+)\s+\d+\s+DROP\b", re.MULTILINE)
+_DROPPED = re.compile(r"^\s*(\d+)\s+\d+\s+DROP\b(?!.*\bstatistic\b)", re.MULTILINE)
+"""A rule of a cut, and how many packets it dropped; a rule that loses a part of them is none."""
 
 
 class NetworkError(Exception):
@@ -97,7 +98,7 @@ class Links:
         """Undo everything; what was done to a namespace that is no more went with it.
 
         Returns:
-            How many packets the cuts and the losses have dropped.
+            How many packets the cuts have dropped; what lossy links lost is no cut.
         """
         dropped = 0
         for node, place in self._look().items():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from barnabas.cluster import ClusterError
 from barnabas.faults.arena import Arena, node_of
 from barnabas.faults.disk import turn_read_only
 from barnabas.faults.expiry import expire_owner
@@ -30,7 +31,7 @@ class Blow:
     Attributes:
         detail: To whom, in words.
         heal: Undoes it, without waiting for ZooKeepers; raises ClusterError or ZooKeeperStartError where that
-            does not work.
+            does not work, or a broker did not end as it should.
         deadly: Brokers that may end by themselves of it.
     """
 
@@ -78,7 +79,16 @@ def _terminate(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     for broker in victims:
         arena.cluster.brokers[broker].signal(signal.SIGTERM)
 
-    return Blow(f"SIGTERM {_names(victims)}", lambda: _restart(arena, victims), deadly=victims)
+    def heal() -> None:
+        for broker in victims:
+            arena.cluster.terminate(broker, TERMINATE_TIMEOUT_S)
+            status = arena.cluster.brokers[broker].exit_status
+            if status != 0:
+                words = arena.cluster.brokers[broker].last_words()
+                raise ClusterError(f"broker {broker} ended with status {status} on SIGTERM: {words}")
+        _restart(arena, victims)
+
+    return Blow(f"SIGTERM {_names(victims)}", heal, deadly=victims)
 
 
 def _pause(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:

@@ -23,13 +23,16 @@ def agreed(logs: Sequence[Iterable[Txn]]) -> tuple[Txn, ...]:
         logs: The transactions of each server's log; one log alone is the history.
 
     Raises:
-        TxnLogError: Two servers have different transactions under one zxid.
+        TxnLogError: There are different transactions under one zxid.
     """
     found: dict[int, Txn] = {}
     held: dict[int, int] = {}
     for log in logs:
-        for txn in {txn.zxid: txn for txn in log}.values():
+        mine = set()
+        for txn in log:
             if found.setdefault(txn.zxid, txn) != txn:
                 raise TxnLogError(f"zxid {txn.zxid:#x} is {found[txn.zxid]} in one log and {txn} in another")
-            held[txn.zxid] = held.get(txn.zxid, 0) + 1
+            mine.add(txn.zxid)
+        for zxid in mine:
+            held[zxid] = held.get(zxid, 0) + 1
     return tuple(found[zxid] for zxid in sorted(found) if 2 * held[zxid] > len(logs))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from barnabas.faults.checker import Verdict, check
 from barnabas.faults.epochs import Epochs
-from barnabas.faults.history import Op
+from barnabas.faults.history import Acked, Joined, Op
 from barnabas.faults.waits import Availability, NemesisStall, availability, by_nemesis
 from cluster.model.ids import TopicPartition
 
@@ -42,6 +43,9 @@ class Reckoning:
         yield f"duplicated                {len(verdict.duplicated):>10,}"
         yield f"reordered                 {len(verdict.reordered):>10,}"
         yield f"inconsistent offsets      {len(verdict.inconsistent):>10,}"
+        yield f"at another offset         {len(verdict.misplaced):>10,}"
+        yield f"read, and gone again      {len(verdict.vanished):>10,}"
+        yield f"offsets skipped or again  {len(verdict.jumps):>10,}"
         yield f"stale reads               {len(verdict.stale):>10,}"
         for kind, count in sorted(verdict.tolerated.items()):
             yield f"  {kind} where it may be".ljust(26) + f"{count:>10,}"
@@ -57,7 +61,8 @@ class Reckoning:
         yield "nemesis                        strikes   longest write stall        slowest recovery"
         for row in self.stalls:
             stall = "none" if row.stall is None else f"{row.stall.seconds:.1f} s {row.stall.partition}"
-            recovery = "never" if row.recovery_s is None else f"{row.recovery_s:.1f} s"
+            unhealed = "never" if row.strikes else "missed"
+            recovery = unhealed if row.recovery_s is None else f"{row.recovery_s:.1f} s"
             yield f"{row.nemesis:<30} {row.strikes:>7}   {stall:<26} {recovery}"
 
     def figures(self) -> dict[str, object]:
@@ -75,6 +80,9 @@ class Reckoning:
                 "duplicated": len(verdict.duplicated),
                 "reordered": len(verdict.reordered),
                 "inconsistent": len(verdict.inconsistent),
+                "misplaced": len(verdict.misplaced),
+                "vanished": len(verdict.vanished),
+                "jumps": len(verdict.jumps),
                 "stale_reads": len(verdict.stale),
                 "tolerated": dict(sorted(verdict.tolerated.items())),
             },
@@ -111,7 +119,7 @@ def reckon(
         ops: Its history.
         epochs: What ``check_epochs`` found.
         found: Problems that no history tells.
-        lasting: The partitions whose availability counts.
+        lasting: The partitions whose availability counts, and which must have taken writes.
     """
     ops = sorted(ops, key=lambda op: op.time)  # threads note what they did a moment after it
     verdict = check(ops)
@@ -119,7 +127,21 @@ def reckon(
     return Reckoning(
         verdict,
         epochs,
-        (*verdict.problems(), *(f"epochs: {problem}" for problem in epochs.problems), *found),
+        (
+            *verdict.problems(),
+            *_without_any(ops, wanted),
+            *(f"epochs: {problem}" for problem in epochs.problems),
+            *found,
+        ),
         tuple(each for each in availability(ops) if each.partition in wanted),
         by_nemesis(ops),
     )
+
+
+def _without_any(ops: Sequence[Op], lasting: AbstractSet[TopicPartition]) -> Iterator[str]:
+    """Partitions and producers of which a run that passes would say nothing: none of their writes got on."""
+    acked = {(op.process, op.partition) for op in ops if isinstance(op, Acked)}
+    for partition in sorted(lasting - {partition for _, partition in acked}):
+        yield f"no write to {partition} was acknowledged"
+    for process in sorted({op.process for op in ops if isinstance(op, Joined)} - {who for who, _ in acked}):
+        yield f"no write of {process} was acknowledged"

@@ -19,8 +19,8 @@ class NotRecoveredError(Exception):
     """The cluster is not whole in time; the message says what was missing last."""
 
 
-def revive(cluster: Brokers, allowed: Container[BrokerId]) -> list[str]:
-    """Start brokers that do not run.
+def ended(cluster: Brokers, allowed: Container[BrokerId] = ()) -> list[str]:
+    """Who of the brokers does not run.
 
     Args:
         cluster: Theirs.
@@ -29,14 +29,22 @@ def revive(cluster: Brokers, allowed: Container[BrokerId]) -> list[str]:
     Returns:
         A line for each other one: how it ended, and its last words.
     """
-    problems = []
+    return [
+        f"broker {broker.id} ended by itself with status {broker.exit_status}: {broker.last_words()}"
+        for broker in cluster.brokers.values()
+        if broker.pid is None and broker.id not in allowed
+    ]
+
+
+def revive(cluster: Brokers, allowed: Container[BrokerId]) -> list[str]:
+    """Start brokers that do not run.
+
+    Returns:
+        What ``ended`` says of them.
+    """
+    problems = ended(cluster, allowed)
     for broker in cluster.brokers.values():
         if broker.pid is None:
-            if broker.id not in allowed:
-                problems.append(
-                    f"broker {broker.id} ended by itself with status {broker.exit_status}: "
-                    f"{broker.last_words()}"
-                )
             cluster.restart(broker.id, wait=False)
     return problems
 

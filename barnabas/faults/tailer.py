@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import cycle
 
 from barnabas.faults.clients import Reader
 from barnabas.faults.history import History, Looked, Read
+from barnabas.faults.waiting import wait_until
 from cluster.model.ids import TopicPartition
 
 LOOK_EVERY_S = 0.25
@@ -35,11 +36,12 @@ class Tailer:
         looks: bool,
     ) -> None:
         self._reader = reader
-        self._turns = cycle(tuple(partitions))
         self._history = history
         self._process = process
         self._looks = looks
         self._last_look = history.now()
+        self._positions = dict.fromkeys(partitions, 0)
+        self._turns = cycle(tuple(self._positions))
         self._stopping = threading.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=process)
         self._reading: Future[None] = Future()
@@ -47,6 +49,23 @@ class Tailer:
     def start(self) -> None:
         """Begin to read."""
         self._reading = self._thread.submit(self._read)
+
+    def wait_for(self, ends: Mapping[TopicPartition, int], timeout_s: float) -> None:
+        """Wait until it has read as far as these offsets, of those partitions that it reads.
+
+        Where its reading ended early, which ``stop`` tells, nobody waits.
+
+        Raises:
+            TimeoutError: It has not in time; the message says where it stands, and where it should.
+        """
+
+        def behind() -> dict[str, tuple[int, int]]:
+            return {str(tp): (at, ends[tp]) for tp, at in self._positions.items() if at < ends.get(tp, 0)}
+
+        def is_there() -> bool:
+            return self._reading.done() or not behind()
+
+        wait_until(is_there, f"{self._process} at the end", timeout_s, behind)
 
     def halt(self) -> None:
         """Read no more, without waiting for anything."""
@@ -68,6 +87,7 @@ class Tailer:
             for tp, offset, value in self._reader.poll():
                 now = self._history.now()
                 self._history.add(Read(now, self._process, tp, offset, value.decode(errors="replace")))
+                self._positions[tp] = offset + 1
             if self._looks and self._history.now() - self._last_look >= LOOK_EVERY_S:
                 self._look(next(self._turns))
 

@@ -18,7 +18,7 @@ from barnabas.faults.clients import (
 )
 from barnabas.faults.history import History, Joined
 from barnabas.faults.tailer import Tailer
-from barnabas.faults.workload import REPLICATION_FACTOR, SAFE, Workload, read_back
+from barnabas.faults.workload import REPLICATION_FACTOR, SAFE, Workload, promised_ends, read_back
 from barnabas.observe import Observer
 from cluster.model.ids import TopicPartition
 
@@ -161,7 +161,7 @@ class Traffic:
             tailer.halt()
 
     def stop(self) -> list[str]:
-        """End all writing and reading, then read everything back through both libraries.
+        """End all writing, and reading along once it has caught up; read everything back by both libraries.
 
         Returns:
             What went wrong with a client, a line each.
@@ -173,7 +173,14 @@ class Traffic:
         for writer, workload in zip(WRITERS, self.workloads, strict=True):
             with _noting(problems, writer.name):
                 workload.stop()
+        # Whoever reads along must not stand still for ever after a fault.
+        ends = promised_ends(self._history)
+        deadline = time.monotonic() + READ_BACK_TIMEOUT_S
         for tailer in self._tailers:
+            try:
+                tailer.wait_for(ends, max(0.0, deadline - time.monotonic()))
+            except TimeoutError as error:
+                problems.append(f"a reader stands still: {error}")
             with _noting(problems, "a reader"):
                 tailer.stop()
         for name, reader, partitions in _readers((*self.partitions, *standing)):

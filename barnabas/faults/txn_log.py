@@ -86,7 +86,7 @@ def read_txns(content: bytes) -> Iterator[Txn]:
     while at + _RECORD_HEADER.size <= len(content):
         checksum, length = _RECORD_HEADER.unpack_from(content, at)
         end = at + _RECORD_HEADER.size + length
-        if length == 0 or content[end : end + 1] != _END_OF_RECORD:
+        if length <= 0 or content[end : end + 1] != _END_OF_RECORD:
             return
         body = content[at + _RECORD_HEADER.size : end]
         if zlib.adler32(body) != checksum:

@@ -1,8 +1,9 @@
 """How long writes waited, of a history. Pure.
 
 A wait of a partition begins with an acknowledgement after which something is outstanding, or with the first
-send after a time in which nothing was; it ends with the next acknowledgement, with the failure of the last
-outstanding write, or with the end of the writing.
+send after a time in which nothing was; it ends with the next acknowledgement or with the end of the writing.
+A write that fails does not end it, for the next one waits on: a partition that refuses all writes takes none.
+Where no other follows, it ends with the failure of the last one.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ class NemesisStall:
     """The longest wait that a strike of a nemesis shares a moment with, up to the recovery from it.
 
     Attributes:
-        strikes: How often it struck.
+        strikes: How often it struck; those that missed do not count.
         stall: None where no write waited at all.
-        recovery_s: The longest time from the healing to the recovery; None where it never recovered.
+        recovery_s: The longest time from the healing to the recovery; None where it never did.
     """
 
     nemesis: str
@@ -68,28 +69,35 @@ class NemesisStall:
 
 
 def waits(ops: Iterable[Op]) -> Iterator[Stall]:
-    """Every wait, in the order of their ends; the ops must be in the order of their times."""
+    """Every wait, in the order of their ends but for the last of each partition.
+
+    Args:
+        ops: In the order of their times.
+    """
     outstanding: dict[TopicPartition, int] = defaultdict(int)
     since: dict[TopicPartition, float] = {}
+    given_up: dict[TopicPartition, float] = {}  # of waits that nothing is outstanding in: when it failed
     last = 0.0
     for op in ops:
         match op:
             case Sent(time=last, partition=tp):
                 outstanding[tp] += 1
                 since.setdefault(tp, last)
+                given_up.pop(tp, None)
             case Acked(time=last, partition=tp):
                 outstanding[tp] -= 1
+                given_up.pop(tp, None)
                 yield Stall(tp, since.pop(tp, last), last)
                 if outstanding[tp] > 0:
                     since[tp] = last
             case Failed(time=last, partition=tp) | Unknown(time=last, partition=tp):
                 outstanding[tp] -= 1
                 if outstanding[tp] == 0:
-                    yield Stall(tp, since.pop(tp, last), last)
+                    given_up[tp] = last
             case _:
                 pass
     for tp, start in since.items():
-        yield Stall(tp, start, last)
+        yield Stall(tp, start, given_up.get(tp, last))
 
 
 def longest(ops: Iterable[Op]) -> tuple[Stall, ...]:
@@ -121,7 +129,7 @@ def by_nemesis(ops: Iterable[Op]) -> tuple[NemesisStall, ...]:
     stalls = [wait for wait in waits(ops) if wait.seconds >= 0.1]
     found = []
     for name in sorted({span.nemesis for span in spans}):
-        mine = [span for span in spans if span.nemesis == name]
+        mine = [span for span in spans if span.nemesis == name and not span.is_missed]
         met = [s for s in stalls if any(s.start < span.end and s.end > span.start for span in mine)]
         recoveries = [span.recovery_s for span in mine]
         found.append(
@@ -129,7 +137,9 @@ def by_nemesis(ops: Iterable[Op]) -> tuple[NemesisStall, ...]:
                 name,
                 len(mine),
                 max(met, key=lambda stall: stall.seconds, default=None),
-                None if None in recoveries else max(each for each in recoveries if each is not None),
+                None
+                if None in recoveries
+                else max((each for each in recoveries if each is not None), default=None),
             )
         )
     return tuple(found)
@@ -141,24 +151,29 @@ class _Span:
     start: float
     end: float
     recovery_s: float | None
+    is_missed: bool
 
 
 def _spans(ops: Iterable[Op], end: float) -> Iterator[_Span]:
     struck: dict[str, float] = {}
     healed: dict[str, float] = {}
+    missed: set[str] = set()
     for op in ops:
         match op:
             case Disturbed(time=time, nemesis=name, phase=Phase.STRIKE):
                 struck.setdefault(name, time)
+            case Disturbed(nemesis=name, phase=Phase.MISSED):
+                missed.add(name)
             case Disturbed(time=time, nemesis=name, phase=Phase.HEAL):
                 healed[name] = time
             case Disturbed(time=time, nemesis=name, phase=Phase.RECOVERED) if name in struck:
                 start = struck.pop(name)
-                yield _Span(name, start, time, time - healed.pop(name, start))
+                yield _Span(name, start, time, time - healed.pop(name, start), name in missed)
+                missed.discard(name)
             case _:
                 pass
     for name, start in struck.items():
-        yield _Span(name, start, end, None)
+        yield _Span(name, start, end, None, name in missed)
 
 
 def disturbances(ops: Iterable[Op]) -> tuple[tuple[float, float], ...]:

@@ -202,7 +202,7 @@ def read_back(
     high watermark a moment late); or after ``timeout_s``. Closes the reader.
     """
     partitions = tuple(partitions)
-    promised = _promised(history)
+    promised = promised_ends(history)
     deadline = time.monotonic() + timeout_s
     last_news = time.monotonic()
     ends: dict[TopicPartition, int | None] = dict.fromkeys(partitions)
@@ -228,7 +228,7 @@ def read_back(
     reader.close()
 
 
-def _promised(history: History) -> dict[TopicPartition, int]:
+def promised_ends(history: History) -> dict[TopicPartition, int]:
     """For each partition the offset behind the last acknowledged one."""
     promised: dict[TopicPartition, int] = {}
     for op in history.ops():

@@ -1,3 +1,4 @@
+import itertools
 import time
 
 import confluent_kafka
@@ -9,6 +10,7 @@ from barnabas.faults.arena import Arena
 from barnabas.faults.chaos import Chaos
 from barnabas.faults.expiry import ExpiryError
 from barnabas.faults.history import Disturbed, History, Phase
+from barnabas.faults.links import NetworkError
 from barnabas.faults.nemeses import Blow
 from barnabas.faults.recovery import NotRecoveredError
 from barnabas.faults.schedule import BY_NAME, Step
@@ -103,7 +105,8 @@ def test_each_step_strikes_heals_and_waits_for_the_recovery(chaos, struck):
     chaos.run(iter([step("kill-any"), step("cut-off", number=2)]), seconds=60)
     assert [each for each in struck if isinstance(each, tuple)] == [("kill-any", 1), ("cut-off", 1)]
     assert struck.count("healed") == 2
-    assert phases(chaos) == [(n, p) for n in ("kill-any", "cut-off") for p in Phase]
+    whole = (Phase.STRIKE, Phase.HEAL, Phase.RECOVERED)
+    assert phases(chaos) == [(n, p) for n in ("kill-any", "cut-off") for p in whole]
     assert (chaos.findings.steps, chaos.findings.cuts) == (2, 1)
     assert chaos.findings.problems == ["a reader ended early"]
 
@@ -170,7 +173,48 @@ def test_what_could_not_strike_is_noted(chaos, monkeypatch):
     monkeypatch.setattr(module, "strike", refused)
     chaos.run(iter([step("session-expiry")]), seconds=60)
     assert chaos.findings.notes[0] == "session-expiry could not strike: there is no such znode"
+    assert [phase for _, phase in phases(chaos)] == [*Phase]
+    assert chaos.findings.steps == 0
+
+
+def test_a_nemesis_that_finds_nobody_has_struck_nobody(chaos, struck):
+    chaos.run(iter([step("kill-all", "pause-any")]), seconds=60)
+    assert [each for each in struck if isinstance(each, tuple)] == [("kill-all", 3)]
+    assert chaos.findings.notes[0] == "pause-any could not strike: no broker is left to hit"
     assert chaos.findings.steps == 1
+
+
+def test_a_run_that_never_strikes_comes_to_an_end(chaos, monkeypatch):
+    def refused(*_):
+        raise ExpiryError("there is no such znode")
+
+    monkeypatch.setattr(module, "strike", refused)
+    chaos.run(itertools.repeat(step("cut-off")), seconds=0, least_cuts=1)
+    assert (chaos.findings.steps, chaos.findings.cuts) == (0, 0)
+    assert len(phases(chaos)) == 4 * module.OVERTIME_STEPS
+
+
+def test_a_run_without_a_cut_comes_to_an_end(chaos):
+    chaos._arena.links.dropped = 0
+    chaos.run(itertools.repeat(step("cut-off")), seconds=0, least_cuts=1)
+    assert (chaos.findings.steps, chaos.findings.cuts) == (module.OVERTIME_STEPS, 0)
+
+
+def test_a_cut_that_missed_does_not_count_by_what_others_dropped(chaos, monkeypatch):
+    def refused(name, arena, victims):
+        if name == "cut-off":
+            raise NetworkError("no namespace")
+        return Blow("done", lambda: None)
+
+    monkeypatch.setattr(module, "strike", refused)
+    chaos.run(iter([step("lossy-links", "cut-off")]), seconds=60)
+    assert (chaos.findings.steps, chaos.findings.cuts) == (1, 0)
+
+
+def test_a_broker_that_ends_after_the_last_recovery_is_a_problem(chaos, monkeypatch):
+    monkeypatch.setattr(module, "ended", lambda cluster: ["broker 2 ended by itself with status 1: words"])
+    chaos.run(iter([step("kill-any")]), seconds=60)
+    assert "broker 2 ended by itself with status 1: words" in chaos.findings.problems
 
 
 def test_victims_are_chosen_by_the_last_look_that_was_answered(chaos):

@@ -8,6 +8,7 @@ from barnabas.faults.checker import (
     Duplicate,
     Inconsistency,
     Inversion,
+    Misplaced,
     Write,
     check,
 )
@@ -16,7 +17,6 @@ from barnabas.faults.history import (
     Deleted,
     Disturbed,
     Failed,
-    Fault,
     Joined,
     Looked,
     Phase,
@@ -25,8 +25,8 @@ from barnabas.faults.history import (
     Tail,
     Unknown,
 )
+from barnabas.faults.readings import Jump
 from barnabas.faults.stale import StaleRead
-from barnabas.faults.waits import Stall
 from cluster.model.ids import TopicPartition
 
 TP = TopicPartition("t", 0)
@@ -41,12 +41,12 @@ def acked(placed, tp=TP, process="p", time=1.0):
     return [Acked(time, process, tp, value, offset) for value, offset in placed.items()]
 
 
-def read(placed, tp=TP):
-    return [Read(2.0, "r", tp, offset, value) for offset, value in placed.items()]
+def read(placed, tp=TP, process="r"):
+    return [Read(2.0, process, tp, offset, value) for offset, value in placed.items()]
 
 
-def tail(position, end, tp=TP):
-    return [Tail(3.0, "r", tp, position, end)]
+def tail(position, end, tp=TP, process="r"):
+    return [Tail(3.0, process, tp, position, end)]
 
 
 CLEAN = [
@@ -64,8 +64,15 @@ def test_a_history_in_which_every_promise_was_kept_is_valid():
     assert (verdict.sent, verdict.acknowledged, verdict.read, verdict.unknown) == (3, 3, 3, 0)
 
 
-def test_nothing_at_all_is_valid():
-    assert check([]).valid
+@pytest.mark.parametrize(
+    "history",
+    [[], sent("a"), tail(0, 0), [*sent("a"), *read({0: "a"}), *tail(1, 1)]],
+    ids=["nothing", "sent alone", "read alone", "never acknowledged"],
+)
+def test_where_nothing_was_acknowledged_nothing_is_proven(history):
+    verdict = check(history)
+    assert not verdict.valid
+    assert verdict.problems() == ["nothing was acknowledged: that proves nothing"]
 
 
 def test_a_record_that_readers_passed_over_is_lost():
@@ -121,7 +128,84 @@ def test_a_value_at_two_offsets_is_duplicated_and_not_also_reordered():
 
 
 def test_the_same_offset_read_by_two_readers_is_no_duplicate():
-    assert check([*CLEAN, *read({0: "a", 1: "b", 2: "c"})]).valid
+    assert check([*CLEAN, *read({0: "a", 1: "b", 2: "c"}, process="s"), *tail(3, 3, process="s")]).valid
+
+
+# What one reader was given does not stand for what another was
+
+
+ALONG = read({0: "a", 1: "b", 2: "c"}, process="tail")
+
+
+def test_a_record_that_was_read_along_and_is_gone_in_the_end_is_lost():
+    without = [op for op in CLEAN if op != Read(2.0, "r", TP, 1, "b")]
+    verdict = check([*ALONG, *without])
+    assert verdict.lost == (Write(TP, 1, "b"),)
+    assert verdict.lost[0].reader == "r"
+    cut = [*CLEAN[:-2], *tail(2, 2)]
+    assert check([*ALONG, *cut]).lost == (Write(TP, 2, "c"),)
+    assert len(check([*ALONG, *CLEAN[:6], *tail(0, 0)]).lost) == 3
+
+
+def test_a_record_that_one_reader_of_everything_was_not_given_is_lost():
+    other = [*read({0: "a", 2: "c"}, process="s"), *tail(3, 3, process="s")]
+    (write,) = check([*CLEAN, *other]).lost
+    assert (write, write.reader) == (Write(TP, 1, "b"), "s")
+    assert check([*CLEAN, *tail(0, None, process="s")]).unread[0].reader == "s"
+
+
+def test_records_that_were_only_read_along_are_unread():
+    assert len(check([*CLEAN[:6], *ALONG]).unread) == 3
+
+
+def test_a_record_of_unknown_outcome_that_was_read_may_not_vanish():
+    history = [*CLEAN, *sent("d"), Unknown(1.0, "p", TP, "d", "timed out")]
+    assert check(history).valid
+    verdict = check([*history, *read({3: "d"}, process="tail")])
+    assert verdict.vanished == (Write(TP, 3, "d"),)
+    assert verdict.problems()[0].startswith("vanished: 1, first Write(")
+
+
+def test_a_record_found_elsewhere_than_where_it_was_acknowledged_is_misplaced():
+    for offset in (7, 1):
+        history = [*sent("a"), *acked({"a": offset}), *read({0: "a"}), *tail(1, 1)]
+        assert check(history).misplaced == (Misplaced(TP, "a", offset, (0,)),)
+
+
+def test_a_log_with_a_hole_is_a_jump_though_nothing_acknowledged_is_missing():
+    skipped = [*sent("a", "b"), *acked({"a": 0, "b": 5}), *read({0: "a", 5: "b"}), *tail(6, 6)]
+    assert check(skipped).jumps == (Jump(TP, "r", expected=1, found=5),)
+    began_late = [*sent("b"), *acked({"b": 5}), *read({5: "b"}), *tail(6, 6)]
+    assert check(began_late).jumps == (Jump(TP, "r", expected=0, found=5),)
+
+
+def test_offsets_that_go_backward_are_a_jump():
+    again = [*CLEAN[:-1], *read({1: "b", 2: "c"}), *tail(3, 3)]
+    verdict = check(again)
+    assert verdict.jumps == (Jump(TP, "r", expected=3, found=1),)
+    assert verdict.problems() == [f"jumps: 1, first {verdict.jumps[0]}"]
+
+
+def test_a_reader_that_stopped_before_the_end_could_not_tell_what_stands_behind():
+    for end in (4, None):
+        verdict = check([*CLEAN[:-1], *tail(3, end)])
+        assert verdict.unfinished == tuple(tail(3, end))
+        assert verdict.problems() == [f"not read to the end: 1, first {verdict.unfinished[0]}"]
+
+
+def test_a_record_in_another_partition_or_topic_is_lost_here_and_a_phantom_there():
+    for elsewhere in (OTHER, TopicPartition("u", 0)):
+        astray = [*read({0: "b"}, tp=elsewhere), *tail(1, 1, tp=elsewhere)]
+        here = [*sent("a", "b"), *acked({"a": 0, "b": 1}), *read({0: "a"}), *tail(1, 1)]
+        verdict = check([*here, *astray])
+        assert verdict.lost == (Write(TP, 1, "b"),)
+        assert verdict.phantoms == (Write(elsewhere, 0, "b"),)
+
+
+def test_a_corrupt_value_is_a_phantom_and_what_it_was_is_lost():
+    verdict = check([op if op != Read(2.0, "r", TP, 1, "b") else Read(2.0, "r", TP, 1, "B") for op in CLEAN])
+    assert verdict.lost == (Write(TP, 1, "b"),)
+    assert verdict.phantoms == (Write(TP, 1, "B"),)
 
 
 def test_a_retry_that_landed_behind_its_successor_is_reordered():
@@ -163,8 +247,8 @@ def test_a_write_that_certainly_failed_may_not_be_read():
 
 
 def test_a_write_of_unknown_outcome_may_be_read_or_not():
-    history = [*sent("a", "b"), Unknown(1.0, "p", TP, "a", "timed out"), *read({0: "a"}), *tail(1, 1)]
-    verdict = check(history)
+    unknown = [*sent("d", "e"), Unknown(1.0, "p", TP, "d", "timed out")]
+    verdict = check([*CLEAN[:-1], *unknown, *read({3: "d"}), *tail(4, 4)])
     assert verdict.valid
     assert verdict.unknown == 2  # one said so, one never heard of
 
@@ -184,58 +268,8 @@ def test_a_fault_in_one_partition_is_not_laid_at_the_door_of_another():
     assert [write.partition for write in verdict.lost] == [TP]
 
 
-# How long a partition could not be written
-
-
-def stall(*ops):
-    (only,) = check(ops).stalls
-    return only
-
-
-def test_a_stall_is_the_longest_gap_between_acknowledgements_while_writes_waited():
-    assert stall(
-        Sent(0.0, "p", TP, "a"),
-        Acked(0.5, "p", TP, "a", 0),
-        Sent(1.0, "p", TP, "b"),
-        Sent(2.0, "p", TP, "c"),
-        Fault(2.5, "SIGKILL broker 1"),
-        Acked(7.0, "p", TP, "b", 1),
-        Acked(7.1, "p", TP, "c", 2),
-    ) == Stall(TP, 1.0, 7.0)
-
-
-def test_time_in_which_nobody_wanted_to_write_is_no_stall():
-    ops = (
-        Sent(0.0, "p", TP, "a"),
-        Acked(0.25, "p", TP, "a", 0),
-        Sent(60.0, "p", TP, "b"),
-        Acked(60.5, "p", TP, "b", 1),
-    )
-    assert stall(*ops) == Stall(TP, 60.0, 60.5)
-    assert stall(*ops).seconds == 0.5
-
-
-def test_a_write_never_acknowledged_stalls_to_the_end_of_the_writing():
-    last = Sent(9.0, "p", TP, "b")
-    assert stall(Sent(1.0, "p", TP, "a"), last, Read(50.0, "r", TP, 0, "a")) == Stall(TP, 1.0, 9.0)
-
-
-def test_giving_up_on_some_writes_does_not_end_the_stall_of_the_others():
-    ops = (
-        Sent(0.0, "p", TP, "a"),
-        Sent(1.0, "p", TP, "b"),
-        Unknown(5.0, "p", TP, "a", "timed out"),
-        Acked(8.0, "p", TP, "b", 0),
-    )
-    assert stall(*ops) == Stall(TP, 0.0, 8.0)
-
-
-def test_giving_up_on_the_last_write_ends_the_stall():
-    assert stall(Sent(0.0, "p", TP, "a"), Unknown(5.0, "p", TP, "a", "timed out")).seconds == 5.0
-
-
 def test_a_producer_that_is_not_idempotent_may_have_a_value_twice():
-    twice = [*CLEAN, *read({3: "b"})]
+    twice = [*CLEAN[:-1], *read({3: "b"}), *tail(4, 4)]
     assert check(twice).duplicated == (Duplicate(TP, "b", (1, 3)),)
     lenient = check([Joined(0.0, "p", idempotent=False), *twice])
     assert lenient.valid
@@ -247,6 +281,12 @@ def test_what_a_deleted_topic_held_is_not_missed():
     assert check(unread).missing == 1
     assert check([*unread, Deleted(2.0, "another")]).missing == 1
     assert check([*unread, Deleted(2.0, "t")]).valid
+
+
+def test_what_was_sent_to_a_topic_that_came_again_is_missed():
+    before = [*sent("a"), *acked({"a": 0}), Deleted(2.0, "t")]
+    assert check([*before, *sent("b"), *acked({"b": 0}), *tail(0, 0)]).lost == (Write(TP, 0, "b"),)
+    assert check([*before, *sent("b"), *acked({"b": 1})]).unread == (Write(TP, 1, "b"),)
 
 
 def test_a_stale_read_counts_unless_a_nemesis_is_about():
@@ -268,8 +308,9 @@ def clean_histories(draw):
     for number in range(draw(st.integers(1, 3))):
         tp = TopicPartition("t", number)
         log = draw(
-            st.lists(st.tuples(st.sampled_from("pqr"), st.booleans(), st.booleans()), min_size=2, max_size=12)
+            st.lists(st.tuples(st.sampled_from("pqr"), st.booleans(), st.booleans()), min_size=1, max_size=12)
         )
+        log.append(("p", True, True))  # or nothing might be promised at all
         offset = 0
         for place, (process, is_acked, is_written) in enumerate(log):
             value = f"{process}{number}.{place}"
@@ -292,7 +333,7 @@ def test_clean_histories_are_valid(history):
     assert verdict.acknowledged + verdict.unknown == verdict.sent
 
 
-PLANTS = ["loss", "duplicate", "reorder", "inconsistent offset"]
+PLANTS = ["loss", "loss for one reader", "duplicate", "reorder", "inconsistent offset"]
 
 
 @settings(max_examples=80)
@@ -300,15 +341,19 @@ PLANTS = ["loss", "duplicate", "reorder", "inconsistent offset"]
 def test_each_planted_fault_is_caught_and_nothing_else_is_made_of_it(history, plant, data):
     acks = [op for op in history if isinstance(op, Acked)]
     reads = {(op.partition, op.offset): op for op in history if isinstance(op, Read)}
-    if not acks:
-        return
     victim = data.draw(st.sampled_from(acks))
     tp, offset = victim.partition, victim.offset
     process = next(op.process for op in history if isinstance(op, Sent) and op.value == victim.value)
     if plant == "loss":
         verdict = check([op for op in history if op != reads[tp, offset]])
         assert verdict.lost == (Write(tp, offset, victim.value),)
-        assert len(verdict.problems()) == 1
+        assert verdict.jumps == (Jump(tp, "reader", offset, offset + 1),)
+        assert len(verdict.problems()) == 2
+    elif plant == "loss for one reader":
+        along = [Read(op.time, "tail", op.partition, op.offset, op.value) for op in reads.values()]
+        assert check([*along, *history]).valid
+        verdict = check([*along, *(op for op in history if op != reads[tp, offset])])
+        assert verdict.lost == (Write(tp, offset, victim.value),)
     elif plant == "duplicate":
         end = max(o for p, o in reads if p == tp) + 1
         verdict = check([*history, Read(102.0, "reader", tp, end, victim.value)])

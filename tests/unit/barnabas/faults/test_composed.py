@@ -76,6 +76,9 @@ def test_a_cluster_is_a_project_of_its_own_and_leaves_nothing(engine, tmp_path):
         assert up.endswith("--profile ensemble up --detach --wait")
         assert f"--file {tmp_path / 'docker-compose.yml'}" in up
         assert "auto.create.topics.enable=false" in (tmp_path / "server.properties").read_text()
+        # Or Docker would start a broker that ended by itself again, and nobody would hear of it.
+        services = json.loads((tmp_path / "docker-compose.yml").read_text())["services"]
+        assert {service["restart"] for service in services.values()} == {"no"}
         assert arena.zookeepers == ["zookeeper", "zookeeper-2", "zookeeper-3"]
         assert arena.others(2) == ["broker-1", "broker-3"]
         assert [where.split(":")[0] for where in arena.cluster.bootstrap.split(",")] == ["localhost"] * 3

@@ -34,7 +34,14 @@ def state(zxid, session, leader, leader_epoch, controller_epoch, *, change=Chang
     return txn(zxid, session, ZnodeChange(change, paths.partition_state(TP), body))
 
 
+def registered(zxid, session, broker):
+    return txn(zxid, session, ZnodeChange(Change.CREATE, paths.broker(broker), b"{}"))
+
+
 CLEAN = (
+    registered(-2, A, 1),
+    registered(-1, B, 2),
+    registered(0, 0xC, 2),
     txn(1, A, ZnodeChange(Change.CREATE, paths.CONTROLLER_EPOCH, b"0")),
     elected(2, A, 1, 1),
     state(3, A, 1, 0, 1, change=Change.CREATE),
@@ -78,6 +85,31 @@ def problems(*more, acts=()):
         (state(7, B, 2, 0, 2), "t-0 fell from leader epoch 1 to 0"),
         (state(7, B, 1, 1, 2), "t-0 changed its leader from 2 to 1 within leader epoch 1"),
         (state(7, B, 1, 2, 3), "t-0 has controller epoch 3, the last is 2"),
+        (
+            txn(
+                7,
+                A,
+                ZnodeChange(Change.DELETE, paths.CONTROLLER_EPOCH),
+                ZnodeChange(Change.CREATE, paths.CONTROLLER_EPOCH, b"1"),
+                elected(7, A, 1, 1).changes[0],
+            ),
+            "controller epoch 2 was followed by 1",
+        ),
+        (
+            txn(7, A, ZnodeChange(Change.CREATE, paths.CONTROLLER_EPOCH, b"0")),
+            "controller epoch 2 was followed by 0",
+        ),
+        (txn(7, A, ZnodeChange(Change.SET, paths.CONTROLLER_EPOCH, b"two")), "zxid 0x7: /controller_epoch"),
+        (
+            txn(7, A, ZnodeChange(Change.DELETE, paths.partition_state(TP))),
+            "the state of t-0 was deleted in session 0xa of broker 1; epoch 2 was won in session 0xb",
+        ),
+        (
+            state(7, A, 2, 1, 2),
+            "t-0, led by 2 in leader epoch 1, was written in session 0xa of broker 1; epoch 2 was won",
+        ),
+        (state(7, 0xD, 2, 1, 2), "was written in session 0xd of nobody registered"),
+        (txn(7, B, ZnodeChange(Change.SET, paths.partition_state(TP), b"")), "zxid 0x7: /brokers/topics/t"),
     ],
 )
 def test_a_planted_transaction_is_found(planted, said):
@@ -99,6 +131,27 @@ def test_a_planted_transaction_is_found(planted, said):
 )
 def test_a_planted_act_is_found(planted, said):
     assert [said in problem for problem in problems(acts=[planted])] == [True]
+
+
+def test_a_start_for_a_partition_that_is_no_more_must_have_its_epoch_too():
+    gone = txn(7, B, ZnodeChange(Change.DELETE, paths.partition_state(TP)))
+    (said,) = problems(gone, acts=[StartedToLead(2, TP, 8)])
+    assert "in leader epoch 8, which ZooKeeper never had" in said
+
+
+@pytest.mark.parametrize(
+    ("txns", "acts", "said"),
+    [
+        ((), (), ["tells of no election", "nobody who acted as controller", "nobody who started to lead"]),
+        (CLEAN, (), ["nobody who acted as controller", "nobody who started to lead"]),
+        (CLEAN, ACTS[:2], ["nobody who started to lead"]),
+        (CLEAN, ACTS[2:], ["nobody who acted as controller"]),
+    ],
+)
+def test_where_nobody_tells_anything_nothing_is_proven(txns, acts, said):
+    found = check_epochs(txns, acts).problems
+    assert len(found) == len(said)
+    assert all(word in problem for word, problem in zip(said, found, strict=True)), found
 
 
 def test_a_deleted_partition_may_begin_anew():
@@ -128,3 +181,16 @@ def test_a_topic_that_came_again_has_other_leaders_in_the_same_epochs():
     assert problems(*again, acts=[StartedToLead(2, TP, 0)]) == ()
     (said,) = problems(*again, acts=[StartedToLead(3, TP, 0)])
     assert "broker 3 started to lead t-0 in leader epoch 0, whose leader in ZooKeeper is 1, 2" in said
+
+
+def test_what_stands_behind_half_a_line_is_read_too():
+    torn = "[2026-11-21 20:00:00,000] TRACE [Controller id=1 epoch=7] Sending [2026-11-21 20:00:09,000] "
+    said = BrokerLines(1).leader_starts(
+        TP, 4, 17, high_watermark=17, isr=(1, 2), assignment=Assignment((1, 2)), previous_leader_epoch=3
+    )
+    start = said.entry("2026-11-21 20:00:09,000") + "\n"
+    more = "TRACE [Controller id=1 epoch=8] Sending more (state.change.logger)\n"
+    assert acts_of(1, [torn + more]) == {ActedAsController(1, 1, 7), ActedAsController(1, 1, 8)}
+    assert acts_of(1, [torn[:60] + start]) == {ActedAsController(1, 1, 7), StartedToLead(1, TP, 4)}
+    assert acts_of(1, [start[:-40] + start]) == {StartedToLead(1, TP, 4)}
+    assert acts_of(1, [start[:60], "[2026-11-21 20:00:00,000] TRACE [Controller id=1 epo"]) == set()

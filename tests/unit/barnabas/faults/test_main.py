@@ -12,11 +12,14 @@ from barnabas.faults import __main__ as module
 from barnabas.faults.arena import Arena
 from barnabas.faults.chaos import Findings
 from barnabas.faults.disk import SmallDisk
+from barnabas.faults.epochs import Epochs
 from barnabas.faults.history import Acked, History, Read, Sent, Tail
 from barnabas.faults.schedule import BY_NAME, KINDS
+from barnabas.faults.traffic import TOPICS
 from cluster.model.ids import TopicPartition
 
 TP = TopicPartition("ledger", 0)
+LASTING = [TopicPartition(topic, n) for topic, (count, _) in TOPICS.items() for n in range(count)]
 CUT, KILL = (BY_NAME["cut-off"],), (BY_NAME["kill-any"],)
 
 
@@ -41,48 +44,81 @@ def test_minutes_are_more_than_none(capsys, minutes):
 
 def history(*, lost=False):
     found = History(time.monotonic)
-    found.add(Sent(0.0, "p", TP, "a"))
-    found.add(Acked(1.0, "p", TP, "a", 0))
-    if not lost:
-        found.add(Read(2.0, "r", TP, 0, "a"))
-    found.add(Tail(3.0, "r", TP, 1, 1))
+    for tp in LASTING:
+        found.add(Sent(0.0, "p", tp, f"to {tp}"))
+        found.add(Acked(1.0, "p", tp, f"to {tp}", 0))
+        if tp != TP or not lost:
+            found.add(Read(2.0, "r", tp, 0, f"to {tp}"))
+        found.add(Tail(3.0, "r", tp, 1, 1))
     return found
 
 
-def test_a_run_with_cuts_among_its_nemeses_must_have_made_one(tmp_path):
+@pytest.fixture
+def clean_epochs(monkeypatch):
+    monkeypatch.setattr(module, "epochs_of", lambda cluster: Epochs(1, 14, 15, ()))
+
+
+def test_a_run_with_cuts_among_its_nemeses_must_have_made_one(tmp_path, clean_epochs):
     no_cut = "no real cut of the network was made"
     assert module.judge(tmp_path, history(), Findings(steps=1), CUT).problems == (no_cut,)
     assert module.judge(tmp_path, history(), Findings(steps=1, cuts=1), CUT).problems == ()
     assert module.judge(tmp_path, history(), Findings(steps=1), KILL).problems == ()
 
 
-def test_a_run_that_tried_nothing_has_not_passed(tmp_path):
+def test_a_run_that_tried_nothing_has_not_passed(tmp_path, clean_epochs):
     (said,) = module.judge(tmp_path, history(), Findings(), KILL).problems
     assert said == "no fault was tried and recovered from"
 
 
-def test_epochs_are_read_from_the_cluster_s_directory(tmp_path):
-    # One transaction: /controller_epoch is set to 3 by nobody who was elected.
-    path, data = b"/controller_epoch", b"3"
+def test_a_run_that_left_nothing_has_not_passed(tmp_path):
+    problems = module.judge(tmp_path, History(time.monotonic), Findings(steps=1), KILL).problems
+    assert problems[0] == "nothing was acknowledged: that proves nothing"
+    assert problems[1] == "no write to journal-0 was acknowledged"
+    assert "epochs: ZooKeeper's history tells of no election of a controller: that proves nothing" in problems
+
+
+def record(data):
+    """One transaction: /controller_epoch is set by nobody who was elected."""
+    path = b"/controller_epoch"
     body = struct.pack(">qiqqi", 1, 1, 1, 1, 5)
     body += struct.pack(">i", len(path)) + path + struct.pack(">i", len(data)) + data + struct.pack(">i", 1)
-    record = struct.pack(">qi", zlib.adler32(body), len(body)) + body + b"B"
-    for server, content in (("zookeeper-1", record), ("zookeeper-2", b""), ("zookeeper-3", record)):
-        logs = tmp_path / server / "datalog" / "version-2"
+    return struct.pack(">qi", zlib.adler32(body), len(body)) + body + b"B"
+
+
+def zookeepers(directory, *contents):
+    for number, content in enumerate(contents, start=1):
+        logs = directory / f"zookeeper-{number}" / "datalog" / "version-2"
         logs.mkdir(parents=True)
         (logs / "log.1").write_bytes(struct.pack(">4siq", b"ZKLG", 2, 0) + content)
-    broker = tmp_path / "broker-2" / "logs"
-    broker.mkdir(parents=True)
-    (broker / "state-change.log").write_text(
-        "[t] INFO [Controller id=2 epoch=7] Sending (state.change.logger)\n"
-    )
-    found = module.epochs_of(tmp_path)
-    assert any("controller epoch 0 was followed by 3" in problem for problem in found.problems)
-    assert any("broker 2's log has controller 2 act in epoch 7" in problem for problem in found.problems)
+
+
+def test_epochs_are_read_from_the_cluster_s_directory(tmp_path):
+    zookeepers(tmp_path, record(b"3"), b"", record(b"3"))
+    for broker, log in (
+        (2, "state-change.log"),
+        (2, "state-change.log.2026-11-21-20"),
+        (3, "state-change.log"),
+    ):
+        logs = tmp_path / f"broker-{broker}" / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        epoch = len(log)
+        told = f"[t] INFO [Controller id=2 epoch={epoch}] Sending (state.change.logger)\n"
+        (logs / log).write_text(told if broker == 2 else "")
+    problems = module.epochs_of(tmp_path).problems
+    assert any("controller epoch 0 was followed by 3" in problem for problem in problems)
+    assert any("broker 2's log has controller 2 act in epoch 16" in problem for problem in problems)
+    assert any("broker 2's log has controller 2 act in epoch 30" in problem for problem in problems)
+    assert problems[-2:] == ("broker-3's logs tell nothing", "zookeeper-2's logs tell nothing")
+
+
+def test_zookeepers_that_disagree_are_a_problem_and_no_end_of_the_judgement(tmp_path):
+    zookeepers(tmp_path, record(b"3"), record(b"4"), record(b"3"))
+    (said,) = module.epochs_of(tmp_path).problems
+    assert said.startswith("the transaction logs cannot be read: zxid 0x1 is")
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path):
+def run(monkeypatch, tmp_path, clean_epochs):
     """A run in which nothing is real but the judgement; its history may lack a record."""
 
     def run(*arguments, lost=False, raising=None):
@@ -119,7 +155,7 @@ def test_a_run_that_passed_says_its_seed_and_leaves_nothing(run, capsys, tmp_pat
     assert told.endswith(f"chaos: passed, 1 steps, 1 real network cuts, SEED=42; {figures}\n")
     kept = json.loads(figures.read_text())
     assert (kept["seed"], kept["minutes"], kept["steps"], kept["cuts"]) == (42, 2.0, 1, 1)
-    assert (kept["records"]["acknowledged"], kept["records"]["lost"], kept["problems"]) == (1, 0, [])
+    assert (kept["records"]["acknowledged"], kept["records"]["lost"], kept["problems"]) == (14, 0, [])
 
 
 def test_a_run_that_failed_is_kept_whole(run, capsys, tmp_path):

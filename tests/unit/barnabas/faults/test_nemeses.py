@@ -2,6 +2,7 @@ import signal
 
 import pytest
 
+from barnabas.cluster import ClusterError
 from barnabas.faults import nemeses as module
 from barnabas.faults.arena import Arena
 from barnabas.faults.nemeses import strike
@@ -21,6 +22,7 @@ class Log:
 
 class Broker(Log):
     pid = 77
+    exit_status = 0
 
 
 class Links(Log):
@@ -111,7 +113,16 @@ def test_who_is_told_to_stop_may_end(arena, calls):
     assert done(calls) == [("broker-2.signal", signal.SIGTERM)]
     assert blow.deadly == (2,)
     blow.heal()
-    assert [call[0] for call in calls] == ["cluster.terminate", "cluster.restart"]
+    assert [call[0] for call in calls][-2:] == ["cluster.terminate", "cluster.restart"]
+
+
+def test_who_is_told_to_stop_must_end_well(arena, monkeypatch):
+    broker = arena.cluster.brokers[2]
+    blow = strike("term-any", arena, (2,))
+    monkeypatch.setattr(broker, "exit_status", 1)
+    monkeypatch.setattr(broker, "last_words", lambda: "The task x died")
+    with pytest.raises(ClusterError, match="broker 2 ended with status 1 on SIGTERM: The task x died"):
+        blow.heal()
 
 
 def test_a_partition_is_one_way_or_both(arena, calls):

@@ -64,3 +64,8 @@ def test_a_transaction_that_a_server_wrote_twice_counts_once():
 def test_servers_that_disagree_are_told():
     with pytest.raises(TxnLogError, match=r"zxid 0x7 is .*b'x'.* in one log and .*b'y'.* in another"):
         agreed([[txn(7, b"x")], [txn(7, b"y")], []])
+
+
+def test_a_server_that_disagrees_with_itself_is_told():
+    with pytest.raises(TxnLogError, match="zxid 0x7"):
+        agreed([[txn(7, b"x"), txn(7, b"y")]])

@@ -1,7 +1,7 @@
 import json
 
 from barnabas.faults.epochs import Epochs
-from barnabas.faults.history import Acked, Disturbed, Phase, Read, Sent, Tail
+from barnabas.faults.history import Acked, Disturbed, Joined, Phase, Read, Sent, Tail
 from barnabas.faults.reckoning import reckon
 from cluster.model.ids import TopicPartition
 
@@ -52,7 +52,22 @@ def test_problems_of_every_kind_are_gathered():
     assert "two acting in one epoch            1" in "\n".join(reckoning.lines())
 
 
+def test_who_never_got_on_is_a_problem():
+    other = TopicPartition("ledger", 1)
+    joined = [Joined(0.0, "p", idempotent=True), Joined(0.0, "q", idempotent=True)]
+    assert reckon([*joined, *OPS, Sent(1.0, "q", TP, "c")], CLEAN, [], [TP, other]).problems == (
+        "no write to ledger-1 was acknowledged",
+        "no write of q was acknowledged",
+    )
+
+
 def test_a_nemesis_without_stall_or_recovery_is_told_so():
     ops = [Disturbed(1.0, "slow-links", Phase.STRIKE, "1")]
-    (line,) = [each for each in reckon(ops, CLEAN, [], []).lines() if each.startswith("slow-links")]
-    assert line.split()[1:] == ["1", "none", "never"]
+
+    def line():
+        (line,) = [each for each in reckon(ops, CLEAN, [], []).lines() if each.startswith("slow-links")]
+        return line.split()[1:]
+
+    assert line() == ["1", "none", "never"]
+    ops.append(Disturbed(1.0, "slow-links", Phase.MISSED, "no such device"))
+    assert line() == ["0", "none", "missed"]

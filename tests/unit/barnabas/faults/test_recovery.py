@@ -2,7 +2,7 @@ import confluent_kafka
 import pytest
 
 from barnabas.cluster import ClusterError
-from barnabas.faults.recovery import NotRecoveredError, revive, undeleted, wait_until_whole
+from barnabas.faults.recovery import NotRecoveredError, ended, revive, undeleted, wait_until_whole
 from barnabas.observe import ClusterView, PartitionView
 from cluster.model.ids import TopicPartition
 
@@ -53,6 +53,13 @@ def test_who_ended_is_started_again_and_told_of_unless_it_may(tmp_path):
     cluster = Cluster(Broker(1, tmp_path), Broker(2, tmp_path, pid=None), Broker(3, tmp_path, pid=None))
     assert revive(cluster, {3}) == ["broker 2 ended by itself with status 1: no space left"]
     assert cluster.restarted == [(2, False), (3, False)]
+
+
+def test_who_ended_is_told_of_and_left_alone(tmp_path):
+    cluster = Cluster(Broker(1, tmp_path), Broker(2, tmp_path, pid=None), Broker(3, tmp_path, pid=None))
+    assert ended(cluster, {3}) == ["broker 2 ended by itself with status 1: no space left"]
+    assert len(ended(cluster)) == 2
+    assert cluster.restarted == []
 
 
 def test_it_waits_until_every_partition_is_whole():

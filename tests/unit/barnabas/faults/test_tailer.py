@@ -72,3 +72,21 @@ def test_what_ends_it_early_is_raised():
     with pytest.raises(ValueError, match="bytes expected"):
         one.stop()
     assert reader.closed
+
+
+def test_it_is_waited_for_until_it_has_read_what_it_reads():
+    reader = Records((TP, 0, b"a"), (OTHER, 6, b"b"))
+    one = tailer(reader, History(time.monotonic))
+    one.start()
+    one.wait_for({TP: 1, OTHER: 7, TopicPartition("u", 0): 9}, 20)
+    with pytest.raises(TimeoutError, match=r"tail at the end was not seen .*'t-0': \(1, 2\)"):
+        one.wait_for({TP: 2}, 0)
+    one.stop()
+
+
+def test_nobody_waits_for_what_has_ended():
+    one = tailer(Records(error=ValueError("bytes expected")), History(time.monotonic))
+    one.start()
+    one.wait_for({TP: 2}, 20)
+    with pytest.raises(ValueError, match="bytes expected"):
+        one.stop()

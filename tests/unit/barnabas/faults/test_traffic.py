@@ -70,6 +70,17 @@ def test_a_client_that_ended_early_is_a_problem_and_the_rest_is_judged(traffic, 
     assert any(isinstance(op, Tail) for op in traffic._history.ops())
 
 
+def test_a_reader_that_stands_still_is_a_problem(traffic, monkeypatch):
+    def late(ends, timeout_s):
+        assert ends
+        raise TimeoutError("tail-confluent at the end was not seen")
+
+    traffic.start()
+    traffic.wait_for_progress(30)
+    monkeypatch.setattr(traffic._tailers[0], "wait_for", late)
+    assert traffic.stop() == ["a reader stands still: tail-confluent at the end was not seen"]
+
+
 def test_a_run_that_is_broken_off_leaves_no_thread_at_work(traffic):
     traffic.start()
     traffic.halt()
