@@ -105,7 +105,8 @@ class Chaos:
         self.findings.problems += self._traffic.stop()
         deleted = frozenset(self._traffic.churn.deleted)
         self.findings.notes.append(
-            f"{self._traffic.churn.created} topics came and {len(deleted)} were to go again"
+            f"{self._traffic.churn.created} topics were created; {len(deleted)} were deleted, with those of "
+            "which nobody could say whether they had been created"
         )
         self.findings.problems += undeleted(
             self._arena.cluster, self._observer.look, deleted, DELETION_TIMEOUT_S
