@@ -182,7 +182,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 @contextmanager
 def arena_in(directory: Path) -> Iterator[Arena]:
     """A running cluster in namespaces of its own, each broker with a small disk beside its other one."""
-    nodes = [*names_of(ZOOKEEPERS), *(node_of(BrokerId(n)) for n in range(1, BROKERS + 1))]
+    nodes = [*names_of(ZOOKEEPERS), *map(node_of, _brokers())]
     with ExitStack() as cleaning:
         network = cleaning.enter_context(Network(nodes))
         ensemble = local_ensemble(directory / CLUSTER, ZOOKEEPERS, network.places)
@@ -203,6 +203,10 @@ def arena_in(directory: Path) -> Iterator[Arena]:
         if not network.links.can_delay:
             say("chaos: this kernel has no netem: slow links are of few bits (tbf) without delay")
         yield Arena(cluster, ensemble, network.links, disks)
+
+
+def _brokers() -> list[BrokerId]:
+    return [BrokerId(n) for n in range(1, BROKERS + 1)]
 
 
 def _least_cuts(kinds: Sequence[Kind]) -> int:
@@ -236,19 +240,17 @@ def epochs_of(cluster: Path) -> Epochs:
     The state-change logs are read first: what they tell has taken place by then. A server of whom nothing is
     there to read is a problem.
     """
-    acts = {directory: _acts_below(directory) for directory in sorted(cluster.glob("broker-*"))}
-    servers = sorted(cluster.glob("zookeeper-*"))
+    acts = {node_of(broker): _acts_of(broker, cluster / node_of(broker)) for broker in _brokers()}
     try:
-        logs = {server: _txns_of(server) for server in servers}
+        logs = {name: _txns_of(cluster / name) for name in names_of(ZOOKEEPERS)}
         found = check_epochs(agreed([*logs.values()]), set().union(*acts.values()))
     except TxnLogError as error:
         return Epochs(0, 0, 0, (f"the transaction logs cannot be read: {error}",))
-    silent = [f"{path.name}'s logs tell nothing" for path, told in {**acts, **logs}.items() if not told]
+    silent = [f"{name}'s logs tell nothing" for name, told in {**acts, **logs}.items() if not told]
     return replace(found, problems=(*found.problems, *silent))
 
 
-def _acts_below(directory: Path) -> set[Act]:
-    broker = BrokerId(int(directory.name.removeprefix("broker-")))
+def _acts_of(broker: BrokerId, directory: Path) -> set[Act]:
     acts: set[Act] = set()
     for log in sorted(directory.glob("logs/state-change.log*")):
         with log.open(encoding="utf-8", errors="replace") as lines:

@@ -108,6 +108,7 @@ class Verdict:
     Attributes:
         sent: Writes attempted.
         acknowledged: Writes promised to be kept.
+        excused: Those of them of which nothing was read, as their topic was deleted: nobody knows of them.
         failed: Writes certainly not made.
         unknown: Writes of which nobody can say.
         read: Distinct values read.
@@ -119,6 +120,7 @@ class Verdict:
 
     sent: int
     acknowledged: int
+    excused: int
     failed: int
     unknown: int
     read: int
@@ -200,6 +202,7 @@ def check(history: Iterable[Op]) -> Verdict:
     return Verdict(
         sent=sum(len(p.sent) for p in partitions.values()),
         acknowledged=sum(len(p.acked) for p in partitions.values()),
+        excused=sum(len((p.acked.keys() & p.excused) - p.where.keys()) for p in partitions.values()),
         failed=sum(len(p.failed) for p in partitions.values()),
         unknown=sum(len(p.sent.keys() - p.acked.keys() - p.failed) for p in partitions.values()),
         read=sum(len(p.where) for p in partitions.values()),

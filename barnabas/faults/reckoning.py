@@ -38,6 +38,7 @@ class Reckoning:
         yield f"records acknowledged      {verdict.acknowledged:>10,}"
         yield f"  lost                    {len(verdict.lost):>10,}"
         yield f"  not read back           {len(verdict.unread):>10,}"
+        yield f"  of deleted topics       {verdict.excused:>10,}"
         yield f"of unknown outcome        {verdict.unknown:>10,}"
         yield f"certainly not written     {verdict.failed:>10,}"
         yield f"duplicated                {len(verdict.duplicated):>10,}"
@@ -75,6 +76,7 @@ class Reckoning:
                 "acknowledged": verdict.acknowledged,
                 "lost": len(verdict.lost),
                 "unread": len(verdict.unread),
+                "of_deleted_topics": verdict.excused,
                 "unknown": verdict.unknown,
                 "failed": verdict.failed,
                 "duplicated": len(verdict.duplicated),

@@ -280,7 +280,10 @@ def test_what_a_deleted_topic_held_is_not_missed():
     unread = [*sent("a"), *acked({"a": 0})]
     assert check(unread).missing == 1
     assert check([*unread, Deleted(2.0, "another")]).missing == 1
-    assert check([*unread, Deleted(2.0, "t")]).valid
+    verdict = check([*unread, Deleted(2.0, "t")])
+    assert verdict.valid
+    assert (verdict.acknowledged, verdict.excused) == (1, 1)
+    assert check([*CLEAN, Deleted(9.0, "t")]).excused == 0  # it was read back before
 
 
 def test_what_was_sent_to_a_topic_that_came_again_is_missed():
