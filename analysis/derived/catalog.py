@@ -24,16 +24,24 @@ class Table:
         name: Of its folder of Parquet files.
         needs: The tables that ``compute`` takes, in its order.
         compute: From those tables this one.
+        is_of_all_lines: Whether lines without a time count, as those of a day that does not exist. Nothing
+            that happened is told of such a line.
     """
 
     name: str
     needs: tuple[str, ...]
     compute: Callable[..., DataFrame]
+    is_of_all_lines: bool = False
 
     def of(self, tables: Mapping[str, DataFrame]) -> DataFrame:
         """The table, computed from those in ``tables``."""
-        return self.compute(*(tables[name] for name in self.needs))
+        return self.compute(*(self._needed(name, tables[name]) for name in self.needs))
 
+    def _needed(self, name: str, table: DataFrame) -> DataFrame:
+        return table if self.is_of_all_lines or name != _EVENTS else table.where("time is not null")
+
+
+_EVENTS = "events"
 
 DERIVED: tuple[Table, ...] = (
     Table("controllers", ("events",), controllers),

@@ -44,7 +44,7 @@ def lives(events: DataFrame) -> DataFrame:
         .groupBy(*PARTITION, sf.col("time").alias("born"))
         .agg(sf.max("replicas").alias("replicas"))
     )
-    born = _numbered(born, events, sf.col("born"))
+    born = _numbered(born, events, sf.col("born"), sf.lit(col=False))
     ends = is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_NONEXISTENT)
     ends = ends | (is_kind(*_MARKED) & (sf.col("leader") == DELETING))
     said = events.where(ends & sf.col("topic").isNotNull()).select(*_ENDING)
@@ -88,17 +88,22 @@ def with_life(lines: DataFrame, events: DataFrame) -> DataFrame:
     """``lines`` (of some partition each) with the column ``life``.
 
     The clock decides. A broker's clock may be behind that of the controller which created the topic, so a
-    broker's line of leader epoch 0 just before a creation belongs to what was created.
+    broker's line of leader epoch 0 just before a creation belongs to what was created, unless it stands just
+    behind another creation.
     """
-    behind = (sf.col("role") == "broker") & (sf.col("leader_epoch") == 0)
-    return _numbered(
-        lines, events, sf.when(behind, sf.col("time") + sf.lit(CLOCKS)).otherwise(sf.col("time"))
-    )
+    early = (sf.col("role") == "broker") & (sf.col("leader_epoch") == 0)
+    return _numbered(lines, events, sf.col("time"), sf.coalesce(early, sf.lit(col=False)))
 
 
-def _numbered(frame: DataFrame, events: DataFrame, moment: Column) -> DataFrame:
+def _numbered(frame: DataFrame, events: DataFrame, moment: Column, early: Column) -> DataFrame:
     births = _births(events).groupBy(*PARTITION).agg(sf.collect_set("time").alias("births"))
-    count = sf.size(sf.filter("births", lambda birth: birth <= moment))
+
+    def between(since: Column, until: Column) -> Column:
+        return sf.exists("births", lambda birth: (birth > since) & (birth <= until))
+
+    apart = sf.lit(CLOCKS)
+    is_next = early & ~between(moment - apart, moment) & between(moment, moment + apart)
+    count = sf.size(sf.filter("births", lambda birth: birth <= moment)) + is_next.cast("int")
     return (
         frame.join(births, list(PARTITION), "left")
         .withColumn("life", sf.when(sf.col("births").isNull(), 0).otherwise(count))

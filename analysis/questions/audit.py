@@ -30,6 +30,12 @@ CHECKS: dict[str, str] = {
 }
 """What is checked, and what a finding means."""
 
+_LINE = ("source", "block", "line", "raw")
+"""A line, and where it stands."""
+
+_TOLD = 10_000
+"""So many requests of stale controllers are looked at one by one."""
+
 _NO_PLACE: dict[str, str] = {"topic": "string", "partition": "int", "leader_epoch": "int", "broker": "int"}
 
 
@@ -47,7 +53,7 @@ def safety_audit(events: DataFrame, states: DataFrame, requests: DataFrame) -> D
         leader_outside_isr(states),
         two_controllers(events),
         controller_epoch_fell(events),
-        stale_controller_obeyed(requests),
+        stale_controller_obeyed(events, requests),
     )
     return reduce(DataFrame.unionByName, findings).orderBy("check", "time", "topic", "partition")
 
@@ -151,43 +157,80 @@ def two_controllers(events: DataFrame) -> DataFrame:
 
 def controller_epoch_fell(events: DataFrame) -> DataFrame:
     """Controllers that logged an epoch of their own lower than an earlier one: ZooKeeper lost its state."""
+    order = Window.partitionBy("broker").orderBy("heard").rowsBetween(Window.unboundedPreceding, -1)
     reigns = (
         events.where("role = 'controller' and controller_epoch is not null")
         .groupBy("broker", "controller_epoch")
-        .agg(sf.min("time").alias("heard"), sf.min_by("raw", "time").alias("raw"))
-    )
-    order = Window.partitionBy("broker").orderBy("heard")
-    before = sf.max(sf.struct("controller_epoch", "raw")).over(
-        order.rowsBetween(Window.unboundedPreceding, -1)
+        .agg(
+            sf.min("time").alias("heard"),
+            sf.min_by(sf.struct(*_LINE), sf.struct("time", *_LINE)).alias("first"),
+        )
+        .withColumn("before", sf.max(sf.struct("controller_epoch", "first")).over(order))
     )
     return _findings(
-        reigns.withColumn("before", before).where("controller_epoch < before.controller_epoch"),
+        reigns.where("controller_epoch < before.controller_epoch").where(
+            _is_after(sf.col("first"), sf.col("before.first"))
+        ),
         CONTROLLER_EPOCH_FELL,
         sf.printf(
             sf.lit("broker %d is controller in epoch %d, after epoch %d"),
             "broker", "controller_epoch", "before.controller_epoch",
         ),
-        sf.array("before.raw", "raw"),
+        sf.array("before.first.raw", "first.raw"),
     )  # fmt: skip
 
 
-def stale_controller_obeyed(requests: DataFrame) -> DataFrame:
-    """Requests that a broker obeyed after it had obeyed one of a later controller epoch."""
+def stale_controller_obeyed(events: DataFrame, requests: DataFrame) -> DataFrame:
+    """Requests that a broker obeyed after it had obeyed one of a later controller epoch.
+
+    Of very many (as where the logs of two clusters are mixed) the first ``_TOLD`` are looked at.
+    """
     order = Window.partitionBy("broker").orderBy("received").rowsBetween(Window.unboundedPreceding, -1)
-    obeyed = requests.where((sf.col("outcome") == OBEYED) & sf.col("received").isNotNull())
-    latest = sf.max(sf.struct("controller_epoch", "controller", "received")).over(order)
-    return _findings(
-        obeyed.where("controller_epoch is not null")
-        .withColumn("latest", latest)
+    named = ("controller", "correlation_id", "received")
+    latest = sf.max(sf.struct("controller_epoch", *named)).over(order)
+    stale = (
+        requests.where((sf.col("outcome") == OBEYED) & sf.col("controller_epoch").isNotNull())
+        .withColumns({"heard": sf.col("received"), "latest": latest})
         .where("controller_epoch < latest.controller_epoch and received > latest.received")
-        .withColumn("heard", sf.col("received")),
+        .orderBy("received", "broker", "api", "correlation_id")
+        .limit(_TOLD)
+        .select("*", *(sf.col(f"latest.{name}").alias(f"latest_{name}") for name in named))
+    )
+    keys = ("broker", *named)
+    earlier = ("broker", *(f"latest_{name}" for name in named))
+    asked = stale.select(*keys).union(stale.select(*earlier)).distinct()
+    lines = (
+        events.where("role = 'broker' and correlation_id is not null")
+        .withColumn("received", sf.col("time"))
+        .join(sf.broadcast(asked), list(keys))
+        .groupBy(*keys)
+        .agg(sf.min(sf.struct(*_LINE)).alias("first"))
+    )
+    before = lines.select("broker", *(sf.col(name).alias(f"latest_{name}") for name in named), "first")
+    return _findings(
+        stale.join(lines, list(keys))
+        .join(before.withColumnRenamed("first", "before"), list(earlier))
+        .where(_is_after(sf.col("first"), sf.col("before"))),
         STALE_OBEYED,
         sf.printf(
             sf.lit("%s of controller %d in epoch %d, after one of epoch %d"),
             "api", "controller", "controller_epoch", "latest.controller_epoch",
         ),
-        sf.array().cast("array<string>"),
+        sf.array("before.raw", "first.raw"),
     )  # fmt: skip
+
+
+def _is_after(line: Column, other: Column) -> Column:
+    """Whether no file has the two in the other order.
+
+    Where a clock is set back, as at the end of each summer, later lines have earlier times.
+
+    Args:
+        line: Of ``_LINE``, and by its time the later one.
+        other: The same of the earlier one.
+    """
+    elsewhere = line["source"] != other["source"]
+    return elsewhere | (sf.struct(other["block"], other["line"]) <= sf.struct(line["block"], line["line"]))
 
 
 def _findings(rows: DataFrame, check: str, detail: Column, evidence: Column) -> DataFrame:

@@ -14,9 +14,9 @@ from analysis.questions.reigns import controller_reigns, departures
 from analysis.questions.stalls import write_stalls
 
 QUESTIONS: tuple[Table, ...] = (
-    Table("coverage", ("events",), coverage),
-    Table("not_understood", ("events",), not_understood),
-    Table("brokers", ("events",), brokers),
+    Table("coverage", ("events",), coverage, is_of_all_lines=True),
+    Table("not_understood", ("events",), not_understood, is_of_all_lines=True),
+    Table("brokers", ("events",), brokers, is_of_all_lines=True),
     Table("clock_skew", ("events", "leaders"), clock_skew),
     Table("controller_reigns", ("controllers",), controller_reigns),
     Table("departures", ("events", "unavailability", "lives"), departures),

@@ -83,7 +83,10 @@ def _reigns(rows: Sequence[Row]) -> Iterator[str]:
 def _outages(document: Document) -> Iterator[str]:
     rows = document.answers["partitions_without_leader"]
     if not rows:
-        yield "Every partition had a leader at all times that the logs show."
+        if document.partitions:
+            yield "Every partition had a leader at all times that the logs show."
+        else:
+            yield "The logs do not tell who led any partition."
         return
     worst = rows[0]
     name = f"{worst['topic']}-{worst['partition']}"

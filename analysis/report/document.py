@@ -29,6 +29,12 @@ DRAWN = 5_000
 CELLS = 240
 """The cells of the strips."""
 
+_AFTER = timedelta(milliseconds=1)
+"""What begins with the last line begins before the strips end."""
+
+_LAST = datetime.fromisoformat("9999-12-31 23:59:59.999999")
+"""There is no later time."""
+
 _AT_ONCE = 4
 """Questions asked at the same time: each alone leaves most of a machine idle."""
 
@@ -165,7 +171,7 @@ def _strips(
         OFFLINE: frames["write_stalls"].where(sf.col("what") == OFFLINE),
         UNDER_REPLICATED: frames["under_replicated"],
     }
-    edges = sf.lit(start), sf.lit(end + timedelta(milliseconds=1))
+    edges = sf.lit(start), sf.lit(min(end, _LAST - _AFTER) + _AFTER)
     return {name: _running(strip(frame, *edges, CELLS).collect()) for name, frame in intervals.items()}
 
 

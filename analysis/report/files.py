@@ -61,5 +61,7 @@ def _cut(lines: Iterator[str], path: str) -> Iterator[str]:
 
 
 def _print(lines: Iterable[str]) -> None:
-    sys.stdout.writelines(f"{line}\n" for line in lines)
+    # A terminal may know fewer letters than logs hold.
+    letters = sys.stdout.encoding or "utf-8"
+    sys.stdout.writelines(f"{line}\n".encode(letters, "replace").decode(letters) for line in lines)
     sys.stdout.flush()

@@ -9,13 +9,14 @@ from pyspark.sql import DataFrame
 
 from analysis.derived.catalog import DERIVED
 from analysis.derived.leaders import DELETED, leaders
-from analysis.derived.lives import lives
+from analysis.derived.lives import lives, with_life
 from analysis.derived.states import states
 from analysis.questions.reigns import departures
 from cluster.model.epochs import ControllerEpoch, PartitionVersion
 from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.model.statechange import ControllerLines
+from cluster.model.requests import UpdateMetadataPartition
+from cluster.model.statechange import ControllerLines, RequestLines
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -53,6 +54,26 @@ def test_each_creation_begins_a_life(twice: DataFrame) -> None:
         [1, 2],
     )
     assert (second["life"], second["born"].minute, second["deleted"], second["replicas"]) == (2, 9, None, [2])
+
+
+def test_a_broker_s_line_just_behind_a_creation_belongs_to_it_though_another_follows(
+    read: Callable[..., DataFrame],
+) -> None:
+    controller = ControllerLines(ONE, ControllerEpoch(1))
+    made = controller.partition_new(TP, "NonExistentPartition", (ONE,))
+    learnt = UpdateMetadataPartition(
+        TP, PartitionState(LeaderAndIsr.initial(ONE, (ONE,)), ControllerEpoch(1)), (ONE,), ()
+    )
+    cached = RequestLines(TWO, ONE, ControllerEpoch(1), 1).cached_metadata(learnt)
+    lines = (
+        ("09:59:59,500", cached),
+        ("10:00:00,000", made),
+        ("10:00:00,100", cached),
+        ("10:00:00,300", made),
+    )
+    events = read("".join(line.entry(f"2026-11-21 {time}") for time, line in lines))
+    told = with_life(events.where("role = 'broker'"), events).orderBy("time").collect()
+    assert [row["life"] for row in told] == [1, 1]
 
 
 @pytest.fixture(scope="module")

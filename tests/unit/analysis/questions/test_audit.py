@@ -76,4 +76,22 @@ def test_each_broken_rule_is_found_with_its_evidence(
     assert [raw[12:20] for raw in fell["evidence"]] == ["10:00:01", "10:00:02"]
     assert found[audit.TWO_LEADERS, "torn"]["detail"] == "leaders 1 and 2 in leader epoch 6"
     assert found[audit.TWO_CONTROLLERS, None]["detail"] == "controllers 1 and 2 in epoch 5"
-    assert "epoch 3, after one of epoch 5" in found[audit.STALE_OBEYED, 3]["detail"]
+    stale = found[audit.STALE_OBEYED, 3]
+    assert "epoch 3, after one of epoch 5" in stale["detail"]
+    assert [raw[12:20] for raw in stale["evidence"]] == ["10:00:10", "10:00:12"]
+
+
+def test_a_clock_that_is_set_back_accuses_nobody(
+    read: Callable[..., DataFrame], settle: Callable[[DataFrame], DataFrame]
+) -> None:
+    # At the end of summer: what comes later in each file was logged in the hour that came again.
+    obeying = at(50, RequestLines(THREE, ONE, ControllerEpoch(5), 7).updated_metadata(1, 0)) + at(
+        10, RequestLines(THREE, TWO, ControllerEpoch(6), 1).updated_metadata(1, 0)
+    )
+    reigning = "".join(
+        at(second, ControllerLines(ONE, ControllerEpoch(epoch)).sending_update_metadata_batch((TWO,), 1))
+        for second, epoch in ((50, 5), (10, 7))
+    )
+    events = read(obeying, reigning)
+    asked = settle(requests(events, settle(controllers(events))))
+    assert audit.safety_audit(events, settle(states(events)), asked).collect() == []

@@ -151,4 +151,5 @@ def test_nothing_is_said_of_what_is_not_there() -> None:
     empty = Document(start=None, end=None, lines=0, understood=0, answers=nothing, counts={})
     lines = list(text(empty))
     assert lines[0] == "Read 0 lines of 0 brokers, understood 0 (0.00 %)."
+    assert "The logs do not tell who led any partition." in lines
     assert "Timeline" not in lines

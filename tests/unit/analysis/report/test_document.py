@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 
 import pytest
 from pyspark.sql import DataFrame
 
+from analysis.derived.catalog import DERIVED
 from analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from analysis.questions.catalog import QUESTIONS
 from analysis.questions.stalls import write_stalls
@@ -38,3 +40,21 @@ def test_few_rows_are_told_and_all_are_counted(
     assert (len(rows), number) == (1, story["isr"].count())
     pictured = under_test._pictured(write_stalls(story["unavailability"], story["isr"]), story["leaders"])
     assert pictured.count() == len(under_test._drawn(story["leaders"], pictured)) == 1
+
+
+def test_of_lines_without_a_time_nothing_is_told_and_there_is_a_last_time(
+    story: Mapping[str, DataFrame],
+    read: Callable[..., DataFrame],
+    settle: Callable[[DataFrame], DataFrame],
+) -> None:
+    raws = [row["raw"] for row in story["events"].select("raw").collect()]
+    timeless = "\n".join(raws).replace("[2026-11-21", "[2026-02-30")
+    last = "[9999-12-31 23:59:59,999] INFO [Broker id=1] Danced (state.change.logger)"
+    tables = {"events": read(f"{timeless}\n{last}\n")}
+    for table in DERIVED:
+        tables[table.name] = settle(table.of(tables))
+    document = gather(tables)
+    assert (document.lines, document.partitions, document.counts["write_stalls"]) == (len(raws) + 1, 0, 0)
+    assert sum(row["lines"] for row in document.answers["brokers"]) == len(raws) + 1
+    assert document.start == document.end == datetime.fromisoformat("9999-12-31 23:59:59.999")
+    assert document.strips == {OFFLINE: {}, UNDER_REPLICATED: {}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -33,3 +34,12 @@ def test_a_terminal_gets_the_first_of_many_lines(
     told = capsys.readouterr().out.splitlines()
     assert len(told) == 201
     assert told[-1].endswith(f"lines more in {tmp_path / 'report.txt'}")
+
+
+def test_letters_that_a_terminal_does_not_know_end_no_report(
+    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(screen, "ascii"))
+    tell(replace(document, troubles=["zażółć.log: no access"]), tmp_path, Format.TEXT)
+    assert b"Could not read all of za????.log: no access." in screen.getvalue()
