@@ -27,7 +27,7 @@ if not __package__:
 from analysis.derived.store import derive
 from analysis.follow import NOTES, follow
 from analysis.growing import noted, unreadable
-from analysis.outs import LocalOut, Out, out_at
+from analysis.outs import LocalOut, OccupiedError, Out, out_at
 from analysis.progress import progress
 from analysis.report.document import gather
 from analysis.report.files import Format, tell
@@ -45,6 +45,10 @@ _SMALL_BYTES = 64 * 1024 * 1024
 _FORMS = "html, json or text"
 
 _EXPECTED = "expected state-change.log, controller.log or server.log of a broker"
+
+_EXPECTED_OUT = "a folder that is writable, or can be made"
+
+_BROKER_MAX = 2**31 - 1
 
 _NAMED = 3
 """So many files are named; more are counted."""
@@ -83,8 +87,10 @@ def run(
         target = out_at(out)
     except NothingToReadError as error:
         return _fail(2, str(error))
+    except OccupiedError as error:
+        return _fail(2, str(error))
     except OSError as error:
-        return _fail(2, f"cannot write to {str(out)!r}: {error.strerror}")
+        return _fail(2, f"cannot write to {str(out)!r}: {error.strerror}; expected {_EXPECTED_OUT}")
     remote = (*sources.remote_files, *sources.remote_folders)
     if is_followed and remote:
         return _fail(2, f"cannot follow {remote[0]!r}: only files of this machine are looked at again")
@@ -101,6 +107,8 @@ def run(
             understood = _analyze(active, sources, target, form, reading)
     except SparkStartError as error:
         return _fail(3, str(error))
+    except OSError as error:
+        return _fail(2, f"cannot write to {str(error.filename or out)!r}: {error.strerror}")
     except PySparkException as error:
         return _fail(3, f"Spark failed: {error.getMessage() or error}")
     except Py4JJavaError as error:
@@ -126,7 +134,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help=f"what is printed: {_FORMS} (%(default)s)",
     )
     parser.add_argument(
-        "--broker", type=int, metavar="ID", help="the broker of files where neither line nor path names it"
+        "--broker",
+        type=_broker,
+        metavar="ID",
+        help="the broker of files where neither line nor path names it",
     )
     parser.add_argument(
         "--time-zone",
@@ -148,10 +159,17 @@ def _form(name: str) -> Format:
         raise argparse.ArgumentTypeError(f"no format {name!r}: expected {_FORMS}") from error
 
 
+def _broker(name: str) -> int:
+    if name.isascii() and name.isdigit() and len(name) <= len(str(_BROKER_MAX)) and int(name) <= _BROKER_MAX:
+        return int(name)
+    raise argparse.ArgumentTypeError(f"no broker {name!r}: expected its id, 0 to {_BROKER_MAX}")
+
+
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        # A folder of zones is none, and the system's files answer so.
         raise argparse.ArgumentTypeError(
             f"no time zone {name!r}: expected a name such as Europe/Berlin"
         ) from error

@@ -6,14 +6,18 @@ a URI (``hdfs://…``, ``s3a://…``) needs nothing but that Spark's executors c
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from analysis.derived.catalog import DERIVED
 from analysis.derived.store import EVENTS_TABLE
 from analysis.parts import write_files
 from analysis.report.document import Document
@@ -23,6 +27,16 @@ from analysis.sources import Sources, is_uri
 from analysis.tables import FILES
 
 FILES_TABLE = "files"
+
+_TABLES = (EVENTS_TABLE, FILES_TABLE, *(table.name for table in DERIVED))
+
+
+_PARTS = ("*.parquet", "*.crc", "_SUCCESS", "_temporary")
+"""What the folder of a table holds."""
+
+
+class OccupiedError(Exception):
+    """A folder in the place of a table holds what is none: it would be gone."""
 
 
 class Out(ABC):
@@ -49,13 +63,18 @@ class LocalOut(Out):
         folder: Made where it is not there.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be made, or nothing can be written in it.
+        OccupiedError: A folder in it has the name of a table, and is none.
     """
 
     def __init__(self, folder: Path) -> None:
         # Executors may have another working directory.
         self._folder = folder.absolute()
         self._folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(self._folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+        for name in _TABLES:
+            _refuse_others(self._folder / name)
 
     @property
     def folder(self) -> Path:
@@ -106,9 +125,24 @@ def out_at(place: str | Path) -> Out:
     """Where a run writes that was given this ``--out``.
 
     Raises:
-        OSError: A local folder cannot be made.
+        OSError: A local folder cannot be made or written to.
+        OccupiedError: What lies in it is not a former run's.
     """
+    if not str(place):
+        raise FileNotFoundError(errno.ENOENT, "no folder is named")
     return RemoteOut(str(place)) if is_uri(place) else LocalOut(Path(place))
+
+
+def _refuse_others(table: Path) -> None:
+    if not table.exists():
+        return
+    found = table.iterdir() if table.is_dir() else iter([table])
+    other = next((path for path in found if not any(fnmatch(path.name, part) for part in _PARTS)), None)
+    if other is not None:
+        raise OccupiedError(
+            f"cannot write the table {str(table)!r}: {str(other)!r} is no part of one; expected an --out in "
+            f"which {table.name!r} is a former run's table, or not there"
+        )
 
 
 def _values(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:

@@ -122,7 +122,7 @@ def named(path: str) -> list[Path]:
 
 
 def _look_up(path: str, closed: list[str]) -> list[Path]:
-    found = named(path)
+    found = named(path) if path else []
     if not found:
         raise NothingToReadError(
             f"nothing to read at {path!r}: expected a file, a folder or a glob that fits some"

@@ -84,7 +84,8 @@ def analyze(
     ] = "barnabas-report",
     form: Annotated[str, typer.Option("--format", help="What is printed: html, text or json.")] = "html",
     broker: Annotated[
-        int | None, typer.Option(help="The broker of files where neither line nor path names it.")
+        str | None,
+        typer.Option(metavar="ID", help="The broker of files where neither line nor path names it."),
     ] = None,
     time_zone: Annotated[
         str, typer.Option("--time-zone", help="What the logs' times are read as; the report's are UTC.")
@@ -94,9 +95,9 @@ def analyze(
     """Read brokers' logs with Spark and tell what happened."""
     from analysis import job  # Spark takes seconds to import
 
-    arguments = [*paths, "--out", out, "--format", form, "--time-zone", time_zone]
-    arguments += [] if broker is None else ["--broker", str(broker)]
-    raise typer.Exit(job.main([*arguments, *(["--follow"] if follow else [])]))
+    arguments = [f"--out={out}", f"--format={form}", f"--time-zone={time_zone}"]
+    arguments += [] if broker is None else [f"--broker={broker}"]
+    raise typer.Exit(job.main([*arguments, *(["--follow"] if follow else []), "--", *paths]))
 
 
 def main() -> None:

@@ -105,7 +105,26 @@ def test_a_folder_that_cannot_be_made_is_named(
 ) -> None:
     (tmp_path / "file").touch()
     assert job.run([logs], tmp_path / "file") == 2
-    assert "cannot write to" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "cannot write to" in told
+    assert "expected a folder that is writable" in told
+
+
+def test_nothing_but_tables_is_replaced(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "diary.txt").touch()
+    assert job.run([logs], tmp_path) == 2
+    assert "diary.txt' is no part of one" in capsys.readouterr().err
+    assert (tmp_path / "files" / "diary.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["-1", "x", "2147483648", "9" * 50, "\N{ARABIC-INDIC DIGIT THREE}", ""])
+def test_a_broker_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    with pytest.raises(SystemExit):
+        job.main(["a.log", f"--broker={name}"])
+    assert f"no broker {name!r}: expected its id, 0 to 2147483647" in capsys.readouterr().err
 
 
 def test_only_local_logs_can_be_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,10 +146,11 @@ def test_as_a_script_it_finds_its_packages_from_anywhere(tmp_path: Path) -> None
     assert "--out DIR" in done.stdout
 
 
-def test_a_time_zone_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", ["Mars/Olympus", "Europe", "../zone", ""])
+def test_a_time_zone_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str], name: str) -> None:
     with pytest.raises(SystemExit):
-        job.main(["a.log", "--time-zone", "Mars/Olympus"])
-    assert "no time zone 'Mars/Olympus'" in capsys.readouterr().err
+        job.main(["a.log", "--time-zone", name])
+    assert f"no time zone {name!r}" in capsys.readouterr().err
 
 
 def test_a_form_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from analysis import job
 from analysis.derived.catalog import DERIVED
-from analysis.outs import LocalOut, RemoteOut, out_at
+from analysis.outs import LocalOut, OccupiedError, RemoteOut, out_at
 from analysis.report.files import REPORTS, Format
 
 
@@ -18,6 +18,34 @@ def test_a_scheme_makes_it_spark_s(tmp_path: Path) -> None:
     assert isinstance(out_at("s3a://bucket/report"), RemoteOut)
     assert isinstance(out_at(tmp_path / "made"), LocalOut)
     assert (tmp_path / "made").is_dir()
+
+
+@pytest.mark.parametrize("name", ["events", "files", "leaders"])
+def test_a_folder_that_is_no_table_is_not_replaced(tmp_path: Path, name: str) -> None:
+    table = tmp_path / name
+    table.mkdir()
+    for part in ("part-0.parquet", ".part-0.parquet.crc", "_SUCCESS", "_temporary"):
+        (table / part).touch()
+    assert isinstance(out_at(tmp_path), LocalOut)
+    (table / "diary.txt").touch()
+    with pytest.raises(OccupiedError, match=r"diary\.txt' is no part of one; expected an --out in which"):
+        out_at(tmp_path)
+
+
+def test_a_file_where_a_table_would_be_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "states").touch()
+    with pytest.raises(OccupiedError, match="states' is no part of one"):
+        out_at(tmp_path)
+
+
+def test_a_folder_that_may_not_be_written_to_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(PermissionError, match="Permission denied"):
+        out_at(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no folder is named"):
+        out_at("")
 
 
 @pytest.mark.spark

@@ -49,6 +49,8 @@ def test_what_names_nothing_is_told(tmp_path: Path) -> None:
         find([tmp_path / "gone.log"])
     with pytest.raises(NothingToReadError, match="expected files named"):
         find([tmp_path])
+    with pytest.raises(NothingToReadError, match="nothing to read at ''"):
+        find([""])
 
 
 @pytest.mark.parametrize(

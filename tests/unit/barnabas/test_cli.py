@@ -82,7 +82,7 @@ def test_analyze_hands_paths_on_as_they_were_given(monkeypatch):
     calls = stand_in(monkeypatch, analysis, "job")
     result = CliRunner().invoke(cli.app, ["analyze", "a.log", "s3a://logs/*", "--out", "hdfs://d/e"])
     assert result.exit_code == 3
-    said = ["a.log", "s3a://logs/*", "--out", "hdfs://d/e", "--format", "html", "--time-zone", "UTC"]
+    said = ["--out=hdfs://d/e", "--format=html", "--time-zone=UTC", "--", "a.log", "s3a://logs/*"]
     assert calls == [(said,)]
 
 
@@ -90,4 +90,11 @@ def test_analyze_hands_on_what_the_logs_do_not_say(monkeypatch):
     calls = stand_in(monkeypatch, analysis, "job")
     asked = ["analyze", "a.log", "--broker", "3", "--time-zone", "Europe/Berlin", "--follow"]
     assert CliRunner().invoke(cli.app, asked).exit_code == 3
-    assert calls[0][0][-5:] == ["--time-zone", "Europe/Berlin", "--broker", "3", "--follow"]
+    assert calls[0][0][-5:] == ["--time-zone=Europe/Berlin", "--broker=3", "--follow", "--", "a.log"]
+
+
+def test_analyze_takes_nothing_that_is_given_for_an_option(monkeypatch):
+    calls = stand_in(monkeypatch, analysis, "job")
+    asked = ["analyze", "--broker", "-5", "--out", "-x", "--", "--follow"]
+    assert CliRunner().invoke(cli.app, asked).exit_code == 3
+    assert calls == [(["--out=-x", "--format=html", "--time-zone=UTC", "--broker=-5", "--", "--follow"],)]
