@@ -35,6 +35,7 @@ class ClientListener:
         self._server: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._all_gone: asyncio.Future[None] | None = None
+        self._is_stopping = False
 
     @property
     def connection_count(self) -> int:
@@ -54,6 +55,9 @@ class ClientListener:
         if len(self._connections) >= self._context.max_connections:
             return False
         self._connections.add(connection)
+        if self._is_stopping:
+            # It was accepted just before, and the loop comes to it only now.
+            connection.abort()
         return True
 
     def _lost(self, connection: ClientConnection) -> None:
@@ -75,6 +79,7 @@ class ClientListener:
 
     async def stop(self) -> None:
         """Accept no more, close every connection, and return when they are gone."""
+        self._is_stopping = True
         if self._sweep is not None:
             self._sweep.cancel()
         if self._server is not None:

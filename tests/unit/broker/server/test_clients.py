@@ -94,3 +94,45 @@ async def test_the_end_closes_what_is_connected(listen):
     writer.close()
     with pytest.raises(OSError, match="Connect call failed"):
         await asyncio.open_connection("127.0.0.1", port)
+
+
+class Transport(asyncio.Transport):
+    """Of a connection that is there, and does nothing."""
+
+    def __init__(self, protocol):
+        super().__init__({"socket": socket.socket()})
+        self._protocol = protocol
+        self._loop = asyncio.get_running_loop()
+
+    def set_write_buffer_limits(self, high=None, low=None):
+        pass
+
+    def abort(self):
+        self._loop.call_soon(self._lost)
+
+    def _lost(self):
+        self.get_extra_info("socket").close()
+        self._protocol.connection_lost(None)
+
+
+async def test_a_connection_that_was_accepted_just_before_the_end_does_not_outlive_it(listen, monkeypatch):
+    accepts = []
+
+    class Server:
+        def close(self):
+            pass
+
+    async def create_server(factory, **_):
+        accepts.append(factory)
+        return Server()
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "create_server", create_server)
+    listener, _ = await listen()
+    first, late = accepts[0](), accepts[0]()
+    first.connection_made(Transport(first))
+    stopping = asyncio.ensure_future(listener.stop())
+    await asyncio.sleep(0)
+    late.connection_made(Transport(late))
+    async with asyncio.timeout(60):
+        await stopping
+    assert listener.connection_count == 0
