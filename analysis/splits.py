@@ -19,7 +19,7 @@ BLOCK_BYTES = 8 * 1024 * 1024
 """About so much is read and typed at once."""
 
 _ENTRY_MAX = 4 * BLOCK_BYTES
-"""A single entry longer than this is cut at a line."""
+"""A single entry longer than this is cut at a line, and a single line anywhere: that is damage, not text."""
 
 _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW = 31
@@ -85,14 +85,12 @@ def blocks(split: Split, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
 def _first_head(file: BinaryIO, split: Split) -> int | None:
     """Where the split's first entry begins; None where none begins in it."""
     # From one byte earlier, since a line may begin just at the start.
-    file.seek(split.start - 1)
-    file.readline()
-    begin = file.tell()
-    while begin < split.end:
-        line = file.readline()
-        if is_head(line):
+    begin, begins_line = split.start - 1, False
+    file.seek(begin)
+    while begin < split.end and (piece := file.readline(_ENTRY_MAX)):
+        if begins_line and is_head(piece):
             return begin
-        begin += len(line)
+        begin, begins_line = begin + len(piece), piece.endswith(b"\n")
     return None
 
 
@@ -122,7 +120,7 @@ def cut(chunks: Iterable[bytes], limit: int | None) -> Iterator[bytes]:
                 return
         end = last_head(held)
         if end == 0 and len(held) > _ENTRY_MAX:
-            end = held.rfind(b"\n") + 1
+            end = held.rfind(b"\n") + 1 or len(held)
         if end:
             yield held[:end]
             held, position = held[end:], position + end

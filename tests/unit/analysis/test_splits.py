@@ -81,6 +81,27 @@ def test_an_entry_longer_than_memory_allows_is_cut_at_a_line(monkeypatch: pytest
     assert max(map(len, pieces)) <= 200
 
 
+def test_a_line_longer_than_memory_allows_is_cut_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analysis.splits._ENTRY_MAX", 100)
+    path = tmp_path / "state-change.log"
+    text = f"{HEAD}\n{chr(0) * 1000}\n{HEAD}".encode()
+    path.write_bytes(text)
+    first, second, third = (
+        list(blocks(split, 30)) for split in plan([(str(path), len(text))], 1, most=400, least=400)
+    )
+    assert max(map(len, first)) <= 130
+    assert b"".join(first + second + third) == text
+    assert second == []
+
+
+def test_of_a_file_that_was_cut_off_meanwhile_nothing_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "state-change.log"
+    path.write_bytes(b"x" * 60)
+    assert list(blocks(Split(str(path), 50, 1000))) == []
+
+
 def test_splits_feed_all_readers_but_are_not_crumbs(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"x")
