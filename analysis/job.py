@@ -85,9 +85,7 @@ def run(
     try:
         sources = find(paths)
         target = out_at(out)
-    except NothingToReadError as error:
-        return _fail(2, str(error))
-    except OccupiedError as error:
+    except (NothingToReadError, OccupiedError) as error:
         return _fail(2, str(error))
     except OSError as error:
         return _fail(2, f"cannot write to {str(out)!r}: {error.strerror}; expected {_EXPECTED_OUT}")

@@ -30,7 +30,6 @@ FILES_TABLE = "files"
 
 _TABLES = (EVENTS_TABLE, FILES_TABLE, *(table.name for table in DERIVED))
 
-
 _PARTS = ("*.parquet", "*.crc", "_SUCCESS", "_temporary")
 """What the folder of a table holds."""
 
