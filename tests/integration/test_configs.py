@@ -35,6 +35,14 @@ def create(admin, name, **config):
     wait_until(lambda: name in admin.list_topics(timeout=10).topics, f"{name} in the metadata")
 
 
+def partition(admin, topic):
+    """Its first, as a broker tells that has heard of it: just after a creation not all have."""
+    return wait_until(
+        lambda: admin.list_topics(topic, timeout=20).topics[topic].partitions.get(0),
+        f"{topic} in the metadata",
+    )
+
+
 def alter(admin, type_, name, *steps):
     """IncrementalAlterConfigs by librdkafka; raises what the cluster refuses."""
     entries = [ConfigEntry(key, value, incremental_operation=operation) for key, operation, value in steps]
@@ -97,8 +105,7 @@ def test_max_message_bytes_holds_live_and_alter_configs_replaces_the_rest(cluste
 
 def test_a_setting_of_a_broker_reaches_the_topics_it_leads(cluster, python_admin, admin):
     create(admin, "anywhere")
-    partition = admin.list_topics("anywhere", timeout=20).topics["anywhere"].partitions[0]
-    leader = str(partition.leader)
+    leader = str(partition(admin, "anywhere").leader)
     resource = kafka.admin.ConfigResource("BROKER", leader, configs={"message.max.bytes": "3000"})
     assert python_admin.alter_configs([resource]) == {"broker": {leader: "OK"}}
     wait_until(lambda: produce(cluster, "anywhere", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "the refusal")
@@ -112,22 +119,19 @@ def test_a_setting_of_a_broker_reaches_the_topics_it_leads(cluster, python_admin
 def test_an_unclean_election_is_allowed_live(cluster, admin):
     topic = confluent_kafka.admin.NewTopic("lost", 1, replica_assignment=[[1, 2]])
     admin.create_topics([topic])["lost"].result(90)
-    wait_until(lambda: "lost" in admin.list_topics(timeout=10).topics, "lost in the metadata")
-
-    def partition():
-        return admin.list_topics("lost", timeout=20).topics["lost"].partitions[0]
-
     try:
         cluster.kill(2)
-        wait_until(lambda: partition().isrs == [1], "broker 1 alone in the ISR")
+        wait_until(lambda: partition(admin, "lost").isrs == [1], "broker 1 alone in the ISR")
         cluster.kill(1)
-        wait_until(lambda: partition().leader == -1, "the end of its leader")
+        wait_until(lambda: partition(admin, "lost").leader == -1, "the end of its leader")
         cluster.restart(2)
-        assert partition().leader == -1
+        assert partition(admin, "lost").leader == -1
         alter(admin, TOPIC, "lost", ("unclean.leader.election.enable", SET, "true"))
-        wait_until(lambda: partition().leader == 2, "broker 2 as the leader")
+        wait_until(lambda: partition(admin, "lost").leader == 2, "broker 2 as the leader")
     finally:
-        cluster.restart(1)
+        for broker in (cluster.brokers[1], cluster.brokers[2]):
+            if broker.pid is None:
+                cluster.restart(broker.id)
 
 
 def test_a_broker_that_restarts_reads_its_settings_first(cluster, admin):

@@ -93,7 +93,10 @@ def admin(cluster):
 
 
 def partitions(admin, topic):
-    return admin.list_topics(topic, timeout=20).topics[topic].partitions
+    """As a broker tells that has heard of it: just after a creation not all have."""
+    return wait_until(
+        lambda: admin.list_topics(topic, timeout=20).topics[topic].partitions, f"{topic} in the metadata"
+    )
 
 
 def lying_in(broker, name, topic):

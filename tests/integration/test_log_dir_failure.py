@@ -19,7 +19,10 @@ TOPIC = "orders"
 
 
 def partitions(admin, topic=TOPIC):
-    return admin.list_topics(topic, timeout=60).topics[topic].partitions
+    """As a broker tells that has heard of it: just after a creation not all have."""
+    return wait_until(
+        lambda: admin.list_topics(topic, timeout=60).topics[topic].partitions, f"{topic} in the metadata"
+    )
 
 
 def in_directory(broker, name, topic=TOPIC):

@@ -123,7 +123,11 @@ def read(consumer, topic, count, offset=0):
 
 
 def led_by(admin, topic):
-    return admin.list_topics(topic, timeout=60).topics[topic].partitions[0].leader
+    """As a broker tells that has heard of the topic: just after a creation not all have."""
+    told = wait_until(
+        lambda: admin.list_topics(topic, timeout=60).topics[topic].partitions, f"{topic} in the metadata"
+    )
+    return told[0].leader
 
 
 def watermarks(consumer, topic):

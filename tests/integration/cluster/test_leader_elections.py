@@ -36,7 +36,12 @@ class Stage:
         self.admin.create_topics([new])[topic].result(30)
 
     def partition(self, topic, number=0):
-        return self.admin.list_topics(topic, timeout=20).topics[topic].partitions[number]
+        """As a broker tells that has heard of it: just after a creation not all have."""
+        told = wait_until(
+            lambda: self.admin.list_topics(topic, timeout=20).topics[topic].partitions,
+            f"{topic} in the metadata",
+        )
+        return told[number]
 
     def until_led(self, topic, leader, isr=None):
         def is_led():

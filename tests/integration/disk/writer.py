@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import structlog
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from broker.core.log_config import LogConfig
@@ -37,6 +38,8 @@ def build(sequence: int) -> bytes:
 
 
 def main(directory: Path, segment_bytes: int) -> None:
+    # Standard output is for numbers; that a torn batch was found is told as well.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     options = LogDirsOptions(
         broker_id=BrokerId(1),
         cluster_id="b4rnab4sb4rnab4sb4rnab",
