@@ -13,7 +13,7 @@ import kafka.admin
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.faults.waiting import wait_until
+from barnabas.faults.waiting import partitions_of, wait_until
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 TOPIC, BROKER = ConfigResource.Type.TOPIC, ConfigResource.Type.BROKER
@@ -33,14 +33,6 @@ def create(admin, name, **config):
     topic = confluent_kafka.admin.NewTopic(name, 1, 3, config=settings)
     admin.create_topics([topic])[name].result(90)
     wait_until(lambda: name in admin.list_topics(timeout=10).topics, f"{name} in the metadata")
-
-
-def partition(admin, topic):
-    """Its first, as a broker tells that has heard of it: just after a creation not all have."""
-    return wait_until(
-        lambda: admin.list_topics(topic, timeout=20).topics[topic].partitions.get(0),
-        f"{topic} in the metadata",
-    )
 
 
 def alter(admin, type_, name, *steps):
@@ -105,7 +97,7 @@ def test_max_message_bytes_holds_live_and_alter_configs_replaces_the_rest(cluste
 
 def test_a_setting_of_a_broker_reaches_the_topics_it_leads(cluster, python_admin, admin):
     create(admin, "anywhere")
-    leader = str(partition(admin, "anywhere").leader)
+    leader = str(partitions_of(admin, "anywhere")[0].leader)
     resource = kafka.admin.ConfigResource("BROKER", leader, configs={"message.max.bytes": "3000"})
     assert python_admin.alter_configs([resource]) == {"broker": {leader: "OK"}}
     wait_until(lambda: produce(cluster, "anywhere", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "the refusal")
@@ -121,13 +113,13 @@ def test_an_unclean_election_is_allowed_live(cluster, admin):
     admin.create_topics([topic])["lost"].result(90)
     try:
         cluster.kill(2)
-        wait_until(lambda: partition(admin, "lost").isrs == [1], "broker 1 alone in the ISR")
+        wait_until(lambda: partitions_of(admin, "lost")[0].isrs == [1], "broker 1 alone in the ISR")
         cluster.kill(1)
-        wait_until(lambda: partition(admin, "lost").leader == -1, "the end of its leader")
+        wait_until(lambda: partitions_of(admin, "lost")[0].leader == -1, "the end of its leader")
         cluster.restart(2)
-        assert partition(admin, "lost").leader == -1
+        assert partitions_of(admin, "lost")[0].leader == -1
         alter(admin, TOPIC, "lost", ("unclean.leader.election.enable", SET, "true"))
-        wait_until(lambda: partition(admin, "lost").leader == 2, "broker 2 as the leader")
+        wait_until(lambda: partitions_of(admin, "lost")[0].leader == 2, "broker 2 as the leader")
     finally:
         for broker in (cluster.brokers[1], cluster.brokers[2]):
             if broker.pid is None:

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import wait_until
+from barnabas.faults.waiting import partitions_of, wait_until
 
 FULL, READ_ONLY = 1, 2
 """The brokers whose first log directory is a disk of its own."""
@@ -92,13 +92,6 @@ def admin(cluster):
     return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
 
 
-def partitions(admin, topic):
-    """As a broker tells that has heard of it: just after a creation not all have."""
-    return wait_until(
-        lambda: admin.list_topics(topic, timeout=20).topics[topic].partitions, f"{topic} in the metadata"
-    )
-
-
 def lying_in(broker, name, topic):
     """The partitions of the topic that lie in a log directory of the broker."""
     return [number for number in (0, 1) if (broker.dir / "data" / name / f"{topic}-{number}").is_dir()]
@@ -170,11 +163,11 @@ def expect_it_was_left_to_others(cluster, admin, broker, topic, *, failed, kept)
     pid = broker.pid
 
     def is_moved():
-        now = partitions(admin, topic)[failed]
+        now = partitions_of(admin, topic)[failed]
         return now.leader not in {-1, broker.id} and broker.id not in now.isrs
 
-    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: partitions(admin, topic))
-    other = partitions(admin, topic)[kept]
+    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: partitions_of(admin, topic))
+    other = partitions_of(admin, topic)[kept]
     assert other.leader == broker.id
     assert broker.id in other.isrs
     assert psutil.Process(pid).is_running()
@@ -191,9 +184,9 @@ def expect_it_was_left_to_others(cluster, admin, broker, topic, *, failed, kept)
 def expect_it_comes_back(cluster, admin, broker, topic):
     cluster.restart(broker.id)
     wait_until(
-        lambda: all(broker.id in partition.isrs for partition in partitions(admin, topic).values()),
+        lambda: all(broker.id in partition.isrs for partition in partitions_of(admin, topic).values()),
         "its return into every ISR",
-        last=lambda: partitions(admin, topic),
+        last=lambda: partitions_of(admin, topic),
     )
     assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 0
 
@@ -241,11 +234,11 @@ def test_a_disk_that_turns_read_only_is_answered_and_left_to_others(cluster, adm
     # A start serves what lies on the good disk, and makes nothing of the other anew there.
     cluster.restart(broker.id)
     wait_until(
-        lambda: broker.id in partitions(admin, topic)[kept].isrs,
+        lambda: broker.id in partitions_of(admin, topic)[kept].isrs,
         "its return into the ISR",
-        last=lambda: partitions(admin, topic),
+        last=lambda: partitions_of(admin, topic),
     )
-    assert broker.id not in partitions(admin, topic)[failed].isrs
+    assert broker.id not in partitions_of(admin, topic)[failed].isrs
     assert not (broker.dir / "data" / "two" / f"{topic}-{failed}").exists()
 
     # What lies on the disk is mounted as another one: the old one may live on in somebody's mount namespace.

@@ -7,7 +7,7 @@ import confluent_kafka.admin
 import psutil
 
 from barnabas.faults.trial import Trial
-from barnabas.faults.waiting import wait_until
+from barnabas.faults.waiting import partitions_of, wait_until
 
 OVERRIDES = {
     "log.dirs": "data/one,data/two",
@@ -16,13 +16,6 @@ OVERRIDES = {
     "default.replication.factor": "3",
 }
 TOPIC = "orders"
-
-
-def partitions(admin, topic=TOPIC):
-    """As a broker tells that has heard of it: just after a creation not all have."""
-    return wait_until(
-        lambda: admin.list_topics(topic, timeout=60).topics[topic].partitions, f"{topic} in the metadata"
-    )
 
 
 def in_directory(broker, name, topic=TOPIC):
@@ -45,21 +38,21 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     admin.create_topics([topic])[TOPIC].result(90)
     wait_until(lambda: TOPIC in admin.list_topics(timeout=10).topics, f"{TOPIC} in the metadata")
     assert produce_to_each(cluster) == [None] * 4
-    broker = cluster.brokers[partitions(admin)[0].leader]
+    broker = cluster.brokers[partitions_of(admin, TOPIC)[0].leader]
     one, two = in_directory(broker, "one"), in_directory(broker, "two")
     assert len(one) == len(two) == 2
     name, gone, kept = ("one", one, two) if 0 in one else ("two", two, one)
     pid = broker.pid
-    led = {number for number, p in partitions(admin).items() if p.leader == broker.id}
+    led = {number for number, p in partitions_of(admin, TOPIC).items() if p.leader == broker.id}
 
     (broker.dir / "data" / name).rename(broker.dir / "elsewhere")
 
     def is_moved():
-        now = partitions(admin)
+        now = partitions_of(admin, TOPIC)
         return all(broker.id not in now[n].isrs and now[n].leader not in (-1, broker.id) for n in gone)
 
-    wait_until(is_moved, f"{gone} away from broker {broker.id}", last=lambda: partitions(admin))
-    now = partitions(admin)
+    wait_until(is_moved, f"{gone} away from broker {broker.id}", last=lambda: partitions_of(admin, TOPIC))
+    now = partitions_of(admin, TOPIC)
     assert all(broker.id in now[number].isrs for number in kept)
     assert {number for number in kept if now[number].leader == broker.id} == led & kept
     assert broker.pid == pid
@@ -70,9 +63,11 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     (broker.dir / "data" / name).touch()
     cluster.terminate(broker.id)
     cluster.restart(broker.id)
-    wait_until(lambda: all(broker.id in partitions(admin)[n].isrs for n in kept), "its return into the ISR")
+    wait_until(
+        lambda: all(broker.id in partitions_of(admin, TOPIC)[n].isrs for n in kept), "its return into the ISR"
+    )
     assert in_directory(broker, "two" if name == "one" else "one") == kept
-    assert not any(broker.id in partitions(admin)[number].isrs for number in gone)
+    assert not any(broker.id in partitions_of(admin, TOPIC)[number].isrs for number in gone)
 
     # With the directory back, so are its replicas.
     cluster.terminate(broker.id)
@@ -80,9 +75,9 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     (broker.dir / "elsewhere").rename(broker.dir / "data" / name)
     cluster.restart(broker.id)
     wait_until(
-        lambda: all(broker.id in partition.isrs for partition in partitions(admin).values()),
+        lambda: all(broker.id in partition.isrs for partition in partitions_of(admin, TOPIC).values()),
         "its return into every ISR",
-        last=lambda: partitions(admin),
+        last=lambda: partitions_of(admin, TOPIC),
     )
 
 
@@ -134,7 +129,7 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     topic = "filling"
     admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(90)
     wait_until(lambda: topic in admin.list_topics(timeout=10).topics, f"{topic} in the metadata")
-    broker = cluster.brokers[partitions(admin, topic)[0].leader]
+    broker = cluster.brokers[partitions_of(admin, topic)[0].leader]
     name = "one" if 0 in in_directory(broker, "one", topic) else "two"
     kept = in_directory(broker, "two" if name == "one" else "one")
     process = psutil.Process(broker.pid)
@@ -148,15 +143,15 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     assert filling.written * len(VALUE) <= ROOM
 
     def is_moved():
-        now = partitions(admin, topic)[0]
+        now = partitions_of(admin, topic)[0]
         return now.leader not in {-1, broker.id} and broker.id not in now.isrs
 
-    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: partitions(admin, topic))
+    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: partitions_of(admin, topic))
     assert process.is_running()
     wait_until(
-        lambda: all(broker.id in partitions(admin)[number].isrs for number in kept),
+        lambda: all(broker.id in partitions_of(admin, TOPIC)[number].isrs for number in kept),
         f"broker {broker.id} following on its good disk",
-        last=lambda: partitions(admin),
+        last=lambda: partitions_of(admin, TOPIC),
     )
     assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
     before = filling.written
@@ -172,9 +167,9 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     cluster.terminate(broker.id)
     cluster.restart(broker.id)
     wait_until(
-        lambda: all(broker.id in partition.isrs for partition in partitions(admin, topic).values()),
+        lambda: all(broker.id in partition.isrs for partition in partitions_of(admin, topic).values()),
         "its return into every ISR",
-        last=lambda: partitions(admin, topic),
+        last=lambda: partitions_of(admin, topic),
     )
 
 

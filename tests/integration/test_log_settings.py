@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.faults.waiting import wait_until
+from barnabas.faults.waiting import partitions_of, wait_until
 from broker.core.record_batch import Codec, whole_batches
 
 CODECS = {
@@ -123,11 +123,7 @@ def read(consumer, topic, count, offset=0):
 
 
 def led_by(admin, topic):
-    """As a broker tells that has heard of the topic: just after a creation not all have."""
-    told = wait_until(
-        lambda: admin.list_topics(topic, timeout=60).topics[topic].partitions, f"{topic} in the metadata"
-    )
-    return told[0].leader
+    return partitions_of(admin, topic)[0].leader
 
 
 def watermarks(consumer, topic):

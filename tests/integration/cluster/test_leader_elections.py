@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
 from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import wait_until
+from barnabas.faults.waiting import partitions_of, wait_until
 from cluster.model.ids import TopicPartition
 from cluster.zk.schema import admin, paths
 
@@ -36,12 +36,7 @@ class Stage:
         self.admin.create_topics([new])[topic].result(30)
 
     def partition(self, topic, number=0):
-        """As a broker tells that has heard of it: just after a creation not all have."""
-        told = wait_until(
-            lambda: self.admin.list_topics(topic, timeout=20).topics[topic].partitions,
-            f"{topic} in the metadata",
-        )
-        return told[number]
+        return partitions_of(self.admin, topic)[number]
 
     def until_led(self, topic, leader, isr=None):
         def is_led():

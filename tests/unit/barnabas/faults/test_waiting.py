@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from barnabas.faults import waiting
-from barnabas.faults.waiting import wait_until
+from barnabas.faults.waiting import partitions_of, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -30,3 +32,13 @@ def test_what_there_was_instead_is_told() -> None:
     seen: list[int] = []
     with pytest.raises(TimeoutError, match=r"^a truth was not seen within 0 s; last: \[0(, 0)*\]$"):
         wait_until(lambda: seen.append(0), "a truth", timeout_s=0, last=lambda: seen)
+
+
+def test_a_broker_that_has_not_heard_of_a_topic_is_asked_again() -> None:
+    answers = iter([{}, {0: "the first"}])
+
+    def list_topics(topic: str, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions=next(answers))})
+
+    admin = SimpleNamespace(list_topics=list_topics)
+    assert partitions_of(admin, "orders") == {0: "the first"}
