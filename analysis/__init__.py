@@ -1,1 +1,1 @@
-"""What happened? A PySpark job over state-change.log files."""
+"""A PySpark job that reads state-change.log files and reports what happened in the cluster."""

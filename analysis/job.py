@@ -1,16 +1,17 @@
 """``barnabas analyze PATH… --out DIR``, and ``spark-submit analysis/job.py PATH… --out DIR`` on any master.
 
-``run`` is what others call. It writes into DIR the tables ``events``, ``files`` and those of
+``run`` is the entry point for other code. It writes into DIR the tables ``events``, ``files`` and those of
 ``analysis.derived`` (Parquet), ``report.html``, ``report.json`` and ``report.txt``, and prints one of them.
-With ``--follow`` it goes on with what is added to the logs, until it is interrupted.
+With ``--follow`` it goes on to read what is added to the logs until it is interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,7 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from analysis.derived.store import derive
-from analysis.follow import NOTES, follow
-from analysis.growing import noted, unreadable
+from analysis.follow import PAUSE_S, Follower
 from analysis.outs import LocalOut, OccupiedError, Out, out_at
 from analysis.progress import progress
 from analysis.report.document import gather
@@ -37,10 +37,10 @@ from analysis.session import SparkStartError, spark_session
 from analysis.sources import NothingToReadError, Sources, find
 
 DEFAULT_OUT = "barnabas-report"
-"""Where tables and report go if nobody says otherwise: a folder below the working directory."""
+"""The default of ``--out``: a folder below the working directory."""
 
 _SMALL_BYTES = 64 * 1024 * 1024
-"""Up to this much, starting Spark takes longer than reading."""
+"""Logs up to this size are read in less time than Spark needs to start."""
 
 _FORMS = "html, json or text"
 
@@ -51,10 +51,10 @@ _EXPECTED_OUT = "a folder that is writable, or can be made"
 _BROKER_MAX = 2**31 - 1
 
 _NAMED = 3
-"""So many files are named; more are counted."""
+"""A message names so many files and counts the rest."""
 
-LOOK_S = 5
-"""So often a run that follows looks for logs that cannot be read; it tells what two looks in turn find."""
+_pause = time.sleep
+"""Waits between two looks at followed logs; tests replace it."""
 
 
 def run(
@@ -66,7 +66,7 @@ def run(
     reading: Reading = AS_WRITTEN,
     is_followed: bool = False,
 ) -> int:
-    """Read the logs, write the tables and the report, and print the latter.
+    """Read the logs, write the tables and the report, and print the report.
 
     Args:
         paths: Files, folders (searched for the names in ``sources.LOG_NAMES``) and globs; with a scheme, as
@@ -80,7 +80,7 @@ def run(
 
     Returns:
         The exit code: 0 if something was understood, 1 if nothing was, 2 if there was nothing to read or
-        nowhere to write, 3 if Spark failed. What is wrong is said on standard error.
+        nowhere to write, 3 if Spark failed. Standard error says what is wrong.
     """
     try:
         sources = find(paths)
@@ -116,7 +116,7 @@ def run(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``run`` with the arguments of the command line."""
+    """Call ``run`` with the arguments of the command line."""
     parser = argparse.ArgumentParser(
         prog="barnabas analyze", description="Tell what happened from state-change.log files."
     )
@@ -188,7 +188,7 @@ def _analyze(spark: SparkSession, sources: Sources, out: Out, form: Format, read
 
 
 def _troubles(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What could not be read: of the table ``files``, in words."""
+    """Say in words which files of the table ``files`` could not be read whole."""
     damaged = [f"{tally['source']}: {tally['error']}" for tally in tallies if tally["error"] is not None]
     replaced: Counter[str] = Counter()
     for tally in tallies:
@@ -201,27 +201,19 @@ def _follow(
     spark: SparkSession, paths: Sequence[str | Path], folder: Path, form: Format, reading: Reading
 ) -> None:
     told: dict[str, None] = {}
-
-    def report(troubles: Iterable[str]) -> None:
-        for trouble in troubles:
-            if trouble not in told:
-                told[trouble] = None
-                _fail(0, f"could not read all of {trouble}")
-
-    def retell() -> None:
-        report(_troubles(noted(folder / NOTES)))
-        tell(gather(derive(spark, folder), list(told), str(reading.zone)), folder, form)
-
-    query = follow(spark, paths, folder, retell, reading=reading)
-    roots, before = [str(path) for path in paths], frozenset[str]()
+    follower = Follower(spark, paths, folder, reading=reading)
     try:
-        while not query.awaitTermination(LOOK_S):
-            # What is being rolled is there again at the next look.
-            now = unreadable(roots)
-            report(sorted(before & now))
-            before = now
+        while True:
+            has_more = follower.read_added()
+            for trouble in (*follower.unreadable, *_troubles(follower.damaged)):
+                if trouble not in told:
+                    told[trouble] = None
+                    _fail(0, f"could not read all of {trouble}")
+            if has_more:
+                tell(gather(derive(spark, folder), list(told), str(reading.zone)), folder, form)
+            _pause(PAUSE_S)
     except KeyboardInterrupt:
-        query.stop()
+        return
 
 
 def _names(sources: Sources) -> str:

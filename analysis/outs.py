@@ -1,4 +1,4 @@
-"""Where tables and report go: a folder of this machine, or one on a file system that only Spark knows.
+"""The place of tables and report: a folder of this machine, or one on a file system that only Spark knows.
 
 Both are given as ``--out``. On a cluster a local folder has to be one that all machines see under its name;
 a URI (``hdfs://…``, ``s3a://…``) needs nothing but that Spark's executors can reach it.

@@ -1,7 +1,7 @@
-"""The Parquet files of a table that tasks write themselves: first aside, and in their place when all is well.
+"""The Parquet files of a table that Spark's tasks write themselves.
 
-A task writes a file of its own name, so that a second attempt of it is in nobody's way. Only files that are
-named at the end become the table; what failed attempts left is removed.
+A task writes a file of its own name into a folder aside, so that two attempts of one task do not disturb each
+other. At the end the driver moves the files of successful attempts into the table and removes all others.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from analysis.tables import EVENTS_CODED, FILES
 
 _ASIDE = "_temporary"
 _DONE = "_SUCCESS"
+_EMPTY = "part-empty.parquet"
 _DICTIONARIES = [field.name for field in EVENTS_CODED if pa.types.is_dictionary(field.type)]
 
 
 class PartWriter:
-    """One file of the table ``events``; a file without rows is not made.
+    """Writes one file of the table ``events``; no file is made if there are no rows.
 
     Args:
         folder: The table's folder, after ``prepare``.
@@ -38,7 +39,7 @@ class PartWriter:
 
     @property
     def name(self) -> str | None:
-        """The file's name, None where none was made."""
+        """The file's name; None if none was made, or if writing failed."""
         return self._path.name if self._is_whole else None
 
     def write(self, rows: pa.RecordBatch) -> None:
@@ -67,7 +68,7 @@ def _open(path: Path) -> pq.ParquetWriter:
 
 
 def write_files(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """Write the table ``files`` in place of one that is there."""
+    """Write the table ``files``, and replace one that is there."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -76,20 +77,33 @@ def write_files(folder: Path, rows: list[dict[str, Any]]) -> None:
     )
 
 
-def prepare(folder: Path) -> None:
-    """Make the folder of a new table, in place of one that is there."""
+def prepare(folder: Path, *, keep: bool = False) -> None:
+    """Make the folder of a table that tasks will write.
+
+    Args:
+        folder: The table's folder.
+        keep: Whether the rows of a table that is there stay.
+    """
     if folder.exists():
-        shutil.rmtree(folder)
+        shutil.rmtree(folder / _ASIDE if keep else folder, ignore_errors=keep)
     (folder / _ASIDE).mkdir(parents=True)
 
 
-def commit(folder: Path, names: Iterable[str | None]) -> None:
-    """Put the named files in their place, and remove all others that were written."""
-    whole = [name for name in names if name is not None]
-    for name in whole:
-        (folder / _ASIDE / name).rename(folder / name)
-    if not whole:
-        # A table without rows has columns all the same.
-        _open(folder / "part-empty.parquet").close()
+def commit(folder: Path, names: Iterable[str | None], former: str | None = None) -> None:
+    """Move the named files into the table, and remove all others that were written.
+
+    Args:
+        folder: The table's folder, after ``prepare``.
+        names: What ``PartWriter.name`` says of each file.
+        former: A glob of files that the named ones replace; None for none.
+    """
+    for path in folder.glob(former) if former else ():
+        path.unlink()
+    for name in names:
+        if name is not None:
+            (folder / _ASIDE / name).rename(folder / name)
+    if not any(folder.glob("*.parquet")):
+        # A table without rows still has columns.
+        _open(folder / _EMPTY).close()
     shutil.rmtree(folder / _ASIDE)
     (folder / _DONE).touch()

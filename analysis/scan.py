@@ -1,9 +1,9 @@
-"""From files to the table ``events``: one pass over each line, in Spark's tasks.
+"""The jobs that read files into the table ``events``, in one pass over each line.
 
-A local file is cut into splits that tear no entry (``analysis.splits``), and each task reads its own. Files
-on other file systems are read by Spark's text source, cut where a line begins with a bracket, and come to the
-same reader. ``write_events`` has every task write its rows itself, as Arrow's Parquet writer is several times
-faster than rows through Spark's; nothing counts that a failed task left behind.
+A local file is cut into splits that tear no entry (``analysis.reading.splits``), and each task reads its
+own. Files on other file systems are read by Spark's text source, cut where a line begins with a bracket,
+and come to the same reader. ``write_events`` has every task write its rows itself, as Arrow's Parquet
+writer is several times faster than Spark's own. What a failed task left behind does not count.
 """
 
 from __future__ import annotations
@@ -23,26 +23,28 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from analysis.blocks import BlockReader, Origin, Typed
+from analysis.growing import added_blocks
 from analysis.parts import PartWriter, commit, prepare
+from analysis.reading.blocks import BlockReader, Origin, Typed
+from analysis.reading.splits import BLOCK_BYTES, DamagedError, Split, blocks, plan
+from analysis.reading.times import Clock
 from analysis.sources import LOG_NAMES, Sources, broker_of
-from analysis.splits import BLOCK_BYTES, DamagedError, Split, blocks, plan
 from analysis.tables import EVENTS, EVENTS_ARROW, FILES
-from analysis.times import Clock
 
 SPLIT_BYTES_MAX = 64 * 1024 * 1024
 SPLIT_BYTES_MIN = 2 * 1024 * 1024
 
 _RECORD_SEPARATOR = "\n["
-"""Where Spark's own reader cuts. It takes these letters away."""
+"""Where Spark's text source cuts. It removes these letters."""
 
 _FILES_ARROW = to_arrow_schema(FILES)
 _PART = pa.field("part", pa.string())
+_WRITTEN = st.StructType([*FILES, st.StructField("part", st.StringType())])
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How logs are read.
+    """Settings for reading logs.
 
     Attributes:
         zone: The brokers' time zone.
@@ -55,18 +57,18 @@ class Reading:
     split_bytes: int = SPLIT_BYTES_MAX
 
     def broker_of(self, source: str) -> int | None:
-        """The broker of a file, as far as its path tells."""
+        """Return the broker of a file that its path names, else the one given for all files."""
         named = broker_of(source)
         return self.broker if named is None else named
 
 
 AS_WRITTEN = Reading()
-"""Times are UTC, and files whose broker nothing names have none."""
+"""Reading with times in UTC; files whose path names no broker have none."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was read of one split: a row of the table ``files``."""
+    """Counts what was read of one split: a row of the table ``files``."""
 
     source: str
     block: int
@@ -87,16 +89,19 @@ class Tally:
         self.replaced += typed.replaced
 
     def row(self) -> dict[str, Any]:
-        """The columns of ``FILES``."""
+        """Return the columns of ``FILES``."""
         return {name: getattr(self, name) for name in FILES.names}
 
 
 Pieces = Iterator[tuple[str, int, Iterator[bytes]]]
-"""Splits in the course of being read: file, first byte, blocks of whole entries."""
+"""The splits that a task reads: file, first byte, and blocks of whole entries."""
+
+Work = Callable[[Pieces], Iterator[pa.RecordBatch]]
+"""Turns the splits of a task into rows."""
 
 
 def events(spark: SparkSession, sources: Sources, reading: Reading = AS_WRITTEN) -> DataFrame:
-    """Every entry of the files, typed (``analysis.tables``)."""
+    """Read the table ``events`` (``analysis.tables``) from the files."""
 
     def typed(pieces: Pieces) -> Iterator[pa.RecordBatch]:
         for _, rows in read(pieces, reading):
@@ -115,12 +120,38 @@ def write_events(
         The rows of the table ``files``, ordered by file and place.
     """
     prepare(folder)
+    done = _run(spark, sources, reading, _writing(folder, "part", reading), _WRITTEN)
+    rows = [row.asDict() for row in done.collect()]
+    commit(folder, [row.pop("part") for row in rows])
+    return _ordered(rows)
+
+
+def append_events(
+    spark: SparkSession, added: list[Split], folder: Path, reading: Reading, batch: int
+) -> list[dict[str, Any]]:
+    """Append to the table ``events`` what was added to logs; the rows of the same batch are replaced.
+
+    Batch 0 replaces the table of a former run.
+
+    Returns:
+        As ``write_events``.
+    """
+    prepare(folder, keep=batch > 0)
+    name = f"batch-{batch:08}"
+    done = _run_splits(spark, added, added_blocks, _writing(folder, name, reading), _WRITTEN)
+    rows = [row.asDict() for row in done.collect()]
+    commit(folder, [row.pop("part") for row in rows], former=f"{name}-*")
+    return _ordered(rows)
+
+
+def _writing(folder: Path, name: str, reading: Reading) -> Work:
+    """Return work that writes a task's rows to a file of the table, and gives its rows of ``files``."""
 
     def written(pieces: Pieces) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         attempt = context.taskAttemptId() if context is not None else 0
         tallies: list[Tally] = []
-        with PartWriter(folder, f"part-{attempt:06}.parquet") as part:
+        with PartWriter(folder, f"{name}-{attempt:06}.parquet") as part:
             for tally, rows in read(pieces, reading):
                 if rows is None:
                     tallies.append(tally)
@@ -130,23 +161,18 @@ def write_events(
             [tally.row() | {"part": part.name} for tally in tallies], _FILES_ARROW.append(_PART)
         )
 
-    done = _run(
-        spark, sources, reading, written, st.StructType([*FILES, st.StructField("part", st.StringType())])
-    )
-    rows = [row.asDict() for row in done.collect()]
-    commit(folder, {row.pop("part") for row in rows})
-    return _ordered(rows)
+    return written
 
 
 def save_events(
     spark: SparkSession, sources: Sources, uri: str, reading: Reading = AS_WRITTEN
 ) -> list[dict[str, Any]]:
-    """Have Spark write the table ``events`` to any place that it knows; what was there is replaced.
+    """Let Spark write the table ``events`` to any place that it knows; what was there is replaced.
 
     Returns:
         As ``write_events``.
     """
-    # Spark adds up once what each task of a write tells, however often it was tried.
+    # Spark adds to an accumulator once for each task of a write, however often the task was tried.
     told = spark.sparkContext.accumulator([], _Rows())
 
     def typed(pieces: Pieces) -> Iterator[pa.RecordBatch]:
@@ -161,7 +187,7 @@ def save_events(
 
 
 class _Rows(AccumulatorParam[list[dict[str, Any]]]):
-    """Rows that tasks tell beside what they write."""
+    """An accumulator of rows that tasks report beside the rows they write."""
 
     def zero(self, value: list[dict[str, Any]]) -> list[dict[str, Any]]:  # noqa: ARG002
         return []
@@ -177,9 +203,9 @@ def _ordered(tallies: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBatch | None]]:
-    """The rows of splits, and of each split at last its tally with no rows.
+    """Read the rows of splits; after the last rows of a split comes its tally without rows.
 
-    A split that cannot be read to its end is told in its tally; the next one is read all the same.
+    The tally of a split that cannot be read to its end has the error; the next split is read all the same.
     """
     reader = _reader(reading)
     for source, block, texts in pieces:
@@ -197,12 +223,12 @@ def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBat
 
 @functools.lru_cache(maxsize=1)
 def _reader(reading: Reading) -> BlockReader:
-    """One for all tasks of a worker: what was learned in one serves the next."""
+    """Return the reader of this worker. Its tasks share it, so that forms are learned once."""
     return BlockReader(Clock(reading.zone), broker_of)
 
 
 def plain(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows without dictionaries, as Spark takes them."""
+    """Decode the dictionaries of rows, because Spark does not take them."""
     arrays = [
         array.dictionary_decode() if pa.types.is_dictionary(array.type) else array for array in rows.columns
     ]
@@ -213,7 +239,7 @@ def _run(
     spark: SparkSession,
     sources: Sources,
     reading: Reading,
-    work: Callable[[Pieces], Iterator[pa.RecordBatch]],
+    work: Work,
     schema: st.StructType,
 ) -> DataFrame:
     frames = []
@@ -221,8 +247,7 @@ def _run(
         known = zip(sources.files, sources.sizes, strict=True)
         parallel = spark.sparkContext.defaultParallelism
         splits = plan(known, parallel, reading.split_bytes, min(SPLIT_BYTES_MIN, reading.split_bytes))
-        numbers = spark.range(0, len(splits), 1, len(splits))
-        frames.append(numbers.mapInArrow(lambda batches: work(_local(splits, batches)), schema))
+        frames.append(_run_splits(spark, splits, blocks, work, schema))
     if sources.remote_files:
         frames.append(_remote(spark, sources.remote_files, work, schema))
     if sources.remote_folders:
@@ -234,21 +259,33 @@ def _run(
     return functools.reduce(DataFrame.union, frames)
 
 
-def _local(splits: list[Split], batches: Iterator[pa.RecordBatch]) -> Pieces:
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            split = splits[number]
-            yield Path(split.path).as_uri(), split.start, blocks(split)
+def _run_splits(
+    spark: SparkSession,
+    splits: list[Split],
+    blocks_of: Callable[[Split], Iterator[bytes]],
+    work: Work,
+    schema: st.StructType,
+) -> DataFrame:
+    """Run one task for each split of a file of this machine."""
+
+    def pieces(batches: Iterator[pa.RecordBatch]) -> Pieces:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                split = splits[number]
+                yield Path(split.path).as_uri(), split.start, blocks_of(split)
+
+    numbers = spark.range(0, len(splits), 1, max(len(splits), 1))
+    return numbers.mapInArrow(lambda batches: work(pieces(batches)), schema)
 
 
 def _remote(
     spark: SparkSession,
     paths: tuple[str, ...],
-    work: Callable[[Pieces], Iterator[pa.RecordBatch]],
+    work: Work,
     schema: st.StructType,
     **options: str | bool,
 ) -> DataFrame:
-    # Bytes, not text: a log may hold any, and decoding decides what becomes of those that are no UTF-8.
+    # Bytes, not text: a log may hold bytes that are not UTF-8, and ``blocks.clean`` counts them.
     records = (
         spark.read.options(**options)
         .option("lineSep", _RECORD_SEPARATOR)

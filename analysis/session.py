@@ -18,7 +18,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 _SHIPPED = ("analysis", "cluster/model")
-"""What the executors need of us: this package and the model, which needs the standard library alone."""
+"""The packages that executors need: this one and the model, which imports the standard library alone."""
 
 _SETTINGS = {
     # Results are small: a handful of partitions beats Spark's 200, and adaptive execution merges them
@@ -27,6 +27,9 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Rows come from Java to Python through a socket; on a busy machine it may take longer than Spark's 15 s
+    # until the other end connects to it.
+    "spark.python.authenticate.socketTimeout": "5min",
 }
 _LOCAL_SETTINGS = {
     "spark.master": "local[*]",
@@ -34,7 +37,7 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
 }
 _BRIEF_SETTINGS = {
-    # Many small questions: compiling each costs more than answering it, and so does cutting it in pieces.
+    # Of many small queries each costs more to compile, or to split into tasks, than to run.
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -56,18 +59,18 @@ logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
 _BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a run of seconds: compiling well what runs once would take most of it (18 CPU s, not 40)."""
+"""Java options for a run of seconds: optimizing code that runs once doubles the CPU time (40 s, not 18)."""
 _TAIL_LINES = 5
 _LAUNCH: Callable[..., JavaGateway] = launch_gateway
 
 
 class SparkStartError(Exception):
-    """Spark's Java process did not start; the text ends with its last words."""
+    """Spark's Java process did not start; the text ends with the last lines of its standard error."""
 
 
 @contextmanager
 def spark_session(name: str = "barnabas analyze", *, brief: bool = False) -> Iterator[SparkSession]:
-    """A session that is stopped at the end.
+    """Start a session, and stop it at the end.
 
     Under ``spark-submit`` it has the master and the settings given there; otherwise it runs in this process
     on all cores, and says nothing.
@@ -106,7 +109,7 @@ def _local_context(conf: SparkConf, *, brief: bool) -> SparkContext:
 
 @functools.cache
 def _gateway(brief: bool) -> JavaGateway:
-    """The Java process, one for the life of this one.
+    """Start the Java process, once for the life of this process.
 
     Its standard error is kept from the terminal: Java and Spark greet there whatever the log level is.
     """

@@ -1,7 +1,7 @@
 """The columns of the table ``events``: one row for each entry of the logs, and for each piece that is none.
 
-Everything else is computed from this table. A column is null where the line does not say it; most lines say
-little. Nothing is carried over from one line to another.
+All other tables are computed from this one. A column is null where the line does not say it, and most lines
+say little. Nothing is carried over from one line to another.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ COLUMNS: tuple[Column, ...] = (
     _ids("isr", "The in-sync replicas in the order written."),
     _ids("replicas", "The assigned replicas in the order written."),
     _int("version", "zkVersion of the partition's state, which 3.3 and later call partition epoch."),
-    _int("state_controller_epoch", "The reign that wrote the partition's state: not always the sender's."),
+    _int("state_controller_epoch", "The controller epoch of the partition's state: not always the sender's."),
     _int("previous_leader", "The leader before, 3.6 and later; -1 for none."),
     _int("previous_leader_epoch", "The leader epoch before, of a replica that starts to lead or follow."),
     _int("current_leader_epoch", "The leader epoch that a broker has and refuses a request for."),

@@ -71,6 +71,10 @@ class BrokerProcess:
         return shlex.join([*self._place.enter, sys.executable, "-m", "broker", str(self.properties)])
 
     @property
+    def _listeners(self) -> str:
+        return f"PLAINTEXT://{self.kafka},{GRPC_LISTENER}://{self.grpc}"
+
+    @property
     def state_change_log(self) -> Path:
         """Its state-change.log."""
         return self.directory / "logs" / "state-change.log"
@@ -97,7 +101,7 @@ class BrokerProcess:
         """
         settings = {
             "broker.id": str(self.id),
-            "listeners": f"PLAINTEXT://{self.kafka},{GRPC_LISTENER}://{self.grpc}",
+            "listeners": self._listeners,
             "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,{GRPC_LISTENER}:PLAINTEXT",
             "inter.broker.listener.name": GRPC_LISTENER,
             "metrics.address": self.metrics,
@@ -168,10 +172,25 @@ class BrokerProcess:
             with error:
                 raise ValueError(error.read().decode().strip()) from error
 
+    def second(self, directory: Path, ports: BrokerPorts) -> BrokerProcess:
+        """Another process under this broker's id that advertises this broker's endpoints, not yet started.
+
+        Args:
+            directory: Where its server.properties, logs and data lie.
+            ports: Where it listens, at this broker's place.
+        """
+        second = BrokerProcess(self.id, directory, ports, self._children, self._place)
+        second.own_settings["advertised.listeners"] = self._listeners
+        return second
+
+    def said(self) -> str:
+        """All that it printed."""
+        return self.console.read_text(encoding="utf-8", errors="replace")
+
     def last_words(self) -> str:
         """The last line it printed, for a report of its death."""
-        lines = self.console.read_text(encoding="utf-8", errors="replace").splitlines()
-        return next((line for line in reversed(lines) if line.strip()), "it printed nothing")
+        lines = reversed(self.said().splitlines()) if self.console.exists() else ()
+        return next((line for line in lines if line.strip()), "it printed nothing")
 
     def describe(self) -> dict[str, object]:
         """Its entry in cluster.json."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,7 +38,7 @@ _RUNNING = 3.0
 
 
 class ClusterError(Exception):
-    """The cluster is not as it was asked to be; the message is one line that says what is wrong."""
+    """The cluster is not as it was asked to be; the message says what is wrong, each broker on a line."""
 
 
 class LocalCluster:
@@ -93,6 +93,7 @@ class LocalCluster:
             )
             zookeeper = self.zookeeper.address
         self._connect = zookeeper
+        self._seconds: list[BrokerProcess] = []
 
     @property
     def bootstrap(self) -> str:
@@ -129,6 +130,7 @@ class LocalCluster:
         """Start all processes without waiting for them (the brokers wait for ZooKeeper themselves).
 
         Raises:
+            ClusterError: A broker has ended while ZooKeeper started.
             ZooKeeperStartError: ZooKeeper cannot run.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -141,6 +143,9 @@ class LocalCluster:
         if self.zookeeper is not None:
             self.zookeeper.wait_ready()
             self._write_cluster_file()
+        ended = [broker for broker in self.brokers.values() if broker.pid is None]
+        if ended:
+            raise ClusterError(self._ends(ended))
 
     def wait_ready(
         self, timeout_s: float = READY_TIMEOUT_S, *, given_up: Callable[[], bool] = lambda: False
@@ -152,16 +157,17 @@ class LocalCluster:
             given_up: Asked now and then; True ends the wait.
 
         Raises:
-            ClusterError: A broker ended while it was waited for, or the time is over.
+            ClusterError: No broker runs, one ended while it was waited for, or the time is over.
         """
         running = [broker for broker in self.brokers.values() if broker.pid is not None]
+        if not running:
+            raise ClusterError(f"no broker runs. {self._ends(self.brokers.values())}")
         self._until(lambda: self._is_ready(running), timeout_s, "serve", given_up)
 
     def _is_ready(self, running: list[BrokerProcess]) -> bool:
-        for broker in running:
-            if broker.pid is None:
-                status = broker.exit_status
-                raise ClusterError(f"broker {broker.id} ended with status {status}: {broker.last_words()}")
+        ended = [broker for broker in running if broker.pid is None]
+        if ended:
+            raise ClusterError(self._ends(ended))
         controllers = 0.0
         for broker in running:
             gauges = broker.gauges(_STATE, _LIVE, _CONTROLLERS)
@@ -169,6 +175,15 @@ class LocalCluster:
                 return False
             controllers += gauges[_CONTROLLERS]
         return controllers == 1
+
+    @staticmethod
+    def _ends(brokers: Iterable[BrokerProcess]) -> str:
+        """How these brokers ended, each with the end of what it printed."""
+        return "\n".join(
+            f"broker {broker.id} ended with status {broker.exit_status}: {broker.last_words()} "
+            f"(see {broker.console})"
+            for broker in brokers
+        )
 
     def _until(
         self, holds: Callable[[], bool], timeout_s: float, what: str, given_up: Callable[[], bool]
@@ -238,12 +253,37 @@ class LocalCluster:
         if wait:
             self.wait_ready()
 
+    def duplicate(self, broker_id: BrokerId | int) -> BrokerProcess:
+        """Start a second process under a broker's id and advertised endpoints, without waiting for it.
+
+        It has directories of its own, ``again-N`` beside the broker's, and listens on free ports.
+        """
+        broker = self.brokers[BrokerId(broker_id)]
+        second = broker.second(self.directory / f"again-{broker_id}", any_free(1).brokers[0])
+        second.write_properties(self._connect, len(self.brokers), self._overrides)
+        second.console.unlink(missing_ok=True)
+        second.start()
+        self._seconds.append(second)
+        return second
+
+    def restart_zookeeper(self) -> None:
+        """Start the embedded ZooKeeper again, which has ended, and return when it serves.
+
+        Raises:
+            ZooKeeperStartError: It does not come up.
+        """
+        if self.zookeeper is not None:
+            self.zookeeper.start()
+            self._write_cluster_file()
+
     def stop(self) -> list[BrokerId]:
         """Stop everything, brokers first, within 10 s; what does not end is killed.
 
         Returns:
             The brokers that had to be killed.
         """
+        for second in self._seconds:
+            second.signal(signal.SIGKILL)
         for broker in self.brokers.values():
             broker.signal(signal.SIGCONT)
             broker.signal(signal.SIGTERM)

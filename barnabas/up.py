@@ -1,7 +1,12 @@
-"""``barnabas up``: a local cluster in the foreground."""
+"""``barnabas up``: a local cluster in the foreground.
+
+A broker that ends is left dead: to see what the others do is what the cluster is for. ZooKeeper is started
+again, on the same data: without it nothing of that can be seen.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import threading
@@ -9,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from barnabas.cluster import READY_TIMEOUT_S, ClusterError, LocalCluster
 from barnabas.ports import PortError
@@ -17,12 +23,21 @@ from cluster.model.ids import BrokerId
 
 _LOOK_S = 0.2
 
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What stops the cluster: Ctrl-C, ``kill``, and a terminal that is closed."""
+
+ZOOKEEPER_RESTARTS = 3
+"""How often ZooKeeper is started again within `RESTARTS_WINDOW_S`; one that ends more often cannot run."""
+
+RESTARTS_WINDOW_S = 60.0
+
 
 def run(directory: Path, brokers: int, port: int) -> int:
-    """Keep a cluster until SIGINT or SIGTERM comes; to be called on the main thread.
+    """Keep a cluster until SIGINT, SIGTERM or SIGHUP comes; to be called on the main thread.
 
     Returns:
-        The exit status: 0 after a signal, 1 where the cluster did not come up or ZooKeeper ended.
+        The exit status: 0 after a signal, 1 where the cluster did not come up or ZooKeeper ends again and
+        again.
     """
     with _asked_to_stop() as asked:
         try:
@@ -50,9 +65,16 @@ def _keep(cluster: LocalCluster, asked: threading.Event) -> int:
         _say(f"ready after {time.monotonic() - began:.1f} s; bootstrap servers {cluster.bootstrap}")
         _say("Ctrl-C stops all of it")
     dead: set[BrokerId] = set()
+    restarts: list[float] = []
     while not asked.wait(_LOOK_S):
         if cluster.zookeeper is not None and cluster.zookeeper.pid is None:
-            return _fail(f"ZooKeeper ended by itself; see {cluster.zookeeper.log_file}")
+            restarts = [at for at in restarts if time.monotonic() - at < RESTARTS_WINDOW_S]
+            if len(restarts) == ZOOKEEPER_RESTARTS:
+                return _fail(f"ZooKeeper ends again and again; see {cluster.zookeeper.log_file}")
+            restarts.append(time.monotonic())
+            _say(f"ZooKeeper ended: {_how(cluster.zookeeper.exit_status)}; starting it again")
+            cluster.restart_zookeeper()
+            _say(f"ZooKeeper on {cluster.zookeeper_connect}, process {cluster.zookeeper.pid}")
         for broker in cluster.brokers.values():
             if broker.pid is None and broker.id not in dead:
                 dead.add(broker.id)
@@ -73,7 +95,10 @@ def _asked_to_stop() -> Iterator[threading.Event]:
     asked = threading.Event()
     before = {
         number: signal.signal(number, lambda _number, _frame: asked.set())
-        for number in (signal.SIGINT, signal.SIGTERM)
+        for number in _STOPPING
+        # Under `nohup` a closed terminal is no reason to stop. A shell's `&` ignores SIGINT too, but whoever
+        # sends that one to this process means it.
+        if not (number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN)
     }
     try:
         yield asked
@@ -83,10 +108,16 @@ def _asked_to_stop() -> Iterator[threading.Event]:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"barnabas: {text}\n")
-    sys.stdout.flush()
+    _write(sys.stdout, text)
 
 
 def _fail(text: str) -> int:
-    sys.stderr.write(f"barnabas: {text}\n")
+    _write(sys.stderr, text)
     return 1
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write a line, to a terminal that may be closed: that must not keep the cluster from being stopped."""
+    with contextlib.suppress(OSError, ValueError):
+        stream.write(f"barnabas: {text}\n")
+        stream.flush()

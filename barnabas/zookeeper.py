@@ -129,6 +129,11 @@ class EmbeddedZooKeeper:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     @property
+    def exit_status(self) -> int | None:
+        """How the last process ended (negative: the signal), or None where it still runs or never ran."""
+        return None if self._process is None else self._process.poll()
+
+    @property
     def log_file(self) -> Path:
         """What the server wrote to its log, standard output and standard error."""
         return self.directory / "zookeeper.log"

@@ -57,9 +57,7 @@ async def serve(zookeeper: str, ids: Sequence[int]) -> None:
         await server.start()
         servers.append(server)
         now_ms = int(time.time() * 1000)
-        await store.brokers.register(
-            BrokerId(broker_id), (endpoint,), None, now_ms=now_ms, holds_endpoints=True
-        )
+        await store.brokers.register(BrokerId(broker_id), (endpoint,), None, now_ms=now_ms)
     print(*ids, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     for server in servers:

@@ -14,6 +14,8 @@ import os
 import sys
 from importlib import import_module
 
+from cluster.runtime.standard_streams import open_missing
+
 NOT_FOR_BROKERS = ("hypothesis", "rich")
 """Packages that are not imported, for no other reason than that they are there."""
 
@@ -23,6 +25,7 @@ GRPC_EXPERIMENTS = "-event_engine_client,-event_engine_listener"
 
 def run_broker() -> int:
     """Run the command line of this process; returns its exit status."""
+    open_missing()
     for name in NOT_FOR_BROKERS:
         # None has every import of the name raise ModuleNotFoundError (Python reference, 5.3.1).
         sys.modules[name] = None  # type: ignore[assignment]

@@ -252,6 +252,10 @@ def _cross_check(config: BrokerConfig) -> None:
         if wait > config.integer(limit):
             allowed = f"at most {limit}, which is {config.integer(limit)}"
             raise ConfigError("replica.fetch.wait.max.ms", str(wait), allowed)
+    queued, longest = config.integer("queued.max.request.bytes"), config.integer("socket.request.max.bytes")
+    if 0 < queued < longest:
+        allowed = f"at least socket.request.max.bytes, which is {longest}, or at most 0 for no bound"
+        raise ConfigError("queued.max.request.bytes", str(queued), allowed)
     advertised = {endpoint.listener for endpoint in config.advertised}
     if config.inter_broker_listener not in advertised:
         raise ConfigError(

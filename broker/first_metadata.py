@@ -5,13 +5,13 @@ killed at once that lasts as long as the old controller's session, and clients t
 librdkafka fails what waits for such a topic, and then all that is written to it until it asks again, after
 ``topic.metadata.refresh.interval.ms`` (five minutes); and so long its admin client waits to ask again who is
 controller. A client without an answer goes on waiting, or asks another broker.
+
+The controller says when it has told of all (`UpdateMetadataRequest.is_complete`). What ZooKeeper holds is no
+measure: of a topic without a state, without partitions, with an illegal name or marked for deletion no
+controller ever tells.
 """
 
 from __future__ import annotations
-
-import asyncio
-from collections.abc import Collection
-from typing import Protocol
 
 import structlog
 
@@ -21,61 +21,27 @@ from broker.server.metadata_purgatories import CONTROLLER, MetadataPurgatories, 
 SESSIONS = 3
 """How many session timeouts the wait may last: in the first the session of a dead controller ends."""
 
-NAMED = 10
-"""How many topics are named of which nothing was told."""
-
 _log = structlog.get_logger("kafka.server.KafkaServer")
 
 
-class _Names(Protocol):
-    async def names(self) -> Collection[str]: ...
-
-
-class _Marks(Protocol):
-    async def marked(self) -> Collection[str]: ...
-
-
-async def topics_to_hear_of(topics: _Names, deletions: _Marks) -> set[str]:
-    """The topics that ZooKeeper holds and nobody is deleting: of others no controller tells.
-
-    They are asked for just before the broker registers: what was read when it began to start may be minutes
-    old by then, where there were logs to recover.
-
-    Args:
-        topics: A ``cluster.zk.store_topics.TopicStore``.
-        deletions: A ``cluster.zk.store_deletions.DeletionStore``.
-
-    Raises:
-        ZooKeeperError: They cannot be read.
-    """
-    return set(await topics.names()) - set(await deletions.marked())
-
-
 async def wait_for_first_metadata(
-    topics: Collection[str],
-    metadata: MetadataCache,
-    purgatories: MetadataPurgatories,
-    session_timeout_ms: int,
+    metadata: MetadataCache, purgatories: MetadataPurgatories, session_timeout_ms: int
 ) -> None:
-    """Return when ``metadata`` knows a controller and these topics, or after ``SESSIONS`` session timeouts.
+    """Return when ``metadata`` is complete and knows a controller, or after ``SESSIONS`` session timeouts.
 
     Args:
-        topics: As ``topics_to_hear_of``.
         metadata: What the controller has told.
         purgatories: Told of each change of ``metadata``.
         session_timeout_ms: ``zookeeper.session.timeout.ms``.
     """
-    timeout_ms = SESSIONS * session_timeout_ms
-    nobody, late = await asyncio.gather(
-        await_metadata(
-            purgatories.controller, [CONTROLLER], lambda _: metadata.controller is not None, timeout_ms
-        ),
-        await_metadata(
-            purgatories.topics, topics, lambda topic: bool(metadata.partitions(topic)), timeout_ms
-        ),
+    late = await await_metadata(
+        purgatories.controller,
+        [CONTROLLER],
+        lambda _: metadata.controller is not None and metadata.is_complete,
+        SESSIONS * session_timeout_ms,
     )
-    if nobody:
+    if late and metadata.controller is None:
         _log.warning("Serving clients, though no live broker is known to be controller")
-    if late:
-        named = ", ".join(sorted(late)[:NAMED])
-        _log.warning(f"Serving clients, though no controller has told of {len(late)} topics, such as {named}")
+    if late and not metadata.is_complete:
+        known = len(metadata.topics)
+        _log.warning(f"Serving clients, though no controller has told of all topics; {known} are known")

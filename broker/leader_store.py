@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import structlog
 
 from cluster.model.epochs import PartitionVersion
 from cluster.model.ids import TopicPartition
-from cluster.model.partition import PartitionState
+from cluster.model.partition import Assignment, PartitionState
 from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.store import ZooKeeperStore
 
@@ -40,6 +40,19 @@ class LeaderStore:
         except ZnodeDecodeError as error:
             _log.error("the partition's state cannot be read", error=str(error))
             return None
+
+    async def topic_names(self) -> Collection[str]:
+        """The topics that there are."""
+        return await self._store.topics.names()
+
+    async def assignments_of(self, topic: str) -> Mapping[int, Assignment] | None:
+        """The replicas of a topic's partitions, or None where it has none that can be read."""
+        try:
+            found = (await self._store.topics.read([topic])).get(topic)
+        except ZnodeDecodeError as error:
+            _log.error("the topic's assignment cannot be read", error=str(error))
+            return None
+        return None if found is None else found.partitions
 
     async def announce_isr_changes(self, topic_partitions: Sequence[TopicPartition]) -> None:
         """Leave ``isr_change_notification``s for the controller.

@@ -22,10 +22,11 @@ import structlog
 from broker.config import BrokerConfig
 from broker.config_applier import ConfigApplier
 from broker.config_changes import ConfigChanges
+from broker.descriptors import first_kept_back, most_peer_connections
 from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
 from broker.disk.log_dirs import LogDirs, LogDirsOptions
 from broker.errors import StartError
-from broker.first_metadata import topics_to_hear_of, wait_for_first_metadata
+from broker.first_metadata import wait_for_first_metadata
 from broker.handover import Handover
 from broker.housekeeping import keep_logs
 from broker.identity import broker_id_of, new_cluster_id
@@ -38,9 +39,11 @@ from broker.replicas.producer_ids import ProducerIdBlocks
 from broker.replicas.purgatory_metrics import show_purgatory
 from broker.replicas.service import ReplicaService
 from broker.room_settings import handover_settings, replica_settings, server_settings
+from broker.server.acceptor import ConnectionQuotas
 from broker.server.any_controller import AnyController
 from broker.server.clients import ClientListener
 from broker.server.context import ServerContext
+from broker.server.control_door import ControlDoor
 from broker.server.metadata_purgatories import MetadataPurgatories
 from broker.server.peers import PeerServer
 from broker.server.request_meter import RequestMeter
@@ -165,13 +168,13 @@ class Node:
         context = self._context(broker_id, cluster_id, replicas, controller, producer_ids)
         ports = {name: port_of(bound) for name, bound in sockets.items()}
         ports[self._config.inter_broker_listener] = peer_port
-        topics = await topics_to_hear_of(store.topics, store.deletions)
-        await self._join(broker_id, ports, replicas, controller, changes)
+        endpoints = tuple(_bound(each, ports) for each in self._config.advertised)
+        rack = self._config.text("broker.rack")
+        registration = Registration(broker_id, endpoints, rack, cluster_id, lambda: logs.locks)
+        await self._join(registration, replicas, controller, changes)
         keep_logs(self._process.supervisor, logs, self._config, replicas.hosted.disk_failed)
         self._process.supervisor.spawn("config-changes", changes.run())
-        await wait_for_first_metadata(
-            topics, replicas.metadata, self._purgatories, self._config.session_timeout_ms
-        )
+        await wait_for_first_metadata(replicas.metadata, self._purgatories, self._config.session_timeout_ms)
         await self._open_listeners(context, sockets)
         self._leaving = partial(self._leave, replicas, context)
         _log.info(f"[KafkaServer id={broker_id}] started")
@@ -247,8 +250,9 @@ class Node:
             on_metadata=self._purgatories.changed,
             prepare=read_settings,
             on_directory_failed=events.failed,
+            topics=lambda: LeaderStore(self._membership.store),
         )
-        replicas.start()
+        replicas.start(after_clean_stop=logs.were_clean)
         process.supervisor.spawn("log-dir-events", events.run())
         self._stack.push_async_callback(replicas.close)
         metrics.watch(metrics.live_brokers, lambda: len(replicas.metadata.live_brokers))
@@ -301,8 +305,19 @@ class Node:
             )
 
     async def _open_peers(self, replicas: ReplicaService, controller: ControllerNode) -> int:
+        async def latest_epoch() -> ControllerEpoch:
+            return await self._membership.store.controller.latest_epoch()
+
+        write = self._process.state_change_log.write
+        door = ControlDoor(replicas.hosted.broker_id, replicas.gate, write, latest_epoch)
         peers = PeerServer(
-            replicas.leadership, replicas.sessions, controller.port, self._config.session_timeout_ms
+            replicas.leadership,
+            replicas.sessions,
+            door,
+            controller.port,
+            self._config.session_timeout_ms,
+            ranges=replicas.ranges,
+            most_connections=most_peer_connections(self._process.descriptors),
         )
         name = self._config.inter_broker_listener
         endpoint = next(each for each in self._config.listeners if each.listener == name)
@@ -321,6 +336,10 @@ class Node:
         controller: ControllerNode,
         producer_ids: ProducerIdBlocks,
     ) -> ServerContext:
+        any_controller = AnyController(
+            broker_id, controller.port, replicas.metadata, self._config.session_timeout_ms
+        )
+        replicas.damaged.controller = any_controller
         return ServerContext(
             broker_id=broker_id,
             cluster_id=cluster_id,
@@ -331,9 +350,7 @@ class Node:
             deletes=replicas.deletes,
             reads=replicas.reads,
             controller=controller.port,
-            any_controller=AnyController(
-                broker_id, controller.port, replicas.metadata, self._config.session_timeout_ms
-            ),
+            any_controller=any_controller,
             producer_ids=producer_ids,
             meter=RequestMeter(self._process.metrics),
             topic_overrides=self._topic_configs,
@@ -342,8 +359,7 @@ class Node:
 
     async def _join(
         self,
-        broker_id: BrokerId,
-        ports: dict[str, int],
+        registration: Registration,
         replicas: ReplicaService,
         controller: ControllerNode,
         changes: ConfigChanges,
@@ -361,11 +377,6 @@ class Node:
             else:
                 controller.on_zookeeper_event(event)
 
-        registration = Registration(
-            broker_id,
-            tuple(_bound(each, ports) for each in self._config.advertised),
-            self._config.text("broker.rack"),
-        )
         listeners = SessionListeners(watched, controller.on_session_expired, joined)
         await self._membership.join(registration, listeners)
         staying = self._process.supervisor.spawn("membership", self._membership.stay(registration))
@@ -383,11 +394,15 @@ class Node:
         await handover.carry_out()
 
     async def _open_listeners(self, context: ServerContext, sockets: dict[str, socket.socket]) -> None:
-        listeners = [ClientListener(context, name) for name in sockets]
+        quotas = ConnectionQuotas(lambda: context.max_connections, first_kept_back(self._process.descriptors))
+        listeners = [ClientListener(context, quotas, name) for name in sockets]
         metrics = self._process.metrics
         metrics.watch(metrics.connection_count, lambda: sum(each.connection_count for each in listeners))
+        metrics.watch(metrics.memory_pool_available, lambda: context.requests.available)
+        metrics.watch(metrics.memory_pool_used, lambda: context.requests.used)
+        metrics.watch(metrics.answer_bytes, lambda: context.answers.used)
         for listener, bound in zip(listeners, sockets.values(), strict=True):
-            await listener.start_on(bound)
+            listener.start_on(bound)
             self._stack.push_async_callback(listener.stop)
 
 

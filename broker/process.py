@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import signal
+import time
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from typing import Any
@@ -12,17 +13,26 @@ from typing import Any
 import structlog
 
 from broker.config import BrokerConfig
+from broker.descriptors import FOR_THE_DISK, raise_limit
+from broker.disk.files import keep_spare_descriptors
 from broker.errors import StartError
 from broker.pid_file import pid_file
 from cluster.model.statechange.levels import Level
 from cluster.runtime.failpoints import Action, Failpoint
+from cluster.runtime.line_limit import LINES
 from cluster.runtime.metrics import BrokerState, Metrics
 from cluster.runtime.metrics_page import MetricsPage
 from cluster.runtime.statechange_log import FILE_NAME, StateChangeLog
 from cluster.runtime.supervisor import Supervisor
-from cluster.runtime.watchdog import Watchdog
+from cluster.runtime.watchdog import LongestTurns, Watchdog
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
+
+STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""The signals that stop a broker cleanly (``LoggingSignalHandler`` of Kafka); SIGHUP unless it is ignored."""
+
+SUPPRESSED_LINES_TOLD_S = 10.0
+"""Time between two looks for lines that were suppressed, seconds."""
 
 
 class BrokerProcess:
@@ -33,6 +43,7 @@ class BrokerProcess:
         metrics: What it counts.
         supervisor: The owner of its tasks: the death of one ends the process.
         state_change_log: Its state-change.log.
+        descriptors: How many files it may have open.
         exit_status: What the process will end with: 0, or 1 after the death of a task.
     """
 
@@ -43,6 +54,9 @@ class BrokerProcess:
         level = Level[str(config.values["state.change.log.level"])]
         self.state_change_log = StateChangeLog(config.logs_dir / FILE_NAME, level)
         self.exit_status = 0
+        self.descriptors = raise_limit()
+        keep_spare_descriptors(FOR_THE_DISK)
+        _log.info(f"Up to {self.descriptors} files may be open; {FOR_THE_DISK} are kept back for logs")
         self._state = BrokerState.NOT_RUNNING
         self._stopping = asyncio.Event()
 
@@ -58,26 +72,61 @@ class BrokerProcess:
         """
         loop = asyncio.get_running_loop()
         stack.callback(self.state_change_log.close)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._asked_to_stop, number)
-            stack.callback(loop.remove_signal_handler, number)
+        for number in STOPPING:
+            # Under `nohup` a broker survives its terminal, as the JVM lets Kafka do. A shell's `&` ignores
+            # SIGINT too, but whoever sends that one to this process means it.
+            if not (number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN):
+                loop.add_signal_handler(number, self._asked_to_stop, number)
+                stack.callback(loop.remove_signal_handler, number)
         stack.enter_context(pid_file(self.config.pid_file))
         if self.config.metrics_address is not None:
             self._open_page(*self.config.metrics_address, stack)
 
         def stuck() -> None:
-            _log.critical(
-                "The event loop has stood still for a whole session; its stacks are on standard error, "
-                "and the session is given up"
-            )
-            faulthandler.dump_traceback()
+            # First of all: the loop may stand still because it waits for whoever reads standard error, and
+            # then neither the stacks nor the line below can be written.
             on_stuck()
+            faulthandler.dump_traceback()
+            _log.critical(
+                "The event loop has stood still for a whole session, which was given up; the stacks are on "
+                "standard error"
+            )
 
-        watchdog = Watchdog(
-            self.config.session_timeout_ms / 1000, stuck, self.metrics.loop_lag_seconds.observe
-        )
+        self._tell_suppressed_lines(stack)
+        watchdog = Watchdog(self.config.session_timeout_ms / 1000, stuck, self._measure_turns())
         watchdog.start()
         stack.callback(watchdog.stop)
+
+    def _tell_suppressed_lines(self, stack: ExitStack) -> None:
+        """Tell now and then, and at the end, how many lines were too many."""
+        loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle | None = None
+
+        def tell() -> None:
+            nonlocal timer
+            LINES.tell_suppressed()
+            timer = loop.call_later(SUPPRESSED_LINES_TOLD_S, tell)
+
+        def tell_all() -> None:
+            if timer is not None:
+                timer.cancel()
+            LINES.tell_suppressed(at_the_end=True)
+
+        tell()
+        stack.callback(tell_all)
+
+    def _measure_turns(self) -> Callable[[float, float], None]:
+        """Show the loop's longest turns; returns what is to be told of each heartbeat's lag."""
+        metrics, turns = self.metrics, LongestTurns(time.monotonic())
+        metrics.watch(metrics.longest_turn_seconds, lambda: turns.ever)
+        metrics.watch(metrics.recent_longest_turn_seconds, lambda: turns.recent(time.monotonic()))
+
+        def beat(lag_s: float, cpu_s: float) -> None:
+            metrics.loop_lag_seconds.observe(lag_s)
+            metrics.loop_cpu_seconds.observe(cpu_s)
+            turns.add(lag_s, time.monotonic())
+
+        return beat
 
     def _open_page(self, host: str, port: int, stack: ExitStack) -> None:
         loop = asyncio.get_running_loop()
@@ -91,7 +140,7 @@ class BrokerProcess:
                 port,
                 self.metrics.registry,
                 lambda: self._state is BrokerState.RUNNING_AS_BROKER,
-                arm,
+                arm if self.config.flag("failpoints.over.http") else None,
             )
         except OSError as error:
             raise StartError(f"Cannot listen on metrics.address {host}:{port}: {error.strerror}") from error

@@ -220,8 +220,12 @@ class BrokerChannels:
 
 def chunks(request: ControlRequest, size: int = PARTITIONS_PER_MESSAGE) -> Iterator[ControlRequest]:
     """``request`` in parts of at most ``size`` partitions; a small one as it is."""
-    for start in range(0, max(len(request.partitions), 1), size):
-        yield _some(request, slice(start, start + size))
+    starts = range(0, max(len(request.partitions), 1), size)
+    for number, start in enumerate(starts, start=1):
+        part = _some(request, slice(start, start + size))
+        if isinstance(part, LeaderAndIsrRequest) and part.is_full:
+            part = replace(part, parts_to_follow=part.parts_to_follow + len(starts) - number)
+        yield part
 
 
 def _some(request: ControlRequest, part: slice) -> ControlRequest:
@@ -230,7 +234,12 @@ def _some(request: ControlRequest, part: slice) -> ControlRequest:
         case LeaderAndIsrRequest():
             return replace(request, partitions=request.partitions[part])
         case UpdateMetadataRequest():
-            return replace(request, partitions=request.partitions[part])
+            is_last = part.stop >= len(request.partitions)
+            return replace(
+                request,
+                partitions=request.partitions[part],
+                is_complete=request.is_complete and is_last,
+            )
         case StopReplicaRequest():
             return replace(request, partitions=request.partitions[part])
 

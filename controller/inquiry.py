@@ -13,6 +13,7 @@ from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from cluster.zk import errors
+from cluster.zk.schema import paths
 from cluster.zk.store import ZooKeeperStore
 from cluster.zk.store_partitions import WriteResult
 from controller.candidacy import Candidacy
@@ -42,11 +43,13 @@ class Inquiry:
     def __init__(self, store: ZooKeeperStore, broker_id: BrokerId) -> None:
         self._store = store
         self._candidacy = Candidacy(store.controller, broker_id)
+        self._registration = paths.broker(broker_id)
 
     def stop_watching(self) -> None:
-        """Hear no more of what was read, but for ``/controller``."""
+        """Hear no more of what was read, but for ``/controller`` and the registration of this broker."""
         session = self._store.session
-        session.unwatch(*filter(is_heard_by_the_controller_alone, session.watched()))
+        watched = (path for path in session.watched() if path != self._registration)
+        session.unwatch(*filter(is_heard_by_the_controller_alone, watched))
 
     async def answer(self, question: Ask[Any]) -> object:
         """The answer to ``question``; raises what the stores raise."""
@@ -68,7 +71,7 @@ class Inquiry:
             case effects.ReadAssignments(topics):
                 return await self._read_assignments(topics)
             case effects.ReadPartitionStates(partitions):
-                return await read_readable(self._store.partitions.read_written, partitions)
+                return await read_readable(self._store.partitions.read, partitions)
             case effects.ReadTopicConfigs(topics):
                 return await self._read_topic_configs(topics)
             case effects.ReadIsrChanges():
@@ -97,6 +100,11 @@ class Inquiry:
                 except errors.NodeExists:
                     return False
                 return True
+            case effects.RecordEpoch(reign):
+                return await self._store.controller.record_epoch(fence_of(reign))
+            case effects.RecordBrokers(broker_epochs, reign):
+                await self._store.controller.record_brokers(broker_epochs, fence_of(reign))
+                return None
             case effects.DeleteIsrChanges(notes, reign):
                 await self._store.isr_changes.delete(notes, fence_of(reign))
                 return None

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cluster.model.ids import TopicPartition
-from cluster.model.partition import WrittenState
+from cluster.model.partition import PartitionState
 from cluster.zk.errors import BadVersion, NoNode
 from cluster.zk.store import ZooKeeperStore
 from controller.core.effects import Ask
@@ -22,10 +22,8 @@ from controller.reading import Answerer, fence_of, read_readable
 
 async def _watch_states(
     store: ZooKeeperStore, question: WatchPartitionStates
-) -> Mapping[TopicPartition, WrittenState]:
-    return await read_readable(
-        lambda some: store.partitions.read_written(some, watch=True), question.partitions
-    )
+) -> Mapping[TopicPartition, PartitionState]:
+    return await read_readable(lambda some: store.partitions.read(some, watch=True), question.partitions)
 
 
 async def _read(store: ZooKeeperStore, _: ReadReassignments) -> RequestedReassignments | None:

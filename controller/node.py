@@ -16,16 +16,18 @@ Its owner, the broker, opens and loses ZooKeeper sessions and drives it through 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cluster.model.brokers import Broker
 from cluster.model.commands import ControllerPort
 from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.requests import (
     ControlRequest,
     ControlResponse,
+    LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     StopReplicaRequest,
     StopReplicaResponse,
@@ -44,6 +46,7 @@ from controller.core.inputs import (
     Expire,
     LeaderAndIsrResponseReceived,
     Reelect,
+    ResendRequests,
     ShutdownEventThread,
     Startup,
     TopicDeletionStopReplicaResponseReceived,
@@ -135,6 +138,7 @@ class ControllerNode:
         )
         channels = BrokerChannels(supervisor, channel_settings, self._on_response)
         self._reelection = Alarm(lambda: self._loop.put_once(Reelect()))
+        self._resend = Alarm(lambda: self._loop.put_once(ResendRequests()))
         rebalance = Alarm(lambda: self._loop.put_once(AutoPreferredReplicaLeaderElection()))
         self._performer = Performer(
             Outlets(
@@ -145,6 +149,7 @@ class ControllerNode:
                 on_controller,
                 rebalance,
                 self._reelection,
+                self._resend,
             )
         )
         self._loop = ControllerLoop(self._context, self._performer, metrics)
@@ -197,6 +202,7 @@ class ControllerNode:
             await self._task
             self._task = None
             self._reelection.cancel()
+            self._resend.cancel()
 
     def _put(self, command: CommandReceived) -> None:
         self._loop.put(command)
@@ -206,12 +212,24 @@ class ControllerNode:
     ) -> None:
         self._state_change_log.write(self._context.lines.received_response(response, correlation_id, broker))
         match response:
-            case LeaderAndIsrResponse():
-                self._loop.put(LeaderAndIsrResponseReceived(broker.id, broker.epoch, response))
+            case LeaderAndIsrResponse() if isinstance(request, LeaderAndIsrRequest):
+                told = tuple(each.topic_partition for each in request.partitions)
+                self._loop.put(LeaderAndIsrResponseReceived(broker.id, broker.epoch, response, told))
             case UpdateMetadataResponse():
-                self._loop.put(UpdateMetadataResponseReceived(broker.id, response))
+                self._loop.put(UpdateMetadataResponseReceived(broker.id, broker.epoch, response))
             case StopReplicaResponse() if isinstance(request, StopReplicaRequest):
-                told = {partition.topic_partition for partition in request.partitions if partition.delete}
-                errors = {tp: error for tp, error in response.partition_errors.items() if tp in told}
+                errors = deletion_answers(request, response)
                 if errors:
                     self._loop.put(TopicDeletionStopReplicaResponseReceived(broker.id, broker.epoch, errors))
+
+
+def deletion_answers(
+    request: StopReplicaRequest, response: StopReplicaResponse
+) -> Mapping[TopicPartition, ErrorCode]:
+    """What came of each replica to be deleted; without an answer of its own, the error of the request."""
+    whole = ErrorCode.UNKNOWN_SERVER_ERROR if response.error is ErrorCode.NONE else response.error
+    return {
+        each.topic_partition: response.partition_errors.get(each.topic_partition, whole)
+        for each in request.partitions
+        if each.delete
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,6 +40,7 @@ class Outlets:
             the epoch of the latest reign known then.
         rebalance: Reminds the controller to see whether the preferred replicas lead.
         reelection: Reminds the broker of a race without a controller.
+        resend: Reminds the controller of what brokers failed at.
     """
 
     channels: BrokerChannels
@@ -48,6 +50,7 @@ class Outlets:
     on_controller: Callable[[BrokerId, ControllerEpoch], None]
     rebalance: Alarm
     reelection: Alarm
+    resend: Alarm
 
 
 class Performer:
@@ -55,14 +58,15 @@ class Performer:
 
     Args:
         outlets: Where effects go that need no ZooKeeper.
+        dice: Uniform in [0, 1), by which pauses of the race differ from broker to broker.
     """
 
-    def __init__(self, outlets: Outlets) -> None:
+    def __init__(self, outlets: Outlets, dice: Callable[[], float] = random.random) -> None:
         self._outlets = outlets
         self._inquiry: Inquiry | None = None
-        self._tellers = self._table(outlets)
+        self._tellers = self._table(outlets, dice)
 
-    def _table(self, out: Outlets) -> Mapping[type[Effect], Callable[[Any], None]]:
+    def _table(self, out: Outlets, dice: Callable[[], float]) -> Mapping[type[Effect], Callable[[Any], None]]:
         """What performs each kind of effect that has no answer."""
         return {
             effects.LogStateChange: lambda log: out.state_change_log.write(log.line),
@@ -77,7 +81,9 @@ class Performer:
             effects.AnnounceController: lambda news: out.on_controller(news.controller_id, news.epoch),
             effects.StopWatching: lambda _: self._stop_watching(),
             ScheduleLeaderRebalance: lambda plan: out.rebalance.set(plan.delay_s),
-            effects.ScheduleReelection: lambda plan: out.reelection.set(plan.delay_s),
+            # Not all at once: whoever comes first has the race to himself.
+            effects.ScheduleReelection: lambda plan: out.reelection.set(plan.delay_s * (1 + dice() / 2)),
+            effects.ScheduleResend: lambda plan: out.resend.set(plan.delay_s),
             CancelLeaderRebalance: lambda _: out.rebalance.cancel(),
         }
 

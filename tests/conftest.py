@@ -28,6 +28,7 @@ from cluster.model.requests import (
 from cluster.rpc import translate
 from cluster.rpc.channels import CORRELATION_ID_KEY, server_options
 from cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_BrokerControlServicer_to_server
+from cluster.runtime import line_limit
 
 # How long an example takes says nothing on a machine that others use.
 hypothesis.settings.register_profile("barnabas", deadline=None)
@@ -39,6 +40,19 @@ WORKERS = "PYTEST_XDIST_WORKER_COUNT"
 
 COSTLY = ("tests/containers/", "tests/unit/analysis/")
 """Folders of which a second worker would have another cluster of containers, or another session of Spark."""
+
+SPARK_TIMEOUT_S = 1200
+"""The limit of a test that starts Spark or runs jobs in it.
+
+The dearest need 60 CPU-seconds (Java compiles while it runs, and the first one starts Spark for all), which
+are 40 s on two idle cores and were more than pytest's general limit of 300 s where eight others used them.
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_lines_were_written_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of one process must not use up each other's lines."""
+    monkeypatch.setattr(line_limit.LINES, "_limit", line_limit.LineLimit())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,6 +71,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that the workers end together."""
     items.sort(key=_turn)  # stable: the order within a turn stays
+    for item in items:
+        if item.get_closest_marker("spark") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
 
 
 def _turn(item: pytest.Item) -> int:

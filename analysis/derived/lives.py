@@ -6,11 +6,12 @@ So every table of partitions has a column ``life``: 0 until the first creation t
 from __future__ import annotations
 
 from datetime import timedelta
+from enum import StrEnum
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from analysis.companions import CompanionKind
+from analysis.reading.kinds import OtherKind
 from cluster.model.statechange import Kind
 
 PARTITION = ("topic", "partition")
@@ -24,7 +25,7 @@ CLOCKS = timedelta(seconds=2)
 """As far as clocks may differ around the creation of a topic, and a deletion's steps lie apart."""
 
 
-def is_kind(*kinds: Kind | CompanionKind) -> Column:
+def is_kind(*kinds: StrEnum) -> Column:
     """Whether a line of ``events`` says one of these."""
     return sf.col("kind").isin(*(kind.value for kind in kinds))
 
@@ -81,7 +82,7 @@ def _stopped(events: DataFrame) -> DataFrame:
     )
 
 
-_MARKED = (Kind.UPDATE_METADATA_SENDING, Kind.METADATA_CACHED, Kind.LEADER_AND_ISR_SENDING)
+_MARKED = (OtherKind.UPDATE_METADATA_SENDING, Kind.METADATA_CACHED, Kind.LEADER_AND_ISR_SENDING)
 
 
 def with_life(lines: DataFrame, events: DataFrame) -> DataFrame:

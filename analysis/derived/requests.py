@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 
 from analysis.derived.controllers import REFUSALS
 from analysis.derived.lives import is_kind
+from analysis.reading.kinds import OtherKind
 from cluster.model.statechange import Kind
 
 OBEYED = "obeyed"
@@ -20,7 +21,7 @@ _LEADER_AND_ISR = (
     Kind.LEADER_AND_ISR_HANDLING, Kind.LEADER_AND_ISR_FINISHED, Kind.LEADER_AND_ISR_RECEIVED,
     Kind.LEADER_AND_ISR_STALE_CONTROLLER, Kind.LEADER_AND_ISR_STALE_EPOCH, Kind.LEADER_AND_ISR_SAME_EPOCH,
     Kind.LEADER_AND_ISR_FAILED, Kind.TRANSITION_STARTED, Kind.TRANSITION_COMPLETED,
-    Kind.LEADER_FETCHERS_STOPPED, Kind.FOLLOWER_FETCHERS_STOPPED, Kind.FETCHERS_STOPPED,
+    Kind.LEADER_FETCHERS_STOPPED, Kind.FOLLOWER_FETCHERS_STOPPED, OtherKind.FETCHERS_STOPPED,
 )  # fmt: skip
 _STOP_REPLICA = (Kind.STOP_REPLICA_HANDLING, Kind.STOP_REPLICA_RECEIVED, Kind.STOP_REPLICA_STALE_CONTROLLER)
 _UPDATE_METADATA = (

@@ -9,8 +9,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.companions import CompanionKind
 from analysis.derived.lives import DELETING, LIFE, is_kind, with_life
+from analysis.reading.companions import CompanionKind
+from analysis.reading.kinds import OtherKind
 from cluster.model.statechange import Kind
 
 DECISIONS = (Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL)
@@ -21,7 +22,7 @@ _TELLING = (
     Kind.REASSIGNMENT_SENT,
     Kind.LEADER_AND_ISR_SENDING,
     Kind.LEADER_AND_ISR_RECEIVED,
-    Kind.UPDATE_METADATA_SENDING,
+    OtherKind.UPDATE_METADATA_SENDING,
     Kind.METADATA_CACHED,
     Kind.LEADER_STARTS,
     Kind.FOLLOWER_STARTS,

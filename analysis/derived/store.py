@@ -1,6 +1,6 @@
 """The derived tables in a folder of Parquet, beside the table ``events`` that they are computed from.
 
-Both a run over files and a stream call this, so that the same lines give the same tables.
+A run over files and ``--follow`` both call this, so that the same lines give the same tables.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 
 from analysis.derived.last_words import with_last_words
 from analysis.derived.lives import CLOCKS, LIFE, NO_LEADER, is_kind, with_life
+from analysis.reading.kinds import OtherKind
 from cluster.model.statechange import Kind
 
 LEADER_OFFLINE = "its leader went offline"
@@ -72,7 +73,7 @@ def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
         is_kind(Kind.PARTITION_CHANGE_FAILED)
         & sf.col("to").isin(*_ONLINE)
         & sf.col("from").isin(*_OFFLINE, *_NEW)
-    ) | is_kind(Kind.NEW_PARTITION_NOT_ALIVE)
+    ) | is_kind(OtherKind.NEW_PARTITION_NOT_ALIVE)
     lost = is_kind(Kind.ISR_REMOVAL) & (sf.col("leader") == NO_LEADER)
     down = (is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_OFFLINE)) | lost | failed
     up = is_kind(Kind.PARTITION_ONLINE) & (sf.col("leader") > NO_LEADER)
@@ -81,7 +82,7 @@ def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
         down.alias("down"),
         (up & sf.col("from").isin(*_OFFLINE)).alias("was_down"),
         failed.alias("failed"),
-        (failed & (sf.col("from").isin(*_NEW) | is_kind(Kind.NEW_PARTITION_NOT_ALIVE))).alias("newborn"),
+        (failed & (sf.col("from").isin(*_NEW) | is_kind(OtherKind.NEW_PARTITION_NOT_ALIVE))).alias("newborn"),
         sf.when(failed, sf.coalesce(sf.substring_index("trace", "\n", 1), "error")).alias("reason"),
     )  # fmt: skip
     decided = Window.partitionBy(*LIFE, "leader_epoch")

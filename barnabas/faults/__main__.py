@@ -9,7 +9,6 @@ it.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import secrets
 import shutil
@@ -17,22 +16,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from barnabas.cluster import ClusterError, LocalCluster
-from barnabas.ensemble import local_ensemble, names_of
-from barnabas.faults import composed
+from barnabas.cluster import ClusterError
+from barnabas.ensemble import names_of
+from barnabas.faults import composed, power
 from barnabas.faults.arena import Arena, node_of
 from barnabas.faults.chaos import Chaos, Findings
-from barnabas.faults.disk import DiskError, SmallDisk, remove_leftovers
+from barnabas.faults.disk import DiskError, remove_leftovers
 from barnabas.faults.epochs import Act, Epochs, acts_of, check_epochs
 from barnabas.faults.history import History, save
 from barnabas.faults.links import NetworkError
-from barnabas.faults.network import Network, why_not
+from barnabas.faults.local import BROKERS, ZOOKEEPERS, keep_disks, local_arena
+from barnabas.faults.network import why_not
 from barnabas.faults.quorum import agreed
 from barnabas.faults.reckoning import Reckoning, reckon
 from barnabas.faults.schedule import BY_NAME, KINDS, Kind, Needs, schedule
@@ -42,17 +42,7 @@ from barnabas.ports import PortError
 from barnabas.zookeeper_jars import ZooKeeperStartError
 from cluster.model.ids import BrokerId, TopicPartition
 
-BROKERS = 3
-ZOOKEEPERS = 3
 CLUSTER = "cluster"
-SMALL = "data-small"
-SMALL_MIB = 256
-
-SETTINGS = {
-    "zookeeper.session.timeout.ms": "6000",
-    "log.segment.bytes": str(1 << 20),  # short segments roll, and recovery finds several
-    "auto.create.topics.enable": "false",
-}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -68,6 +58,11 @@ def parser() -> argparse.ArgumentParser:
         "--containers",
         action="store_true",
         help="strike docker-compose.yml's containers instead of processes",
+    )
+    flags.add_argument(
+        "--flush",
+        action="store_true",
+        help="sync each write before it is acknowledged, and cut the power of all brokers at once, too",
     )
     flags.add_argument("--keep", action="store_true", help="keep a run that passed too")
     return flags
@@ -103,9 +98,7 @@ def kinds_of(names: str) -> tuple[Kind, ...]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; the exit code."""
     flags = parser().parse_args(arguments)
-    kinds = tuple(kind for kind in flags.only if not flags.containers or kind.needs is not Needs.DISK)
-    if not kinds:
-        parser().error("containers have no disks of their own to strike")
+    kinds = possible(flags)
     reason = composed.why_not() if flags.containers else why_not()
     if reason is not None:
         say(f"chaos: no real cut can be made here: {reason}")
@@ -123,6 +116,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGINT
 
 
+def possible(flags: argparse.Namespace) -> tuple[Kind, ...]:
+    """The nemeses that can be in this run; what keeps others out is told, and ends it where none is left."""
+    without: list[str] = []
+    lacking: set[Needs] = set()
+    if flags.containers:
+        lacking = {Needs.DISK, Needs.POWER, Needs.PROCESS}
+        without.append("containers have no disks or processes of their own to strike")
+    elif (reason := power.why_not()) is not None:
+        lacking = {Needs.POWER}
+        without.append(f"no power can be cut here: {reason}")
+    kinds = tuple(k for k in flags.only if k.needs not in lacking and (flags.flush or not k.flushed_only))
+    if not flags.flush and flags.only is not KINDS:
+        without += [f"{kind.name} needs --flush" for kind in flags.only if kind.flushed_only]
+    for line in without:
+        say(f"chaos: {line}")
+    if not kinds:
+        parser().error("; ".join(without))
+    return kinds
+
+
 def _try(flags: argparse.Namespace, seed: int, kinds: Sequence[Kind]) -> int:
     directory = (flags.dir / str(seed)).resolve()
     remove_leftovers()
@@ -130,10 +143,10 @@ def _try(flags: argparse.Namespace, seed: int, kinds: Sequence[Kind]) -> int:
         shutil.rmtree(directory)
     history = History(time.monotonic)
     passed = False
-    with composed.composed_arena(directory) if flags.containers else arena_in(directory) as arena:
+    with _arena(flags, directory) as arena:
         try:
             try:
-                findings = _run(arena, history, kinds, seed, flags.minutes * 60)
+                findings = _run(arena, history, kinds, seed, flags)
             finally:
                 arena.gather(directory / CLUSTER)
             reckoning = judge(directory, history, findings, kinds)
@@ -141,7 +154,7 @@ def _try(flags: argparse.Namespace, seed: int, kinds: Sequence[Kind]) -> int:
         finally:
             if not passed or flags.keep:
                 save(directory / "history.jsonl", history.ops())
-                _keep_disks(arena)
+                keep_disks(arena)
     figures = tell(flags, seed, findings, reckoning)
     if not passed:
         analyze(directory)
@@ -179,32 +192,6 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-@contextmanager
-def arena_in(directory: Path) -> Iterator[Arena]:
-    """A running cluster in namespaces of its own, each broker with a small disk beside its other one."""
-    nodes = [*names_of(ZOOKEEPERS), *map(node_of, _brokers())]
-    with ExitStack() as cleaning:
-        network = cleaning.enter_context(Network(nodes))
-        ensemble = local_ensemble(directory / CLUSTER, ZOOKEEPERS, network.places)
-        cluster = LocalCluster(
-            directory / CLUSTER,
-            BROKERS,
-            overrides=SETTINGS,
-            zookeeper=ensemble.address,
-            places=network.places,
-        )
-        disks = {}
-        for broker in cluster.brokers.values():
-            disk = SmallDisk(broker.directory / SMALL, SMALL_MIB)
-            disks[broker.id] = cleaning.enter_context(disk)
-            broker.own_settings["log.dirs"] = f"{broker.directory / 'data'},{disk.directory}"
-        cleaning.enter_context(ensemble)
-        cleaning.enter_context(cluster)
-        if not network.links.can_delay:
-            say("chaos: this kernel has no netem: slow links are of few bits (tbf) without delay")
-        yield Arena(cluster, ensemble, network.links, disks)
-
-
 def _brokers() -> list[BrokerId]:
     return [BrokerId(n) for n in range(1, BROKERS + 1)]
 
@@ -213,9 +200,17 @@ def _least_cuts(kinds: Sequence[Kind]) -> int:
     return int(any(kind.is_cut for kind in kinds))
 
 
-def _run(arena: Arena, history: History, kinds: Sequence[Kind], seed: int, seconds: float) -> Findings:
-    chaos = Chaos(arena, history, say)
-    chaos.run(schedule(seed, kinds), seconds, least_cuts=_least_cuts(kinds))
+def _arena(flags: argparse.Namespace, directory: Path) -> AbstractContextManager[Arena]:
+    if flags.containers:
+        return composed.composed_arena(directory)
+    return local_arena(directory / CLUSTER, say, has_power=power.why_not() is None)
+
+
+def _run(
+    arena: Arena, history: History, kinds: Sequence[Kind], seed: int, flags: argparse.Namespace
+) -> Findings:
+    chaos = Chaos(arena, history, say, flushed=flags.flush)
+    chaos.run(schedule(seed, kinds), flags.minutes * 60, least_cuts=_least_cuts(kinds))
     return chaos.findings
 
 
@@ -261,14 +256,6 @@ def _acts_of(broker: BrokerId, directory: Path) -> set[Act]:
 def _txns_of(server: Path) -> list[Txn]:
     files = sorted(server.glob("datalog/version-2/log.*"), key=lambda file: int(file.suffix[1:], 16))
     return [txn for file in files for txn in read_txns(file.read_bytes())]
-
-
-def _keep_disks(arena: Arena) -> None:
-    """Small disks end with the run: what is on them is copied beside."""
-    for disk in arena.disks.values():
-        # Files that their brokers delete meanwhile are missing in the copy, and it has all others.
-        with contextlib.suppress(shutil.Error):
-            shutil.copytree(disk.directory, disk.directory.with_name(f"{SMALL}-kept"))
 
 
 def analyze(directory: Path) -> None:

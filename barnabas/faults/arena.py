@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from barnabas.cluster import ClusterError
 from barnabas.ensemble import Ensemble
 from barnabas.faults.disk import SmallDisk
+from barnabas.faults.power import PowerDisk
 from cluster.model.ids import BrokerId
 
 
@@ -42,6 +44,14 @@ class Broker(Protocol):
 
     def last_words(self) -> str:
         """The last line it printed."""
+        ...
+
+
+class Second(Broker, Protocol):
+    """A second process under the id of a broker that runs."""
+
+    def said(self) -> str:
+        """All that it printed."""
         ...
 
 
@@ -107,6 +117,10 @@ def _lie_there(_: Path) -> None:
     """Logs that are below it already."""
 
 
+def _no_second(broker: BrokerId) -> Second:
+    raise ClusterError(f"no second broker {broker} can be started here")
+
+
 @dataclass(frozen=True)
 class Arena:
     """Everything there is to strike at.
@@ -116,6 +130,10 @@ class Arena:
         ensemble: Their ZooKeepers.
         links: Between all of them; nodes are named as the ensemble's servers, and ``broker-1``, …
         disks: The small disk of each broker that has one.
+        log_dirs: The log directories of each broker, where this process can reach them.
+        power: The disks of each broker's log directories, where their power can be cut.
+        duplicate: Starts a second process under a broker's id, with its advertised endpoints and directories
+            of its own.
         gather: Has the brokers' and the ZooKeepers' logs lie below a directory, for the judge.
     """
 
@@ -123,6 +141,9 @@ class Arena:
     ensemble: Ensemble
     links: Network
     disks: Mapping[BrokerId, SmallDisk] = field(default_factory=dict)
+    log_dirs: Mapping[BrokerId, tuple[Path, ...]] = field(default_factory=dict)
+    power: Mapping[BrokerId, tuple[PowerDisk, ...]] = field(default_factory=dict)
+    duplicate: Callable[[BrokerId], Second] = _no_second
     gather: Callable[[Path], None] = _lie_there
 
     @property

@@ -11,14 +11,23 @@ import confluent_kafka
 
 from barnabas.cluster import ClusterError
 from barnabas.faults.arena import Arena
+from barnabas.faults.blows import Blow
 from barnabas.faults.disk import DiskError
-from barnabas.faults.expiry import ExpiryError
 from barnabas.faults.history import Disturbed, History, Phase
 from barnabas.faults.links import NetworkError
-from barnabas.faults.nemeses import Blow, strike
-from barnabas.faults.recovery import NotRecoveredError, ended, revive, undeleted, wait_until_whole
+from barnabas.faults.nemeses import strike
+from barnabas.faults.recovery import (
+    NotRecoveredError,
+    differing,
+    ended,
+    revive,
+    undeleted,
+    wait_until_undone,
+    wait_until_whole,
+)
 from barnabas.faults.schedule import Kind, Role, Step, choose
 from barnabas.faults.traffic import ClientFailed, Traffic
+from barnabas.faults.zookeeper_wire import WireError
 from barnabas.observe import ClusterView, Observer
 from barnabas.zookeeper_jars import ZooKeeperStartError
 from cluster.model.ids import BrokerId
@@ -27,11 +36,12 @@ RECOVERY_TIMEOUT_S = 180.0
 """From healing to a whole cluster: seconds on a quiet machine; longer than this and it hangs."""
 
 DELETION_TIMEOUT_S = 120.0
+"""From the end of all writing to replicas that are the same, and to deleted topics that are gone."""
 
 OVERTIME_STEPS = 12
 """How many steps beyond its time a run takes that had no fault or no cut by then; after them it fails."""
 
-_NOT_POSSIBLE = (ClusterError, ZooKeeperStartError, NetworkError, DiskError, ExpiryError, OSError)
+_NOT_POSSIBLE = (ClusterError, ZooKeeperStartError, NetworkError, DiskError, WireError, OSError)
 
 
 @dataclass
@@ -58,14 +68,17 @@ class Chaos:
         arena: Runs already.
         history: Where everything is noted.
         say: Takes a line of progress.
+        flushed: Whether each write to the topics is synced before it is acknowledged.
     """
 
-    def __init__(self, arena: Arena, history: History, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, arena: Arena, history: History, say: Callable[[str], None], *, flushed: bool = False
+    ) -> None:
         self._arena = arena
         self._history = history
         self._say = say
         self._observer = Observer(arena.cluster.bootstrap)
-        self._traffic = Traffic(arena.cluster.bootstrap, history)
+        self._traffic = Traffic(arena.cluster.bootstrap, history, flushed=flushed)
         self._view = ClusterView()
         self._is_whole = False
         self.findings = Findings()
@@ -111,6 +124,9 @@ class Chaos:
         self.findings.problems += undeleted(
             self._arena.cluster, self._observer.look, deleted, DELETION_TIMEOUT_S
         )
+        self.findings.problems += differing(
+            self._arena.log_dirs, self._traffic.partitions, DELETION_TIMEOUT_S
+        )
         if self._is_whole:  # else who is missing may have been struck, and nothing healed it
             self.findings.problems += ended(self._arena.cluster)
 
@@ -128,9 +144,10 @@ class Chaos:
         wait_until_whole(
             self._arena.cluster, self._observer.look, self._traffic.partitions, RECOVERY_TIMEOUT_S
         )
+        wait_until_undone([blow for _, blow in struck], RECOVERY_TIMEOUT_S)
         self._traffic.wait_for_progress(RECOVERY_TIMEOUT_S)
         self._note(step, Phase.RECOVERED)
-        self.findings.steps += bool(struck)
+        self.findings.steps += any(not blow.missed for _, blow in struck)
         packets = f", {dropped} packets dropped" if dropped else ""
         self._say(f"    whole again {self._history.now() - healed:.1f} s after the healing{packets}")
 
@@ -148,7 +165,10 @@ class Chaos:
             with self._noting(kind):
                 if not victims and kind.role is not Role.NOBODY:
                     raise ClusterError("no broker is left to hit")
-                blows.append((kind, strike(kind.name, self._arena, victims)))
+                blow = strike(kind.name, self._arena, victims)
+                blows.append((kind, blow))
+                if blow.missed:
+                    raise ClusterError(blow.missed)
         details = "; ".join(blow.detail for _, blow in blows) or "nothing could be done"
         self._say(
             f"{self._history.now():7.1f} s  {step.number:3}  {step.name}: {details}, {step.hold_s:.1f} s"

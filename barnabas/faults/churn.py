@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import confluent_kafka
@@ -39,16 +39,24 @@ class Churn:
         observer: Creates and deletes; no other thread may use it.
         producer: Makes a client for each topic.
         history: Where writes and deletions are noted.
+        configs: The topics' settings.
 
     Attributes:
         deleted: Topics whose deletion was asked for.
         created: How many were created.
     """
 
-    def __init__(self, observer: Observer, producer: Callable[[], Producer], history: History) -> None:
+    def __init__(
+        self,
+        observer: Observer,
+        producer: Callable[[], Producer],
+        history: History,
+        configs: Mapping[str, str] = SAFE,
+    ) -> None:
         self._observer = observer
         self._producer = producer
         self._history = history
+        self._configs = dict(configs)
         self._standing: deque[tuple[TopicPartition, ...]] = deque()
         self._stopping = threading.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=PREFIX)
@@ -102,7 +110,7 @@ class Churn:
                     name,
                     partitions=PARTITIONS,
                     replication_factor=REPLICATION_FACTOR,
-                    configs=dict(SAFE),
+                    configs=self._configs,
                     timeout_s=CREATE_TIMEOUT_S,
                 )
             except (confluent_kafka.KafkaException, TimeoutError):

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from barnabas.faults.commands import run
+from barnabas.faults import commands
 
 FILLER = "filler"
 _SOURCE = re.compile(r"^barnabas-(\d+)$")
@@ -25,7 +25,8 @@ class DiskError(Exception):
     """The disk cannot be had or changed; the message names the command and what it said."""
 
 
-_run = partial(run, DiskError)
+run = partial(commands.run, DiskError)
+"""Run a command of the system's; raises DiskError where it fails."""
 
 
 class SmallDisk:
@@ -47,11 +48,11 @@ class SmallDisk:
             DiskError: That is not possible here.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
-        _run("mount", "-t", "tmpfs", "-o", f"size={self._size_mib}m", _mine(), str(self.directory))
+        run("mount", "-t", "tmpfs", "-o", f"size={self._size_mib}m", mine(), str(self.directory))
 
     def stop(self) -> None:
         """Unmount it, also while files are open; its content is gone."""
-        _run("umount", "--lazy", str(self.directory))
+        run("umount", "--lazy", str(self.directory))
 
     def __enter__(self) -> Self:
         self.start()
@@ -91,10 +92,19 @@ def remove_leftovers() -> None:
         source, directory, *_ = line.split(" ")
         owner = _SOURCE.match(source)
         if owner and not Path(f"/proc/{owner[1]}").exists():
-            _run("umount", "--lazy", directory.replace("\\040", " "))
+            run("umount", "--lazy", directory.replace("\\040", " "))
 
 
-def _mine() -> str:
+def sync(directory: Path) -> None:
+    """Make the names in a directory outlive a loss of power."""
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def mine() -> str:
     """What mounts of this process name as their source."""
     return f"barnabas-{os.getpid()}"
 
@@ -108,5 +118,5 @@ def turn_read_only(directory: Path, pid: int) -> None:
     namespaces = [Path(f"/proc/{each}/ns/mnt").readlink() for each in ("self", pid)]
     if namespaces[0] == namespaces[1]:
         raise DiskError(f"process {pid} has no mount namespace of its own")
-    _run("nsenter", f"--mount=/proc/{pid}/ns/mnt", "mount", "--bind", str(directory), str(directory))
-    _run("nsenter", f"--mount=/proc/{pid}/ns/mnt", "mount", "-o", "remount,bind,ro", str(directory))
+    run("nsenter", f"--mount=/proc/{pid}/ns/mnt", "mount", "--bind", str(directory), str(directory))
+    run("nsenter", f"--mount=/proc/{pid}/ns/mnt", "mount", "-o", "remount,bind,ro", str(directory))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from barnabas.cluster import ClusterError
+from barnabas.faults import copies, registrations
 from barnabas.faults.arena import Arena, node_of
+from barnabas.faults.blows import TERMINATE_TIMEOUT_S, Blow, kill, names, restart
 from barnabas.faults.disk import turn_read_only
 from barnabas.faults.expiry import expire_owner
 from barnabas.faults.links import CLIENTS
@@ -16,28 +17,6 @@ from cluster.model.ids import BrokerId
 
 LOSS = 0.1
 """The fraction of packets that a lossy link loses."""
-
-TERMINATE_TIMEOUT_S = 120.0
-"""A controlled shutdown takes seconds; longer than this, on whatever machine, and it hangs."""
-
-
-Heal = Callable[[], None]
-
-
-@dataclass(frozen=True)
-class Blow:
-    """What was done.
-
-    Attributes:
-        detail: To whom, in words.
-        heal: Undoes it, without waiting for ZooKeepers; raises ClusterError or ZooKeeperStartError where that
-            does not work, or a broker did not end as it should.
-        deadly: Brokers that may end by themselves of it.
-    """
-
-    detail: str
-    heal: Heal
-    deadly: tuple[BrokerId, ...] = ()
 
 
 def strike(name: str, arena: Arena, victims: Sequence[BrokerId]) -> Blow:
@@ -50,29 +29,10 @@ def strike(name: str, arena: Arena, victims: Sequence[BrokerId]) -> Blow:
 
     Raises:
         KeyError: There is no such nemesis.
-        ClusterError, ZooKeeperStartError, NetworkError, DiskError, ExpiryError, OSError: It could not be
+        ClusterError, ZooKeeperStartError, NetworkError, DiskError, WireError, OSError: It could not be
             done.
     """
     return _STRIKES[name](arena, tuple(victims))
-
-
-def _names(victims: Sequence[BrokerId]) -> str:
-    return f"broker{'s' if len(victims) > 1 else ''} {', '.join(map(str, victims))}"
-
-
-def _kill(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    for broker in victims:
-        arena.cluster.brokers[broker].signal(signal.SIGKILL)
-    for broker in victims:
-        arena.cluster.kill(broker)  # waits for its end
-
-    return Blow(f"SIGKILL {_names(victims)}", lambda: _restart(arena, victims))
-
-
-def _restart(arena: Arena, brokers: Sequence[BrokerId]) -> None:
-    for broker in brokers:
-        arena.cluster.terminate(broker, TERMINATE_TIMEOUT_S)
-        arena.cluster.restart(broker, wait=False)
 
 
 def _terminate(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
@@ -86,9 +46,9 @@ def _terminate(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
             if status != 0:
                 words = arena.cluster.brokers[broker].last_words()
                 raise ClusterError(f"broker {broker} ended with status {status} on SIGTERM: {words}")
-        _restart(arena, victims)
+        restart(arena, victims)
 
-    return Blow(f"SIGTERM {_names(victims)}", heal, deadly=victims)
+    return Blow(f"SIGTERM {names(victims)}", heal, deadly=victims)
 
 
 def _pause(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
@@ -99,7 +59,7 @@ def _pause(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
         for broker in victims:
             arena.cluster.resume(broker)
 
-    return Blow(f"SIGSTOP {_names(victims)}", heal)
+    return Blow(f"SIGSTOP {names(victims)}", heal)
 
 
 def _cut(arena: Arena, ways: Sequence[tuple[str, str]], detail: str) -> Blow:
@@ -113,12 +73,12 @@ def _both(one: str, others: Sequence[str]) -> list[tuple[str, str]]:
 
 def _partition_one_way(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     ways = [(node_of(broker), other) for broker in victims for other in arena.others(broker)]
-    return _cut(arena, ways, f"other brokers hear nothing of {_names(victims)}")
+    return _cut(arena, ways, f"other brokers hear nothing of {names(victims)}")
 
 
 def _partition(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     ways = [way for broker in victims for way in _both(node_of(broker), arena.others(broker))]
-    return _cut(arena, ways, f"{_names(victims)} | other brokers")
+    return _cut(arena, ways, f"{names(victims)} | other brokers")
 
 
 def _cut_off(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
@@ -127,34 +87,34 @@ def _cut_off(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
         for broker in victims
         for way in _both(node_of(broker), [*arena.others(broker), *arena.zookeepers, CLIENTS])
     ]
-    return _cut(arena, ways, f"{_names(victims)} | everybody else")
+    return _cut(arena, ways, f"{names(victims)} | everybody else")
 
 
 def _cut_from_zookeeper(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     ways = [way for broker in victims for way in _both(node_of(broker), arena.zookeepers)]
-    return _cut(arena, ways, f"{_names(victims)} | ZooKeeper")
+    return _cut(arena, ways, f"{names(victims)} | ZooKeeper")
 
 
 def _cut_zookeeper_one_way(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     ways = [(server, node_of(broker)) for broker in victims for server in arena.zookeepers]
-    return _cut(arena, ways, f"{_names(victims)} hears nothing of ZooKeeper")
+    return _cut(arena, ways, f"{names(victims)} hears nothing of ZooKeeper")
 
 
 def _cut_from_clients(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     ways = [way for broker in victims for way in _both(node_of(broker), [CLIENTS])]
-    return _cut(arena, ways, f"{_names(victims)} | clients")
+    return _cut(arena, ways, f"{names(victims)} | clients")
 
 
 def _slow(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     for broker in victims:
         arena.links.slow(node_of(broker))
-    return Blow(f"slow links from {_names(victims)}", lambda: None)
+    return Blow(f"slow links from {names(victims)}", lambda: None)
 
 
 def _lose(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     for broker in victims:
         arena.links.lose(node_of(broker), LOSS)
-    return Blow(f"{LOSS:.0%} of packets to {_names(victims)} are lost", lambda: None)
+    return Blow(f"{LOSS:.0%} of packets to {names(victims)} are lost", lambda: None)
 
 
 def _zookeeper_restart(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
@@ -208,7 +168,7 @@ def _expire(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     leader = arena.ensemble.servers[arena.ensemble.leader()]
     owners = [expire_owner(leader.address, f"/brokers/ids/{broker}") for broker in victims]
     sessions = ", ".join(f"{owner:#x}" for owner in owners)
-    return Blow(f"session {sessions} of {_names(victims)} ended", lambda: None)
+    return Blow(f"session {sessions} of {names(victims)} ended", lambda: None)
 
 
 def _disk_full(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
@@ -218,9 +178,9 @@ def _disk_full(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     def heal() -> None:
         for broker in victims:
             arena.disks[broker].free()
-        _restart(arena, victims)  # a log directory that failed comes back with its broker
+        restart(arena, victims)  # a log directory that failed comes back with its broker
 
-    return Blow(f"a disk of {_names(victims)} is full", heal, deadly=victims)
+    return Blow(f"a disk of {names(victims)} is full", heal, deadly=victims)
 
 
 def _disk_read_only(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
@@ -228,7 +188,7 @@ def _disk_read_only(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
         pid = arena.cluster.brokers[broker].pid
         if pid is not None:
             turn_read_only(_directory(arena, broker), pid)
-    return Blow(f"a disk of {_names(victims)} is read-only", lambda: _restart(arena, victims), deadly=victims)
+    return Blow(f"a disk of {names(victims)} is read-only", lambda: restart(arena, victims), deadly=victims)
 
 
 def _directory(arena: Arena, broker: BrokerId) -> Path:
@@ -236,7 +196,7 @@ def _directory(arena: Arena, broker: BrokerId) -> Path:
 
 
 _STRIKES: dict[str, Callable[[Arena, tuple[BrokerId, ...]], Blow]] = {
-    **dict.fromkeys(("kill-any", "kill-leader", "kill-controller", "kill-several", "kill-all"), _kill),
+    **dict.fromkeys(("kill-any", "kill-leader", "kill-controller", "kill-several", "kill-all"), kill),
     **dict.fromkeys(("term-any", "term-leader", "term-controller"), _terminate),
     **dict.fromkeys(("pause-any", "pause-leader", "pause-controller", "pause-several"), _pause),
     "partition-one-way": _partition_one_way,
@@ -257,4 +217,19 @@ _STRIKES: dict[str, Callable[[Arena, tuple[BrokerId, ...]], Blow]] = {
     **dict.fromkeys(("session-expiry", "session-expiry-controller"), _expire),
     "disk-full": _disk_full,
     "disk-read-only": _disk_read_only,
+    **dict.fromkeys(
+        ("power-cut-any", "power-cut-leader", "power-cut-controller", "power-cut-several"), copies.power_cut
+    ),
+    "power-cut-all": copies.power_cut_all,
+    "empty-directory": copies.empty_one,
+    **dict.fromkeys(("empty-leader", "empty-controller"), copies.empty_all_but_the_identity),
+    "empty-disks": copies.empty_all,
+    "damage-flip": copies.damage_flip,
+    "damage-zeros": copies.damage_zeros,
+    "duplicate-id": registrations.duplicate,
+    "duplicate-id-of-paused": registrations.duplicate_of_paused,
+    "wipe-registration": registrations.wipe_brokers,
+    "wipe-controller": registrations.wipe_controller,
+    "wipe-both": registrations.wipe_both,
+    "wipe-all-registrations": registrations.wipe_all,
 }

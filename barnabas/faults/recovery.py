@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import confluent_kafka
 
 from barnabas.cluster import ClusterError
 from barnabas.faults.arena import Brokers
+from barnabas.faults.blows import Blow
+from barnabas.faults.segments import differences, replica
 from barnabas.faults.waiting import wait_until
+from barnabas.faults.zookeeper_wire import WireError
 from barnabas.observe import ClusterView
+from barnabas.zookeeper_jars import ZooKeeperStartError
 from cluster.model.ids import BrokerId, TopicPartition
 
 
@@ -88,6 +93,59 @@ def _lacking(look: Callable[[], ClusterView], partitions: tuple[TopicPartition, 
     )
 
 
+def wait_until_undone(blows: Sequence[Blow], timeout_s: float) -> None:
+    """Wait until nothing lacks that faults took.
+
+    Raises:
+        NotRecoveredError: Something still does after ``timeout_s``.
+    """
+    lacking = ""
+
+    def are_undone() -> bool:
+        nonlocal lacking
+        try:
+            lacking = "; ".join(filter(None, (blow.lacking() for blow in blows)))
+        except (OSError, WireError, ZooKeeperStartError) as error:
+            lacking = str(error)
+        return not lacking
+
+    try:
+        wait_until(are_undone, "the end of all that faults did", timeout_s, lambda: lacking)
+    except TimeoutError as error:
+        raise NotRecoveredError(str(error)) from error
+
+
+def differing(
+    log_dirs: Mapping[BrokerId, Sequence[Path]], partitions: Iterable[TopicPartition], timeout_s: float
+) -> list[str]:
+    """Wait until all replicas of partitions that nobody writes to are whole on every disk, and the same.
+
+    Returns:
+        A line for each difference that is left in time.
+    """
+    waiting = list(partitions)
+    lines: list[str] = []
+
+    def are_same() -> bool:
+        lines.clear()
+        for tp in [*waiting]:
+            found = _differences(log_dirs, tp)
+            lines.extend(f"{tp}: {line}" for line in found)
+            if not found:
+                waiting.remove(tp)
+        return not lines
+
+    with contextlib.suppress(TimeoutError):
+        wait_until(are_same, "replicas that are the same", timeout_s)
+    return lines
+
+
+def _differences(log_dirs: Mapping[BrokerId, Sequence[Path]], tp: TopicPartition) -> list[str]:
+    replicas = {broker: replica(directories, tp) for broker, directories in log_dirs.items()}
+    end = max((batch.end for found in replicas.values() for batch in found), default=0)
+    return differences(replicas, 0, end)
+
+
 def undeleted(
     cluster: Brokers, look: Callable[[], ClusterView], deleted: frozenset[str], timeout_s: float
 ) -> list[str]:
@@ -115,7 +173,12 @@ def _left(cluster: Brokers, look: Callable[[], ClusterView], deleted: frozenset[
     lines = [f"topic {topic} was deleted and is in the metadata" for topic in sorted(known & deleted)]
     for broker in cluster.brokers.values():
         # A log that is being deleted has another name already, and so another topic's in this sense.
-        logs = sorted(log.name for log in broker.directory.glob("*/*-[0-9]*") if log.is_dir())
+        logs = sorted(
+            log.name
+            for depth in ("*", "*/*")
+            for log in broker.directory.glob(f"{depth}/*-[0-9]*")
+            if log.is_dir()
+        )
         kept = [name for name in logs if name.rpartition("-")[0] in deleted]
         lines += [f"broker {broker.id} keeps {name} of a deleted topic" for name in kept]
     return lines

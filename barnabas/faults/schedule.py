@@ -23,6 +23,8 @@ class Needs(StrEnum):
     SIGNALS = "signals"
     NETWORK = "network"
     DISK = "disk"
+    POWER = "power"
+    PROCESS = "process"
     ZOOKEEPER = "zookeeper"
 
 
@@ -46,13 +48,20 @@ class Kind:
         needs: What it works through.
         role: Whom it hits among the brokers.
         hold_s: How long it lasts: the least and the most, in seconds. Sessions of brokers end within the
-            longer ones, so that both a short absence and a failover happen.
+            longer ones, so that both a short absence and a failover happen; within the shortest a broker may
+            be back before anybody has missed it.
+        takes_copies: Whether what a broker has on its disks may be gone afterwards. Such a nemesis strikes
+            alone or together with one that hits no broker: of three copies one may be gone at a time.
+        flushed_only: Whether it takes all copies of what was not synced, so that only topics survive it that
+            sync each write (``flush.messages=1``).
     """
 
     name: str
     needs: Needs
     role: Role
     hold_s: tuple[float, float]
+    takes_copies: bool = False
+    flushed_only: bool = False
 
     @property
     def is_cut(self) -> bool:
@@ -60,6 +69,7 @@ class Kind:
         return self.needs is Needs.NETWORK and self.name.startswith(("partition", "cut"))
 
 
+FLASH = (0.0, 2.0)
 SHORT = (1.0, 4.0)
 MIDDLING = (2.0, 10.0)
 LONG = (8.0, 14.0)
@@ -99,6 +109,23 @@ KINDS: tuple[Kind, ...] = (
     Kind("session-expiry-controller", Needs.ZOOKEEPER, Role.CONTROLLER, SHORT),
     Kind("disk-full", Needs.DISK, Role.ANY, SHORT),
     Kind("disk-read-only", Needs.DISK, Role.ANY, LONG),
+    Kind("power-cut-any", Needs.POWER, Role.ANY, MIDDLING, takes_copies=True),
+    Kind("power-cut-leader", Needs.POWER, Role.LEADER, FLASH, takes_copies=True),
+    Kind("power-cut-controller", Needs.POWER, Role.CONTROLLER, FLASH, takes_copies=True),
+    Kind("power-cut-several", Needs.POWER, Role.SEVERAL, FLASH, takes_copies=True),
+    Kind("power-cut-all", Needs.POWER, Role.ALL, SHORT, takes_copies=True, flushed_only=True),
+    Kind("empty-directory", Needs.DISK, Role.ANY, MIDDLING, takes_copies=True),
+    Kind("empty-leader", Needs.DISK, Role.LEADER, FLASH, takes_copies=True),
+    Kind("empty-controller", Needs.DISK, Role.CONTROLLER, FLASH, takes_copies=True),
+    Kind("empty-disks", Needs.DISK, Role.ANY, MIDDLING, takes_copies=True),
+    Kind("damage-flip", Needs.DISK, Role.ANY, SHORT, takes_copies=True),
+    Kind("damage-zeros", Needs.DISK, Role.LEADER, SHORT, takes_copies=True),
+    Kind("duplicate-id", Needs.PROCESS, Role.ANY, MIDDLING),
+    Kind("duplicate-id-of-paused", Needs.PROCESS, Role.LEADER, SHORT),
+    Kind("wipe-registration", Needs.ZOOKEEPER, Role.LEADER, SHORT),
+    Kind("wipe-controller", Needs.ZOOKEEPER, Role.CONTROLLER, SHORT),
+    Kind("wipe-both", Needs.ZOOKEEPER, Role.CONTROLLER, SHORT),
+    Kind("wipe-all-registrations", Needs.ZOOKEEPER, Role.ALL, SHORT),
 )
 """Every nemesis there is."""
 
@@ -150,7 +177,7 @@ def schedule(seed: int, kinds: Sequence[Kind] = KINDS) -> Iterator[Step]:
             _bring_a_cut_forward(order, dice.randrange(3))
         while order:
             taken = [order.pop(0)]
-            if not first and order and dice.random() < PAIRS_FRACTION:
+            if not first and order and dice.random() < PAIRS_FRACTION and _may_meet(taken[0], order[0]):
                 taken.append(order.pop(0))
             number += 1
             yield Step(
@@ -161,6 +188,11 @@ def schedule(seed: int, kinds: Sequence[Kind] = KINDS) -> Iterator[Step]:
                 dice=tuple(dice.randrange(1 << 30) for _ in taken),
             )
         first = False
+
+
+def _may_meet(one: Kind, other: Kind) -> bool:
+    """Whether two may strike at once: who takes copies away meets nobody who hits brokers."""
+    return not any(a.takes_copies and b.role is not Role.NOBODY for a, b in ((one, other), (other, one)))
 
 
 def _bring_a_cut_forward(order: list[Kind], place: int) -> None:

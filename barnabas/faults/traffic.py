@@ -23,12 +23,15 @@ from barnabas.observe import Observer
 from cluster.model.ids import TopicPartition
 
 TOPICS: Mapping[str, tuple[int, Mapping[str, str]]] = {
-    "ledger": (6, SAFE),
+    "ledger": (6, {**SAFE, "segment.bytes": "32768"}),  # it rolls within half a minute
     "journal": (4, SAFE),
     "packed": (2, {**SAFE, "compression.type": "lz4"}),
     "retried": (2, SAFE),
 }
 """Topics that last as long as the run: partitions and settings."""
+
+FLUSHED: Mapping[str, str] = {"flush.messages": "1"}
+"""What is acknowledged in topics of these settings survives the loss of power everywhere at once."""
 
 FOR_CONFLUENT_ALONE = frozenset({"packed"})
 """Topics in a codec that kafka-python reads only with another package."""
@@ -86,6 +89,7 @@ class Traffic:
     Args:
         bootstrap: Of a cluster that runs.
         history: Where everything is noted.
+        flushed: Whether topics are created with ``FLUSHED`` too.
 
     Attributes:
         partitions: Those that last as long as the run.
@@ -93,16 +97,17 @@ class Traffic:
         churn: The topics that come and go.
     """
 
-    def __init__(self, bootstrap: str, history: History) -> None:
+    def __init__(self, bootstrap: str, history: History, *, flushed: bool = False) -> None:
         self._bootstrap = bootstrap
         self._history = history
         observer = Observer(bootstrap)
+        also = FLUSHED if flushed else {}
         by_topic = {
             topic: observer.create_topic(
                 topic,
                 partitions=count,
                 replication_factor=REPLICATION_FACTOR,
-                configs=dict(settings),
+                configs={**settings, **also},
                 timeout_s=60.0,
             )
             for topic, (count, settings) in TOPICS.items()
@@ -120,7 +125,9 @@ class Traffic:
             )
             for writer in WRITERS
         ]
-        self.churn = Churn(Observer(bootstrap), lambda: ConfluentProducer(bootstrap), history)
+        self.churn = Churn(
+            Observer(bootstrap), lambda: ConfluentProducer(bootstrap), history, {**SAFE, **also}
+        )
         self._tailers = [
             Tailer(
                 reader(bootstrap, of), of, history, process=f"tail-{name}", looks=reader is ConfluentReader

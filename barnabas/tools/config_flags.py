@@ -161,11 +161,9 @@ def _kind(given: Given) -> str:
         raise InvalidArgument(f"Duplicate entity type(s) specified: {','.join(twice)}")
     for kind in kinds:
         if kind not in KINDS:
-            server = "--bootstrap-server" if given.has("bootstrap-server") else "--zookeeper"
-            known = ",".join(KINDS if given.has("bootstrap-server") else KINDS[:-1])
             raise InvalidArgument(
-                f"Invalid entity type {kind}, the entity type must be one of {known} with the {server} "
-                "argument"
+                f"Invalid entity type {kind}, the entity type must be one of {','.join(KINDS)} with the "
+                "--bootstrap-server argument"
             )
     if not kinds:
         raise InvalidArgument("At least one entity type must be specified")
@@ -190,14 +188,11 @@ def _names(given: Given) -> Iterator[str]:
 
 
 def _check_servers(given: Given) -> None:
-    if not given.has("bootstrap-server") and not given.has("zookeeper"):
-        raise InvalidArgument(
-            "One of the required --bootstrap-server or --zookeeper arguments must be specified"
-        )
-    if given.has("bootstrap-server") and given.has("zookeeper"):
-        raise InvalidArgument("Only one of --bootstrap-server or --zookeeper must be specified")
+    if not given.has("bootstrap-server"):
+        refused = ": no tool here speaks to ZooKeeper" if given.has("zookeeper") else ""
+        raise InvalidArgument(f"--bootstrap-server must be specified{refused}")
     if given.has("zookeeper"):
-        raise InvalidArgument("--bootstrap-server must be specified: no tool here speaks to ZooKeeper")
+        raise InvalidArgument("--zookeeper is not taken: no tool here speaks to ZooKeeper")
 
 
 def _check_alter(given: Given, kind: str, names: list[str]) -> None:

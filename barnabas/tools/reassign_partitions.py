@@ -150,10 +150,19 @@ def verify(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> 
 
 
 def clear_throttles(cluster: Cluster, settings: ConfigClient, targets: Moves) -> None:
-    """Remove every throttle of live brokers, and of the brokers and topics of ``targets``."""
-    brokers = {*cluster.racks(), *(broker for replicas in targets.values() for broker in replicas)}
-    say(f"Clearing broker-level throttles on broker{_s(brokers)} {_join(sorted(brokers))}")
-    throttles.clear_brokers(settings, brokers)
+    """Remove every throttle of live brokers, and of the topics of ``targets``.
+
+    A broker of ``targets`` that is dead can be asked nothing: its throttles stay, and a warning names it.
+    """
+    live = set(cluster.racks())
+    dead = {broker for replicas in targets.values() for broker in replicas} - live
+    say(f"Clearing broker-level throttles on broker{_s(live)} {_join(sorted(live))}")
+    throttles.clear_brokers(settings, live)
+    if dead:
+        sys.stderr.write(
+            f"Warning: broker-level throttles stay on broker{_s(dead)} {_join(sorted(dead))}, expected to be "
+            "live to have them removed\n"
+        )
     topics = {tp.topic for tp in targets}
     say(f"Clearing topic-level throttles on topic{_s(topics)} {_join(sorted(topics))}")
     throttles.clear_topics(settings, topics)

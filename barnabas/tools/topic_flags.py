@@ -14,7 +14,6 @@ from barnabas.tools.options import (
     COMMAND_CONFIG,
     ZOOKEEPER,
     Given,
-    JavaError,
     Kind,
     Option,
     Options,
@@ -117,19 +116,16 @@ def check(given: Given) -> None:
 
     Raises:
         UsageError: One is missing or does not go with another; the message names both.
-        JavaError: There is no server.
     """
     if sum(map(given.has, ACTIONS)) != 1:
         raise UsageError(
             "Command must include exactly one action: --list, --describe, --create, --alter or --delete"
         )
-    if given.has("bootstrap-server") == given.has("zookeeper"):
-        raise JavaError(
-            "java.lang.IllegalArgumentException",
-            "Only one of --bootstrap-server or --zookeeper must be specified",
-        )
+    if not given.has("bootstrap-server"):
+        refused = ": no tool here speaks to ZooKeeper" if given.has("zookeeper") else ""
+        raise UsageError(f'Missing required argument "[bootstrap-server]"{refused}')
     if given.has("zookeeper"):
-        raise UsageError('Missing required argument "[bootstrap-server]": no tool here speaks to ZooKeeper')
+        raise UsageError('Option "[zookeeper]" is not taken: no tool here speaks to ZooKeeper')
     _check_required(given)
     for one, actions in _ONLY_WITH.items():
         for other in (*(action for action in ACTIONS if action not in actions), *_NEVER_WITH.get(one, ())):

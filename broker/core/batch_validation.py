@@ -39,6 +39,13 @@ MIN_RECORD_SIZE = 7
 MAX_FAULTS = 1000
 """How many records a refusal names at most."""
 
+MAX_NAMED_RECORDS = 2_000
+MAX_NAMED_BYTES = 65_536
+"""Of a batch that is refused for its timestamps so many records are looked at, to name those at fault.
+
+None of a compressed batch that unpacks to more bytes. Each record takes about a microsecond.
+"""
+
 _MAX_CODEC = max(Codec)
 
 _SHORTEST_STRETCH = 8
@@ -84,11 +91,18 @@ def check_leader_append(
     )
 
 
-def check_fetched(records: Buffer, log_end_offset: Offset) -> list[RecordBatch] | Refusal:
+def check_fetched(
+    records: Buffer, log_end_offset: Offset, *, may_have_gaps: bool = True
+) -> list[RecordBatch] | Refusal:
     """The whole batches that a follower got from its leader, or why none of them may be written.
 
-    Each must have a right checksum and start where the one before it ended, or later (compaction leaves
-    gaps); the first one at ``log_end_offset`` or later. A partial tail is left out.
+    Each must have a right checksum and start where the one before it ended, the first one at
+    ``log_end_offset``. A partial tail is left out.
+
+    Args:
+        records: What the leader sent.
+        log_end_offset: The follower's.
+        may_have_gaps: Whether a batch may also start later: compaction leaves gaps, and nothing else does.
     """
     view, position, end = memoryview(records), 0, len(records)
     batches: list[RecordBatch] = []
@@ -108,6 +122,9 @@ def check_fetched(records: Buffer, log_end_offset: Offset) -> list[RecordBatch] 
             return refusal
         if header.base_offset < expected or header.last_offset_delta < 0:
             detail = f"batch {header.base_offset} to {header.last_offset}, expected {expected} or later"
+            return Refusal(Reason.OFFSETS_NOT_MONOTONIC, detail)
+        if header.base_offset > expected and not may_have_gaps:
+            detail = f"a gap from {expected} to {header.base_offset}, though the topic is not compacted"
             return Refusal(Reason.OFFSETS_NOT_MONOTONIC, detail)
         expected = header.next_offset
         batches.append(batch)
@@ -164,6 +181,8 @@ def _check_crc(batch: RecordBatch) -> Refusal | None:
 
 
 def _check_header(header: BatchHeader, origin: AppendOrigin) -> Refusal | None:
+    if header.codec_number > _MAX_CODEC:
+        return Refusal(Reason.UNKNOWN_CODEC, f"codec {header.codec_number}, expected 0 to {_MAX_CODEC}")
     records = header.last_offset_delta + 1
     if header.record_count <= 0:
         return Refusal(Reason.NO_RECORDS, f"record count {header.record_count}, expected 1 or more")
@@ -177,8 +196,6 @@ def _check_header(header: BatchHeader, origin: AppendOrigin) -> Refusal | None:
     if header.has_producer_id and header.base_sequence < 0 and origin is AppendOrigin.CLIENT:
         detail = f"producer id {header.producer_id}, sequence {header.base_sequence}, expected 0 or more"
         return Refusal(Reason.SEQUENCE_MISSING, detail)
-    if header.codec_number > _MAX_CODEC:
-        return Refusal(Reason.UNKNOWN_CODEC, f"codec {header.codec_number}, expected 0 to {_MAX_CODEC}")
     return None
 
 
@@ -201,11 +218,11 @@ def is_far_from(now_ms: int, timestamp: int, config: LogConfig) -> bool:
 
 
 def timestamps_refused(timestamp: int, batch: RecordBatch, config: LogConfig, now_ms: int) -> Refusal:
-    """The refusal of a batch for ``timestamp``, one of its own; it names the first records at fault."""
+    """The refusal of a batch for ``timestamp``, one of its own; it names records at fault among the first."""
     expected = f"expected {now_ms} give or take {config.message_timestamp_difference_max_ms} ms"
     faults = (
         RecordFault(index, f"timestamp {time}, {expected}")
-        for index, (time, _) in enumerate(_times(batch))
+        for index, (time, _) in enumerate(islice(_times(batch), MAX_NAMED_RECORDS))
         if is_far_from(now_ms, time, config)
     )
     named = tuple(islice(faults, MAX_FAULTS))
@@ -213,9 +230,10 @@ def timestamps_refused(timestamp: int, batch: RecordBatch, config: LogConfig, no
 
 
 def _times(batch: RecordBatch) -> Iterator[RecordTime]:
-    """The records' timestamps, for a batch that is refused anyway, as far as they can be read."""
+    """The records' timestamps, for a batch that is refused anyway, as far as they can be read in a moment."""
+    limit = MAX_NAMED_BYTES if batch.header.codec_number else len(batch.data)
     with contextlib.suppress(CorruptRecordsError):
-        yield from record_times(batch)
+        yield from record_times(batch, limit)
 
 
 def _check_records(batch: RecordBatch) -> Refusal | None:

@@ -61,7 +61,7 @@ def compress(codec: Codec, data: Buffer) -> bytes:
             return bytes(cramjam.zstd.compress(data))
 
 
-def decompress(codec: Codec, data: Buffer, limit: int = MAX_DECOMPRESSED_SIZE) -> bytes:
+def decompress(codec: Codec, data: Buffer, limit: int = MAX_DECOMPRESSED_SIZE) -> bytes | memoryview:
     """What the stream ``data`` of ``codec`` holds, at most ``limit`` bytes.
 
     Raises:
@@ -80,14 +80,16 @@ def decompress(codec: Codec, data: Buffer, limit: int = MAX_DECOMPRESSED_SIZE) -
             return _decompress_into(cramjam.zstd.decompress_into, data, limit)
 
 
-def _decompress_into(decompress_into: Callable[[Any, Any], int], data: Buffer, limit: int) -> bytes:
-    """Try in more and more room, as long as that is all that is missing."""
+def _decompress_into(
+    decompress_into: Callable[[Any, Any], int], data: Buffer, limit: int
+) -> bytes | memoryview:
+    """Decompress into a buffer that grows until the content fits or ``limit`` bytes are exceeded."""
     size = max(_SMALLEST_ROOM, len(data))
     while True:
         size = min(size * _GUESSED_RATIO, limit)
         room = bytearray(size)
         try:
-            return bytes(memoryview(room)[: decompress_into(data, room)])
+            return memoryview(room)[: decompress_into(data, room)].toreadonly()
         except cramjam.DecompressionError as error:
             if size == limit or _NO_ROOM not in str(error):
                 raise CorruptStreamError(f"cannot be decompressed into {limit} bytes: {error}") from error

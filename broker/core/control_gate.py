@@ -40,6 +40,14 @@ class StaleControllerEpoch:
     error: ErrorCode = ErrorCode.STALE_CONTROLLER_EPOCH
 
 
+@dataclass(frozen=True, slots=True)
+class UnconfirmedControllerEpoch:
+    """No controller of that epoch is known yet: ZooKeeper is asked whether there is one."""
+
+    requested: ControllerEpoch
+    latest: ControllerEpoch
+
+
 Refusal = StaleBrokerEpoch | StaleControllerEpoch
 
 
@@ -75,15 +83,31 @@ class ControlGate:
         """
         self._controller_epoch = max(self._controller_epoch, controller_epoch)
 
-    def judge(self, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch) -> Refusal | None:
-        """Why the request is refused, or None where it is admitted; then its controller epoch is remembered.
+    def look_at(
+        self, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch
+    ) -> Refusal | UnconfirmedControllerEpoch | None:
+        """As `judge`, and remember nothing: a controller epoch above all that are known proves nothing.
 
-        A broker epoch above our own is admitted: the controller has seen our registration before we have.
+        Anybody can name one. Remembered at once, a single request of the largest epoch would have the true
+        controller refused for ever.
         """
         if broker_epoch != UNKNOWN_BROKER_EPOCH and broker_epoch < self._broker_epoch:
             return StaleBrokerEpoch(broker_epoch, self._broker_epoch)
         if controller_epoch < self._controller_epoch:
             return StaleControllerEpoch(controller_epoch, self._controller_epoch)
+        if controller_epoch > self._controller_epoch:
+            return UnconfirmedControllerEpoch(controller_epoch, self._controller_epoch)
+        return None
+
+    def judge(self, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch) -> Refusal | None:
+        """Why the request is refused, or None where it is admitted; then its controller epoch is remembered.
+
+        A broker epoch above our own is admitted: the controller has seen our registration before we have. A
+        controller epoch above the latest was confirmed at the door (`look_at`).
+        """
+        finding = self.look_at(controller_epoch, broker_epoch)
+        if isinstance(finding, StaleBrokerEpoch | StaleControllerEpoch):
+            return finding
         self._controller_epoch = controller_epoch
         return None
 

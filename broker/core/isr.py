@@ -49,6 +49,7 @@ class RemoteReplica:
         leader_end_offset: The leader's log end offset at its last fetch.
         fetched_ms: The time of its last fetch.
         hearing: The session in which it fetches, or None.
+        sent_to: The offset that follows the last record it was sent by this leader.
     """
 
     caught_up_ms: int = NEVER_MS
@@ -57,6 +58,7 @@ class RemoteReplica:
     leader_end_offset: Offset = BEFORE_ANY
     fetched_ms: int = NEVER_MS
     hearing: Hearing | None = None
+    sent_to: Offset = BEFORE_ANY
 
     def fetched(
         self,

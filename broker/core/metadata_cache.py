@@ -39,10 +39,12 @@ class MetadataCache:
         self._brokers: dict[BrokerId, Broker] = {}
         self._topics: dict[str, dict[int, UpdateMetadataPartition]] = {}
         self._controller: BrokerId | None = None
+        self._is_complete = False
 
     def apply(self, request: UpdateMetadataRequest) -> MetadataChange:
         """Take over an admitted request; the answer says what changed, for the state-change log."""
         self._brokers = {broker.id: broker for broker in request.live_brokers}
+        self._is_complete |= request.is_complete
         cached: list[UpdateMetadataPartition] = []
         deleted: list[TopicPartition] = []
         for partition in request.partitions:
@@ -70,6 +72,11 @@ class MetadataCache:
     def controller(self) -> BrokerId | None:
         """The active controller if it is also a live broker, so that clients are never sent to a dead one."""
         return self._controller if self._controller in self._brokers else None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a controller has told of all partitions once."""
+        return self._is_complete
 
     @property
     def live_brokers(self) -> Collection[Broker]:

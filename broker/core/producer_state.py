@@ -18,6 +18,12 @@ from crc32c import crc32c
 from broker.core.batch_validation import AppendOrigin
 from broker.core.record_batch import NO_SEQUENCE, BatchHeader, Buffer, advance_sequence
 from broker.core.refusals import Reason, Refusal
+from broker.core.transactions import (
+    CompletedTransaction,
+    ControlRecordType,
+    EndTransactionMarker,
+    Transactions,
+)
 from cluster.model.ids import Offset, ProducerId
 
 CACHED_BATCHES = 5
@@ -93,10 +99,21 @@ class ProducerEntry:
 
 
 class ProducerState:
-    """All producers of one log."""
+    """All producers of one log.
+
+    Attributes:
+        transactions: Those that are open, or have just ended.
+    """
 
     def __init__(self, entries: Iterable[ProducerEntry] = ()) -> None:
         self._entries: dict[int, ProducerEntry] = {entry.producer_id: entry for entry in entries}
+        self.transactions = Transactions(
+            {
+                entry.producer_id: entry.transaction_first_offset
+                for entry in self
+                if entry.transaction_first_offset != NO_TRANSACTION
+            }
+        )
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -135,13 +152,42 @@ class ProducerState:
             return _refuse(Reason.SEQUENCE_GAP, header, f"expected sequence {expected}")
         return None
 
-    def update(self, header: BatchHeader) -> None:
-        """Take in a batch that is in the log, at the offsets of its header; nothing is checked."""
-        if header.has_producer_id:
-            self.update_at(header, header.base_offset)
+    def update(
+        self, header: BatchHeader, marker: EndTransactionMarker | None = None
+    ) -> CompletedTransaction | None:
+        """Take in a batch that is in the log, at the offsets of its header; nothing is checked.
 
-    def update_at(self, header: BatchHeader, base_offset: int) -> None:
-        """As ``update`` for a batch of a producer whose header does not say its offset yet."""
+        Args:
+            header: The batch's.
+            marker: What it says where it is a control batch.
+
+        Returns:
+            The transaction that ended with it, if it had a record in this log.
+        """
+        if not header.has_producer_id:
+            return None
+        entry = self._entry_of(header)
+        if header.is_control:
+            return self._end_transaction(entry, header, marker) if marker else None
+        base_offset, last_offset = Offset(header.base_offset), Offset(header.last_offset)
+        sequences = header.base_sequence, header.last_sequence
+        entry.batches.append(CachedBatch(*sequences, base_offset, last_offset, header.max_timestamp))
+        if header.is_transactional and entry.transaction_first_offset == NO_TRANSACTION:
+            entry.transaction_first_offset = base_offset
+            self.transactions.begin(entry.producer_id, base_offset)
+        return None
+
+    def _end_transaction(
+        self, entry: ProducerEntry, header: BatchHeader, marker: EndTransactionMarker
+    ) -> CompletedTransaction | None:
+        entry.transaction_first_offset = NO_TRANSACTION
+        entry.coordinator_epoch = marker.coordinator_epoch
+        is_aborted = marker.control_type is ControlRecordType.ABORT
+        last_offset = Offset(header.last_offset)
+        return self.transactions.complete(entry.producer_id, last_offset, is_aborted=is_aborted)
+
+    def _entry_of(self, header: BatchHeader) -> ProducerEntry:
+        """The batch's producer, in its epoch, seen at its time."""
         entry = self._entries.get(header.producer_id)
         if entry is None:
             entry = ProducerEntry(ProducerId(header.producer_id), header.producer_epoch)
@@ -150,21 +196,7 @@ class ProducerState:
             entry.epoch = header.producer_epoch
             entry.batches.clear()
         entry.last_timestamp = header.max_timestamp
-        if header.is_control:
-            entry.transaction_first_offset = NO_TRANSACTION
-            return
-        last_offset = Offset(base_offset + header.last_offset_delta)
-        entry.batches.append(
-            CachedBatch(
-                header.base_sequence,
-                header.last_sequence,
-                Offset(base_offset),
-                last_offset,
-                header.max_timestamp,
-            )
-        )
-        if header.is_transactional and entry.transaction_first_offset == NO_TRANSACTION:
-            entry.transaction_first_offset = Offset(base_offset)
+        return entry
 
     def expire(self, idle_since_ms: int) -> tuple[ProducerId, ...]:
         """Forget the producers whose newest batch is of ``idle_since_ms`` or older.
@@ -181,8 +213,9 @@ class ProducerState:
         return idle
 
     def clear(self) -> None:
-        """Forget all producers."""
+        """Forget all producers, and their transactions."""
         self._entries.clear()
+        self.transactions = Transactions()
 
 
 def encode_snapshot(state: ProducerState) -> bytes:

@@ -6,10 +6,10 @@ not a batch (``FileRecords.searchForTimestamp``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
-from broker.core.compression import CorruptStreamError
+from broker.core.compression import MAX_DECOMPRESSED_SIZE, CorruptStreamError
 from broker.core.compression import decompress as decompress_stream
 from broker.core.record_batch import (
     HEADER_SIZE,
@@ -19,7 +19,24 @@ from broker.core.record_batch import (
     RecordBatch,
     TimestampType,
 )
+from broker.core.steps import Steps
 from cluster.model.ids import Offset
+
+STRETCH_RECORDS = 256
+STRETCH_BYTES = 8_192
+"""How many records, or bytes of them, are looked at before others can be let go on: 1 to 2 ms of work."""
+
+MAX_RECORDS = 1_000_000
+"""The most records that a compressed batch may hold where it is opened: each takes 1 to 2 microseconds.
+
+librdkafka writes no more (``batch.num.messages``), and 10,000 by default. An uncompressed batch may hold as
+many as fit into its bytes.
+"""
+
+MAX_HEADERS = 10_000
+"""The most headers that a record may have where it is opened."""
+
+Bytes = bytes | memoryview
 
 NULL_LENGTH = -1
 """The length of a key or a value that is null."""
@@ -61,21 +78,73 @@ class CorruptRecordsError(Exception):
     """The records of a batch cannot be read, although its checksum is right."""
 
 
-def record_times(batch: RecordBatch) -> Iterator[RecordTime]:
+def record_times(batch: RecordBatch, limit: int = MAX_DECOMPRESSED_SIZE) -> Iterator[RecordTime]:
     """Timestamp and offset of each record, in order.
+
+    Args:
+        batch: Whose records.
+        limit: The most bytes that it may be unpacked to.
+
+    Raises:
+        CorruptRecordsError: The records are not what the header says, or more than ``limit``.
+    """
+    yield from _times(batch.header, decompress(batch, limit))
+
+
+def most_records(header: BatchHeader) -> int:
+    """How many records the batch may say that it has where it is opened."""
+    return max(MAX_RECORDS, 0 if header.codec_number else header.size)
+
+
+def first_record_since(batch: RecordBatch, timestamp: int, offset: int) -> Steps[RecordTime | None]:
+    """The first record at ``offset`` or later whose timestamp is ``timestamp`` or later.
+
+    Of a batch with more records than are opened it is the first one, with the batch's largest timestamp: who
+    reads from there misses nothing.
 
     Raises:
         CorruptRecordsError: The records are not what the header says.
     """
     header = batch.header
+    if header.record_count > most_records(header):
+        return RecordTime(header.max_timestamp, Offset(max(header.base_offset, offset)))
+    records = yield from opened(batch)
+    for index, found in enumerate(_times(header, records), 1):
+        if found.timestamp >= timestamp and found.offset >= offset:
+            return found
+        if not index % STRETCH_RECORDS:
+            yield None
+    return None
+
+
+def opened(batch: RecordBatch) -> Steps[Bytes]:
+    """As ``decompress``, in one call that may run on any thread.
+
+    Raises:
+        CorruptRecordsError: As ``decompress``.
+    """
+
+    def work() -> Bytes | CorruptRecordsError:
+        try:
+            return decompress(batch)
+        except CorruptRecordsError as error:
+            return error
+
+    records: Bytes | CorruptRecordsError = (yield work) if batch.header.codec_number else work()
+    if isinstance(records, CorruptRecordsError):
+        raise records
+    return records
+
+
+def _times(header: BatchHeader, records: Bytes) -> Iterator[RecordTime]:
     is_append_time = header.timestamp_type is TimestampType.LOG_APPEND_TIME
-    for place in record_places(header, decompress(batch)):
+    for place in record_places(header, records):
         timestamp = header.max_timestamp if is_append_time else header.base_timestamp + place.timestamp_delta
         _check_timestamp(header, timestamp)
         yield RecordTime(timestamp, Offset(header.base_offset + place.offset_delta))
 
 
-def record_places(header: BatchHeader, records: bytes) -> Iterator[RecordPlace]:
+def record_places(header: BatchHeader, records: Bytes) -> Iterator[RecordPlace]:
     """Each of the records that ``header`` counts, in order.
 
     Raises:
@@ -110,15 +179,16 @@ class RecordsSurvey(NamedTuple):
     has_gaps: bool
 
 
-def survey(header: BatchHeader, records: bytes) -> RecordsSurvey:
-    """Check each record down to its last byte, and keep none: there may be millions.
+def survey(header: BatchHeader, records: Bytes) -> Generator[None, None, RecordsSurvey]:
+    """Check each record down to its last byte, and keep none: there may be a million.
 
-    Key, value and headers must fill each record, and the records ``records``.
+    Key, value and headers must fill each record, and the records ``records``. It yields every
+    ``STRETCH_RECORDS`` records or ``STRETCH_BYTES`` bytes, so that others can be let go on.
 
     Raises:
-        CorruptRecordsError: They do not.
+        CorruptRecordsError: They do not, or a record has more than ``MAX_HEADERS`` headers.
     """
-    at, base, index = 0, header.base_timestamp, 0
+    at, base, index, next_pause = 0, header.base_timestamp, 0, STRETCH_BYTES
     earliest, latest, has_gaps = NO_TIMESTAMP, NO_TIMESTAMP, False
     try:
         for index in range(header.record_count):
@@ -128,6 +198,9 @@ def survey(header: BatchHeader, records: bytes) -> RecordsSurvey:
             at = _skip_fields(records, at)
             if at != start + length:
                 raise _BadLayoutError
+            if at > next_pause or not index % STRETCH_RECORDS:
+                next_pause = at + STRETCH_BYTES
+                yield
             if offset_delta != index:
                 has_gaps = True
             timestamp = base + timestamp_delta
@@ -144,7 +217,7 @@ def survey(header: BatchHeader, records: bytes) -> RecordsSurvey:
     return RecordsSurvey(earliest, latest, has_gaps)
 
 
-def _check_end(header: BatchHeader, records: bytes, end: int) -> None:
+def _check_end(header: BatchHeader, records: Bytes, end: int) -> None:
     if end != len(records):
         detail = f"{header.record_count} records of the batch at offset {header.base_offset}"
         raise CorruptRecordsError(f"{detail} fill {end} of {len(records)} bytes")
@@ -157,18 +230,18 @@ def _check_timestamp(header: BatchHeader, timestamp: int) -> None:
         )
 
 
-def _skip_fields(records: bytes, position: int) -> int:
+def _skip_fields(records: Bytes, position: int) -> int:
     """The position behind key, value and headers, which begin at ``position``."""
     position = _skip_field(records, _skip_field(records, position, NULL_LENGTH), NULL_LENGTH)
     headers, position = _varint(records, position, _VARINT_BYTES)
-    if headers < 0:
+    if not 0 <= headers <= MAX_HEADERS:
         raise _BadLayoutError
     for _ in range(headers):
         position = _skip_field(records, _skip_field(records, position, 0), NULL_LENGTH)
     return position
 
 
-def _skip_field(records: bytes, position: int, at_least: int) -> int:
+def _skip_field(records: Bytes, position: int, at_least: int) -> int:
     """The position behind a field, whose length must be ``at_least`` that."""
     length, start = _varint(records, position, _VARINT_BYTES)
     if length > 0:
@@ -178,23 +251,24 @@ def _skip_field(records: bytes, position: int, at_least: int) -> int:
     return start
 
 
-def decompress(batch: RecordBatch) -> bytes:
+def decompress(batch: RecordBatch, limit: int = MAX_DECOMPRESSED_SIZE) -> Bytes:
     """The records of a batch, one behind the other, not compressed.
 
     Raises:
-        CorruptRecordsError: They are not a stream of the codec that the header names, or hold too much.
+        CorruptRecordsError: They are not a stream of the codec that the header names, or more than ``limit``
+            bytes.
     """
     at = f"the batch at offset {batch.header.base_offset}"
     try:
         codec = Codec(batch.header.codec_number)
-        return decompress_stream(codec, batch.data[HEADER_SIZE:])
+        return decompress_stream(codec, batch.data[HEADER_SIZE:], limit)
     except ValueError as error:
         raise CorruptRecordsError(f"codec {batch.header.codec_number} of {at}") from error
     except CorruptStreamError as error:
         raise CorruptRecordsError(f"{at} {error}") from error
 
 
-def _varint(data: bytes, position: int, most: int) -> tuple[int, int]:
+def _varint(data: Bytes, position: int, most: int) -> tuple[int, int]:
     """The zig-zag integer of at most ``most`` bytes at ``position``, and the position after it."""
     byte = data[position]
     if byte < 0x80:

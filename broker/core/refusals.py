@@ -45,7 +45,8 @@ class Reason(Enum):
         "a batch is of a transaction, and none was begun: they are not served",
     )
     SEQUENCE_MISSING = ErrorCode.INVALID_RECORD, "a batch with a producer id has no sequence"
-    UNKNOWN_CODEC = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "no compression codec has this number"
+    # As 2.8 does, where CompressionType.forId throws what no error code stands for.
+    UNKNOWN_CODEC = ErrorCode.UNKNOWN_SERVER_ERROR, "no compression codec has this number"
     BAD_RECORD_LENGTH = ErrorCode.INVALID_RECORD, "a record's length does not fit into the batch"
     RECORDS_MISCOUNTED = ErrorCode.INVALID_RECORD, "the batch holds another number of records than it counts"
     UNREADABLE_RECORDS = ErrorCode.INVALID_RECORD, "the records cannot be read to be compressed otherwise"

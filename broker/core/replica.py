@@ -61,6 +61,7 @@ class FollowerFetch:
 
     high_watermark_rose: bool
     may_join: bool
+    must_leave: bool = False
 
 
 class Replica:
@@ -219,7 +220,31 @@ class Replica:
         remote = self._remotes[broker_id]
         moved = remote.fetched(fetch_offset, log_start_offset, log_end_offset, now_ms, hearing)
         rose = moved and self._raise_high_watermark(log_end_offset, now_ms)
-        return FollowerFetch(rose, self._may_join(broker_id, remote))
+        return FollowerFetch(rose, self._may_join(broker_id, remote), self._has_lost(broker_id))
+
+    def sent(self, broker_id: BrokerId, next_offset: Offset) -> None:
+        """A follower was sent what lies below ``next_offset``, if it still is one."""
+        remote = self._remotes.get(broker_id)
+        if remote is not None:
+            remote.sent_to = max(remote.sent_to, next_offset)
+
+    def may_have(self, broker_id: BrokerId, fetch_offset: Offset) -> bool:
+        """Whether a follower can have everything below ``fetch_offset``.
+
+        What lies below the start of this leader epoch it may have from former leaders; beyond that, only what
+        this one has sent it. A fetch from further on is a former one, of a topic that was deleted and created
+        again, or comes from a log that is not this one, and must not move the high watermark.
+        """
+        return fetch_offset <= max(self.epoch_start_offset, self._remotes[broker_id].sent_to)
+
+    def _has_lost(self, broker_id: BrokerId) -> bool:
+        """Whether an ISR member has lost committed records: its log ends below the high watermark."""
+        remote = self._remotes.get(broker_id)
+        return (
+            remote is not None
+            and broker_id in self.isr
+            and isr.UNKNOWN < remote.log_end_offset < self.high_watermark
+        )
 
     def _may_join(self, broker_id: BrokerId, remote: isr.RemoteReplica) -> bool:
         return (
@@ -292,13 +317,16 @@ class Replica:
         return self._propose((*self.isr, newcomer), newcomer)
 
     def propose_shrink(self, log_end_offset: Offset, now_ms: int) -> IsrProposal | None:
-        """The shrink due, or None; those to leave count for the high watermark until it is written."""
+        """The shrink due, or None; those to leave count for the high watermark until it is written.
+
+        A member that lags leaves after ``replica.lag.time.max.ms``, one that has lost committed records at
+        once.
+        """
         if not self.is_leader or self._pending is not None:
             return None
         lagging = isr.out_of_sync(self.isr, self._remotes, log_end_offset, now_ms, self._lag_time_max_ms)
-        if not lagging:
-            return None
-        return self._propose(tuple(member for member in self.isr if member not in lagging), None)
+        staying = tuple(each for each in self.isr if each not in lagging and not self._has_lost(each))
+        return None if staying == self.isr else self._propose(staying, None)
 
     def _propose(self, members: tuple[BrokerId, ...], newcomer: BrokerId | None) -> IsrProposal:
         leadership = LeaderAndIsr(self.leader, self.leader_epoch, members, self.version)

@@ -121,3 +121,14 @@ def _prefix(log: LogFacts, first: int, breach: Breach, applies: _Applies) -> lis
             break
         found.append(Deletion(segment.base_offset, breach))
     return found
+
+
+def stray_delay_ms(config: LogConfig) -> int | None:
+    """How long a stray log stays on disk after it was put aside, in milliseconds; None for ever.
+
+    Its records are kept as long as its topic's settings would have kept the newest of them, so that a log
+    taken for a stray by mistake, say after ZooKeeper's content was lost, can still be renamed back.
+    """
+    if "delete" not in config.cleanup_policy or config.retention_ms < 0:
+        return None
+    return max(config.retention_ms, config.file_delete_delay_ms)

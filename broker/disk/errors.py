@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
+
+NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE})
+"""How the system says that too many files are open, by the process or by all of the machine."""
 
 
 class KafkaStorageError(Exception):
@@ -22,18 +26,49 @@ class KafkaStorageError(Exception):
         self.log_dir = log_dir
 
 
-class LogNameError(KafkaStorageError):
-    """The file system takes no directory of a partition's name; that partition has no log here.
-
-    The disk itself is sound: the log directory stays online, and so do its other partitions.
+class PartitionWithoutLogError(KafkaStorageError):
+    """One partition has no log here; the log directories stay online, and so do their other partitions.
 
     Attributes:
-        topic_partition: Whose log cannot be made.
+        topic_partition: Which partition.
     """
 
-    def __init__(self, log_dir: Path, topic_partition: TopicPartition, cause: OSError) -> None:
-        super().__init__(log_dir, f"no log of {topic_partition} can be made", cause)
+    def __init__(
+        self, log_dir: Path, topic_partition: TopicPartition, doing: str, cause: OSError | None = None
+    ) -> None:
+        super().__init__(log_dir, doing, cause)
         self.topic_partition = topic_partition
+
+
+class LogNameError(PartitionWithoutLogError):
+    """The file system takes no directory of a partition's name."""
+
+    def __init__(self, log_dir: Path, topic_partition: TopicPartition, cause: OSError) -> None:
+        super().__init__(log_dir, topic_partition, f"no log of {topic_partition} can be made", cause)
+
+
+class MissingLogError(PartitionWithoutLogError):
+    """The log of a partition that has records elsewhere, or had them here, is not where it was.
+
+    An empty log in its place would lead, or be in sync, with nothing.
+    """
+
+    def __init__(self, log_dir: Path, topic_partition: TopicPartition) -> None:
+        doing = f"there is no log of {topic_partition}, which is not new and of which this replica is in sync"
+        super().__init__(log_dir, topic_partition, doing)
+
+
+class NoDescriptorError(KafkaStorageError):
+    """The process, or the machine, has too many files open to open another: what was asked for was not done.
+
+    The disk itself is sound: the log directory stays online, and the same may succeed a moment later.
+    """
+
+
+def storage_error(log_dir: Path, doing: str, cause: OSError) -> KafkaStorageError:
+    """What ``cause`` means to a log directory."""
+    kind = NoDescriptorError if cause.errno in NO_DESCRIPTOR else KafkaStorageError
+    return kind(log_dir, doing, cause)
 
 
 class CorruptLogError(Exception):

@@ -6,25 +6,102 @@ calls fail has seen all the ways in which a disk can refuse.
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import errno
 import fcntl
+import hashlib
 import os
+import platform
 import shutil
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from broker.core.record_batch import Buffer
+from broker.disk.errors import NO_DESCRIPTOR
 from broker.disk.names import TEMPORARY_SUFFIX
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+"""Where Linux tells one boot of one machine from all others."""
 
 MAX_BUFFERS = 1024
 """The most buffers that one ``pwritev`` takes (IOV_MAX)."""
 
+CLOSED = -1
+"""No file descriptor: what is done with it fails, and touches nobody else's file."""
+
 _MODE = 0o644
+
+
+class _SpareDescriptors:
+    """Descriptors that are kept open on nothing, to be given up where a file could not be opened else.
+
+    Any thread may open a file.
+    """
+
+    def __init__(self) -> None:
+        self._spare: list[int] = []
+        self._wanted = 0
+        self._lock = threading.Lock()
+
+    def keep(self, count: int) -> None:
+        """Have ``count`` of them, or as many as there are."""
+        with self._lock:
+            self._wanted = count
+            while len(self._spare) > count:
+                os.close(self._spare.pop())
+        while self._take_back():
+            pass
+
+    def open(self, path: Path, flags: int) -> int:
+        """As ``os.open``, by giving up spare descriptors where there is no other."""
+        while True:
+            try:
+                fd = os.open(path, flags, _MODE)
+            except OSError as error:
+                if error.errno not in NO_DESCRIPTOR or not self._give_up():
+                    raise
+                continue  # unless somebody else was quicker
+            self._take_back()
+            return fd
+
+    def _give_up(self) -> bool:
+        """Close one; False where none is left."""
+        with self._lock:
+            if self._spare:
+                os.close(self._spare.pop())
+                return True
+            return False
+
+    def _take_back(self) -> bool:
+        """Have one more; False where enough are there, or no more can be had."""
+        with self._lock:
+            if len(self._spare) >= self._wanted:
+                return False
+            try:
+                self._spare.append(os.open(os.devnull, os.O_RDONLY))
+            except OSError:
+                return False
+            return True
+
+
+_SPARE = _SpareDescriptors()
+
+
+def keep_spare_descriptors(count: int) -> None:
+    """Keep so many descriptors of this process back for the files that are opened here."""
+    _SPARE.keep(count)
 
 
 def open_file(path: Path) -> int:
     """A descriptor to read and write ``path``, which is created where it is missing."""
-    return os.open(path, os.O_RDWR | os.O_CREAT, _MODE)
+    return _SPARE.open(path, os.O_RDWR | os.O_CREAT)
+
+
+def open_to_read(path: Path) -> int:
+    """A descriptor to read ``path``, which must be there."""
+    return os.open(path, os.O_RDONLY)
 
 
 def close_file(fd: int) -> None:
@@ -77,6 +154,24 @@ def read_exactly(fd: int, size: int, position: int) -> bytes:
     return data + read_exactly(fd, size - len(data), position + len(data))
 
 
+def send_file(socket: int, fd: int, position: int, size: int) -> int:
+    """Send at most ``size`` bytes of the file from ``position`` on to a socket that does not block.
+
+    Returns:
+        How many the socket took, 0 where it is full.
+    """
+    try:
+        return os.sendfile(socket, fd, position, size)
+    except BlockingIOError:
+        return 0
+
+
+def read_file(path: Path) -> bytes:
+    """All that a file holds."""
+    with os.fdopen(_SPARE.open(path, os.O_RDONLY), "rb") as file:
+        return file.read()
+
+
 def expect_sequential_reads(fd: int) -> None:
     """Tell the system that the file is about to be read from end to end, where it can be told."""
     if hasattr(os, "posix_fadvise"):
@@ -91,7 +186,7 @@ def write_file(path: Path, content: Buffer, *, durable: bool = True) -> None:
         content: All of it.
         durable: Whether it must survive a loss of power, not only of the process.
     """
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE)
+    fd = _SPARE.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         write_all(fd, [content], len(content), 0)
         if durable:
@@ -100,9 +195,18 @@ def write_file(path: Path, content: Buffer, *, durable: bool = True) -> None:
         os.close(fd)
 
 
+def append_to_file(path: Path, content: Buffer) -> None:
+    """Have the file, which is made where it is missing, hold ``content`` behind what it holds."""
+    fd = open_file(path)
+    try:
+        write_all(fd, [content], len(content), size_of(fd))
+    finally:
+        close_file(fd)
+
+
 def write_zeros(path: Path, size: int) -> None:
     """Have the file hold ``size`` zeros, which take no room on the disk."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE)
+    fd = _SPARE.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         os.ftruncate(fd, size)
     finally:
@@ -129,9 +233,25 @@ def rename(path: Path, name: str) -> Path:
     return path.rename(path.with_name(name))
 
 
+def touch(path: Path, now_ms: int) -> None:
+    """Set when the directory ``path`` was last changed."""
+    os.utime(path, ns=(now_ms * 1_000_000, now_ms * 1_000_000))
+
+
+def touched_ms(path: Path) -> int:
+    """When the directory ``path`` was last changed, in milliseconds since 1970."""
+    return path.stat().st_mtime_ns // 1_000_000
+
+
 def remove(path: Path) -> None:
     """Unlink a file."""
     path.unlink()
+
+
+def remove_empty_directory(directory: Path) -> None:
+    """Unlink a directory in which nothing lies; do nothing to another."""
+    with contextlib.suppress(OSError):
+        directory.rmdir()
 
 
 def remove_whatever(path: Path) -> None:
@@ -164,7 +284,7 @@ def sync_directory(directory: Path) -> None:
 
 def sync_file(path: Path) -> None:
     """Put a file that was written before on the disk itself."""
-    fd = os.open(path, os.O_RDONLY)
+    fd = _SPARE.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:
@@ -187,3 +307,19 @@ def lock_file(path: Path) -> int | None:
         os.close(fd)
         raise
     return fd
+
+
+def lock_identity(fd: int) -> str:
+    """What tells the lock of an open file from all other locks: 22 characters of base64url.
+
+    A lock belongs to a file of one running kernel, so the machine's boot counts as well as the file's device
+    and number: a copy of the file, here or on another machine, is another lock.
+    """
+    status = os.fstat(fd)
+    try:
+        kernel = _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        kernel = platform.node()
+    whole = f"{kernel} {status.st_dev} {status.st_ino}"
+    digest = hashlib.blake2b(whole.encode(), digest_size=16).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")

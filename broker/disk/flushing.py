@@ -9,6 +9,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import NamedTuple
 
+from broker.disk.errors import NO_DESCRIPTOR
 from broker.disk.files import sync_directory, sync_file
 from broker.disk.names import LEADER_EPOCH_CHECKPOINT
 from broker.disk.segment import LogSegment
@@ -39,11 +40,17 @@ class Flushing:
     def recovery_point(self) -> Offset:
         """The first offset not known to be on the disk.
 
+        A flush for which no file could be opened has not flushed; the next one does what it left.
+
         Raises:
             OSError: A flush has failed.
         """
         while self._begun and self._begun[0].future.done():
-            self._collect()
+            try:
+                self._collect()
+            except OSError as error:
+                if error.errno not in NO_DESCRIPTOR:
+                    raise
         return self._recovery_point
 
     def finish(self) -> None:

@@ -15,7 +15,7 @@ from struct import Struct
 from typing import NamedTuple, Self
 
 from broker.core.record_batch import NO_TIMESTAMP
-from broker.disk.files import write_file, write_zeros
+from broker.disk.files import read_file, write_file, write_zeros
 from cluster.model.ids import Offset
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
@@ -61,7 +61,7 @@ class SparseIndex:
     @property
     def _entries(self) -> bytearray:
         if self._data is None:
-            self._data = bytearray(self.path.read_bytes())
+            self._data = bytearray(read_file(self.path))
         return self._data
 
     @property
@@ -149,6 +149,10 @@ class OffsetIndex(SparseIndex):
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at ``offset`` or above."""
         self._keep(bisect_right(range(len(self)), offset - self.base_offset - 1, key=self._offset_at))
+
+    def all_entries(self) -> list[OffsetPosition]:
+        """Every entry, by offset."""
+        return [self._entry_before(slot) for slot in range(1, len(self) + 1)]
 
     @property
     def last_entry(self) -> OffsetPosition:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import structlog
+
 from broker.disk.files import close_file, open_file, remove, rename, set_size, size_of
 from broker.disk.names import (
     CLEANED_SUFFIX,
@@ -22,6 +24,8 @@ from broker.disk.names import (
     segment_file,
 )
 from broker.disk.scan import scan_valid_batches
+
+_log = structlog.get_logger("kafka.log.Log")
 
 
 def settle_leftovers(directory: Path) -> None:
@@ -64,6 +68,10 @@ def _end_of_valid_batches(path: Path, base_offset: int) -> int:
         for position, batch in scan_valid_batches(fd, size_of(fd), base_offset):
             end, next_offset = position + batch.header.size, batch.header.next_offset
         if end < size_of(fd):
+            _log.warning(
+                f"Found invalid messages in {path} at byte offset {end}, truncating to offset {next_offset}: "
+                f"{size_of(fd) - end} bytes are cut off"
+            )
             set_size(fd, end)
     finally:
         close_file(fd)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,7 +11,7 @@ from broker.core.batch_validation import AppendOrigin, check_fetched, check_lead
 from broker.core.leader_epochs import EpochEndOffset
 from broker.core.log_config import UNLIMITED, LogConfig
 from broker.core.producer_state import CachedBatch
-from broker.core.recompression import AS_PRODUCED, recompress
+from broker.core.recompression import AS_PRODUCED, Recompression, long_recompression, recompress
 from broker.core.record_batch import (
     FRAME_SIZE,
     Buffer,
@@ -22,16 +23,28 @@ from broker.core.record_batch import (
 )
 from broker.core.refusals import Refusal
 from broker.core.retention import Deletion
-from broker.disk.errors import CorruptLogError, KafkaStorageError
+from broker.core.transactions import AbortedTransaction
+from broker.disk.errors import CorruptLogError, KafkaStorageError, NoDescriptorError, storage_error
 from broker.disk.log_context import LogContext
 from broker.disk.log_files import LogFiles
 from broker.disk.recovery import LoadedLog
-from broker.disk.results import FetchDataInfo, LogAppendInfo, OffsetOutOfRange, TimestampAndOffset
+from broker.disk.results import (
+    FetchDataInfo,
+    FoundBatch,
+    FoundRecords,
+    LogAppendInfo,
+    OffsetOutOfRange,
+)
 from broker.disk.retention import retire_old_segments
+from broker.disk.scrub import DamagedRange, SegmentSpan
+from broker.disk.segment import LogSegment
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.ids import Offset, TopicPartition
 
 T = TypeVar("T")
+
+READ_AT_ONCE_BYTES = 16_384
+"""Less than this is read as it is found: it costs no more than to come back for it."""
 
 NO_TIME = -1
 NO_OFFSET = Offset(-1)
@@ -115,17 +128,29 @@ class Log:
         age = self._context.clock() - self._last_flush_ms
         return age >= self.config.flush_ms and self.recovery_point < self.log_end_offset
 
+    def recompression(self, records: Buffer | None) -> Recompression | None:
+        """What takes long before a client's record field may be appended, or None."""
+        return long_recompression(records, self.config, self._context.clock())
+
     def append_as_leader(
-        self, records: Buffer | None, leader_epoch: LeaderEpoch, origin: AppendOrigin = AppendOrigin.CLIENT
+        self,
+        records: Buffer | RecordBatch | Refusal | None,
+        leader_epoch: LeaderEpoch,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo | Refusal:
         """Check a client's record field (exactly one batch), give it offsets and write it.
 
         Does rules 2 to 11 of what a leader checks; whether this broker leads, and min.insync.replicas, is the
-        caller's to know.
+        caller's to know. What ``recompression`` returned is not checked again.
         """
         self._check_usable()
         now_ms = self._context.clock()
-        batch = check_leader_append(records, self.config, now_ms, origin)
+        is_prepared = isinstance(records, RecordBatch | Refusal)
+        batch = (
+            records
+            if isinstance(records, RecordBatch | Refusal)
+            else check_leader_append(records, self.config, now_ms, origin)
+        )
         if isinstance(batch, Refusal):
             return batch
         verdict = self._files.producers.check(batch.header, origin)
@@ -133,7 +158,7 @@ class Log:
             return verdict
         if verdict is not None:
             return self._answer_duplicate(verdict)
-        if self.config.compression_type != AS_PRODUCED:
+        if not is_prepared and self.config.compression_type != AS_PRODUCED:
             batch = recompress(batch, self.config, now_ms)
             if isinstance(batch, Refusal):
                 return batch
@@ -153,11 +178,13 @@ class Log:
     def append_as_follower(self, records: Buffer) -> LogAppendInfo | Refusal:
         """Write the whole batches of ``records`` as they come from the leader; a partial tail is dropped.
 
-        All are checked (checksum; offsets that rise from the log end offset on) before one is written.
+        All are checked (checksum; offsets that rise from the log end offset on, without gaps unless the topic
+        is compacted) before one is written.
         """
         self._check_usable()
         self._adopt_earlier_start(records)
-        batches = check_fetched(records, self.log_end_offset)
+        is_compacted = "compact" in self.config.cleanup_policy
+        batches = check_fetched(records, self.log_end_offset, may_have_gaps=is_compacted)
         if isinstance(batches, Refusal):
             return batches
         if not batches:
@@ -178,6 +205,8 @@ class Log:
     ) -> FetchDataInfo | OffsetOutOfRange:
         """Whole batches from the one that holds ``offset`` on, none of them at or beyond ``upper_bound``.
 
+        They are read now; ``find`` leaves them in their file.
+
         Args:
             offset: The first record wanted; the log end offset gives nothing.
             max_bytes: How much at most; a first batch that is larger comes anyway where ``min_one_batch`` is
@@ -188,14 +217,33 @@ class Log:
         Raises:
             CorruptLogError: There is no batch where one should begin.
         """
+        found = self.find(offset, max_bytes, upper_bound, min_one_batch=min_one_batch)
+        if isinstance(found, OffsetOutOfRange):
+            return found
+        return FetchDataInfo(self._guarded("reading", lambda: bytes(found.records)), found.next_offset)
+
+    def find(
+        self, offset: Offset, max_bytes: int, upper_bound: Offset, *, min_one_batch: bool = True
+    ) -> FoundRecords | OffsetOutOfRange:
+        """As ``read``, but ``READ_AT_ONCE_BYTES`` of records or more stay in their file until they are sent.
+
+        Where they cannot be read then, the log fails as it does now.
+        """
         self._check_usable()
         if not self.log_start_offset <= offset <= self.log_end_offset:
             return OffsetOutOfRange(offset, self.log_start_offset, self.log_end_offset)
         if offset >= upper_bound:
-            return FetchDataInfo(b"", offset)
-        return self._guarded(
+            return FoundRecords(b"", offset)
+        found = self._guarded(
             "reading", lambda: self._files.read(offset, max_bytes, upper_bound, min_one_batch=min_one_batch)
         )
+        records = found.records
+        if isinstance(records, bytes):
+            return found
+        if len(records) < READ_AT_ONCE_BYTES:
+            return FoundRecords(self._guarded("reading", lambda: bytes(records)), found.next_offset)
+        records.on_failure = lambda error: self._fail("reading", error)
+        return found
 
     def bytes_between(self, start_offset: Offset, end_offset: Offset) -> int:
         """Bytes of the batches from the one that holds ``start_offset`` up to ``end_offset``.
@@ -213,6 +261,25 @@ class Log:
         except CorruptLogError:
             return UNLIMITED
 
+    def last_stable_offset(self, high_watermark: Offset) -> Offset:
+        """The end of what a read_committed consumer may see: no transaction below it is open.
+
+        The outcome of one whose marker lies at the high watermark or above may still be lost, so it counts as
+        open.
+        """
+        return self._files.last_stable_offset(high_watermark)
+
+    def aborted_transactions(self, start_offset: Offset, end_offset: Offset) -> list[AbortedTransaction]:
+        """The aborted transactions with records from ``start_offset`` up to ``end_offset``, exclusive."""
+        self._check_usable()
+        return self._guarded(
+            "reading aborted transactions", lambda: self._files.aborted_transactions(start_offset, end_offset)
+        )
+
+    def forget_replicated(self, high_watermark: Offset) -> None:
+        """A follower's high watermark rose: what ended below it is known for good."""
+        self._files.producers.transactions.replicated(high_watermark)
+
     def in_one_segment(self, first: Offset, last: Offset) -> bool:
         """Whether both offsets lie in one segment: a read of more ends with the first one's."""
         return self._files.segments.are_in_one(first, last)
@@ -227,16 +294,14 @@ class Log:
         """The answer to OffsetForLeaderEpoch (see ``LeaderEpochCache.end_offset_for``)."""
         return self._files.epochs.end_offset_for(epoch, self.log_end_offset)
 
-    def offset_at(self, timestamp: int) -> TimestampAndOffset | None:
-        """The first record whose timestamp is ``timestamp`` (milliseconds) or later, or None.
-
-        May lie at or above the high watermark: the caller compares.
+    def batch_since(self, timestamp: int, offset: Offset) -> FoundBatch | None:
+        """The first batch with ``offset`` or later whose maximum timestamp (ms) is ``timestamp`` or later.
 
         Raises:
-            CorruptLogError: As ``read``, or the batch that holds the record cannot be decoded.
+            CorruptLogError: As ``read``.
         """
         self._check_usable()
-        return self._guarded("reading", lambda: self._files.offset_at(timestamp))
+        return self._guarded("reading", lambda: self._files.batch_since(timestamp, offset))
 
     def truncate_to(self, offset: Offset) -> bool:
         """Drop every batch that holds ``offset`` or lies after it; True where anything was dropped.
@@ -287,6 +352,51 @@ class Log:
             self._context.on_retired(retired, now_ms + self.config.file_delete_delay_ms)
             self.raise_log_start(self.first_segment_offset)
         return gone
+
+    def spans(self) -> list[SegmentSpan]:
+        """What each segment covers, oldest first, the active one last; nothing once the log is closed."""
+        return [] if self._failure else self._files.spans()
+
+    def damaged_spans(self) -> list[SegmentSpan]:
+        """What the segments cover of which a range is known to be damaged, oldest first."""
+        return self._files.damaged_spans()
+
+    def damage_in(self, span: SegmentSpan) -> tuple[DamagedRange, ...]:
+        """What is known to be damaged in a segment."""
+        return self._files.damage_in(span)
+
+    def note_damage(self, span: SegmentSpan, damaged: Sequence[DamagedRange]) -> bool:
+        """Refuse from now on to read these ranges of a segment.
+
+        Returns False where ``span`` is out of date, nothing of it was unknown, or the log is closed.
+        """
+        return self._failure is None and self._files.note_damage(span, damaged)
+
+    def seal_active(self) -> None:
+        """Begin a new segment, unless the active one is empty."""
+        self._check_usable()
+        if self._files.segments.active.size:
+            self._guarded("rolling", lambda: self._files.roll(self.config, self._context.clock()))
+
+    def replace_segment(self, span: SegmentSpan, new: LogSegment) -> bool:
+        """Put a segment that was fetched again (``SegmentReplacement``) in the place of that of ``span``.
+
+        Returns False where that one has changed since, or the log is closed: ``new`` is of no use then.
+        """
+        if self._failure is not None:
+            return False
+        return self._guarded("replacing a segment", lambda: self._files.replace_segment(span, new))
+
+    def on_disk_thread(self, work: Callable[[], T]) -> Future[T]:
+        """Do what waits for the disk on the directory's one thread."""
+        return self._context.executor.submit(work)
+
+    def storage_error(self, doing: str, error: OSError) -> KafkaStorageError:
+        """What to raise where the disk has refused what was done on its thread.
+
+        The log and its directory are done with, unless the log was closed before: its files may be gone.
+        """
+        return self._failure or self._fail(doing, error)
 
     def flush(self) -> None:
         """Put everything on the disk itself; the recovery point is then the log end offset."""
@@ -379,6 +489,9 @@ class Log:
             raise self._fail(doing, error) from error
 
     def _fail(self, doing: str, error: OSError) -> KafkaStorageError:
-        self._failure = KafkaStorageError(self._context.log_dir, f"{doing} {self.topic_partition}", error)
-        self._context.on_failure(self._failure)
-        return self._failure
+        failure = storage_error(self._context.log_dir, f"{doing} {self.topic_partition}", error)
+        # Where a file could not be opened nothing was begun, but for a truncation.
+        if not isinstance(failure, NoDescriptorError) or doing == "truncating":
+            self._failure = failure
+            self._context.on_failure(failure)
+        return failure

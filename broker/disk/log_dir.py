@@ -18,6 +18,7 @@ import structlog
 
 from broker.core.log_config import LogConfig
 from broker.core.producer_state import EXPIRATION_MS
+from broker.core.retention import stray_delay_ms
 from broker.disk.checkpoints import (
     HIGH_WATERMARK,
     LOG_START_OFFSET,
@@ -30,20 +31,26 @@ from broker.disk.checkpoints import (
     write_offsets,
 )
 from broker.disk.errors import (
+    NO_DESCRIPTOR,
     CorruptCheckpointError,
     InconsistentDirectoryError,
     KafkaStorageError,
     LogNameError,
+    storage_error,
 )
 from broker.disk.files import (
     close_file,
     lock_file,
+    lock_identity,
     make_directories,
     make_directory,
     remove,
+    remove_empty_directory,
     remove_whatever,
     rename,
     sync_directory,
+    touch,
+    touched_ms,
     write_file,
 )
 from broker.disk.flushing import DirectoryNames
@@ -54,6 +61,8 @@ from broker.disk.names import (
     is_deleted_directory,
     parse_partition_directory,
     partition_directory,
+    stray_directory,
+    stray_topic,
 )
 from broker.disk.old_formats import refuse_old_formats
 from broker.disk.recovery import LoadedLog, LogState, load_log, new_log
@@ -102,6 +111,8 @@ class LogDir:
     Attributes:
         path: The directory.
         logs: The open logs in it.
+        was_clean: Whether its last owner closed it, once it is loaded.
+        lock_id: Which lock this process holds on it (`files.lock_identity`).
     """
 
     def __init__(
@@ -109,6 +120,7 @@ class LogDir:
     ) -> None:
         self.path = path
         self.logs: dict[TopicPartition, Log] = {}
+        self.was_clean = False
         self._options = options
         self._executor = options.executor_for(path)
         self._names = DirectoryNames(path)
@@ -123,6 +135,7 @@ class LogDir:
             options.producer_expiration_ms,
         )
         self._lock: int | None = None
+        self.lock_id = ""
         self._high_watermarks: dict[TopicPartition, Offset] = {}
         self._doomed: deque[tuple[int, Path]] = deque()
         self._under_way: deque[Future[None]] = deque()
@@ -140,6 +153,7 @@ class LogDir:
             raise InconsistentDirectoryError(
                 f"{self.path}: another process holds {LOCK}; is a broker already running on this directory?"
             )
+        self.lock_id = lock_identity(self._lock)
 
     def unlock(self) -> None:
         """Give the directory up."""
@@ -195,22 +209,47 @@ class LogDir:
             raise
         self._names.changed()
         config = self._options.config_for(topic_partition.topic)
-        return self._enter(
-            topic_partition, directory, config, new_log(directory, config, self._options.clock())
-        )
+        try:
+            loaded = new_log(directory, config, self._options.clock())
+        except OSError as error:
+            if error.errno in NO_DESCRIPTOR:
+                remove_empty_directory(directory)
+            raise
+        return self._enter(topic_partition, directory, config, loaded)
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Close a log and rename its directory; it is unlinked ``file.delete.delay.ms`` later."""
+        log, renamed = self._rename(topic_partition, deleted_directory(topic_partition))
+        self._doomed.append((self._options.clock() + log.config.file_delete_delay_ms, renamed))
+
+    def put_aside(self, topic_partition: TopicPartition) -> Path:
+        """Close a stray log and rename its directory; it is unlinked once ``stray_delay_ms`` have passed.
+
+        Returns:
+            The new path of the directory.
+        """
+        log, renamed = self._rename(topic_partition, stray_directory(topic_partition))
+        # The directory's own time tells the next start when it was put aside.
+        touch(renamed, self._options.clock())
+        self._doom_stray(renamed, log.config)
+        return renamed
+
+    def _rename(self, topic_partition: TopicPartition, name: str) -> tuple[Log, Path]:
         log = self.logs[topic_partition]
         log.abandon()
-        renamed = rename(log.directory, deleted_directory(topic_partition))
+        renamed = rename(log.directory, name)
         # Only now: where the disk has refused, the log is one of those that are gone with the directory.
         del self.logs[topic_partition]
         self._high_watermarks.pop(topic_partition, None)
-        self._doomed.append((self._options.clock() + log.config.file_delete_delay_ms, renamed))
         self.checkpoint_recovery_points()
         self.checkpoint_log_start_offsets()
         self.checkpoint_high_watermarks({})
+        return log, renamed
+
+    def _doom_stray(self, directory: Path, config: LogConfig) -> None:
+        delay_ms = stray_delay_ms(config)
+        if delay_ms is not None:
+            self._doomed.append((touched_ms(directory) + delay_ms, directory))
 
     def purge_deleted(self) -> None:
         """Begin to unlink the directories and files that have waited long enough."""
@@ -261,7 +300,7 @@ class LogDir:
             write_file(self.path / CLEAN_SHUTDOWN, b"")
             sync_directory(self.path)
         except OSError as error:
-            raise KafkaStorageError(self.path, "closing", error) from error
+            raise storage_error(self.path, "closing", error) from error
         finally:
             self.unlock()
 
@@ -285,7 +324,7 @@ class LogDir:
 
     def _load(self) -> None:
         marker = self.path / CLEAN_SHUTDOWN
-        clean = marker.exists()
+        clean = self.was_clean = marker.exists()
         if clean:
             remove(marker)
             # For good: after a loss of power, what was written since would be believed unread.
@@ -300,6 +339,11 @@ class LogDir:
             for directory in sorted(path for path in self.path.iterdir() if path.is_dir()):
                 if is_deleted_directory(directory.name):
                     self._doomed.append((self._options.clock(), directory))
+                    continue
+                stray = stray_topic(directory.name)
+                if stray is not None:
+                    _log.warning(f"Loaded stray log: {directory}")
+                    self._doom_stray(directory, self._options.config_for(stray))
                     continue
                 tp = parse_partition_directory(directory.name)
                 if tp is not None:

@@ -6,13 +6,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
+import structlog
+
+from broker.disk.errors import (
+    InconsistentDirectoryError,
+    KafkaStorageError,
+    MissingLogError,
+    NoDescriptorError,
+    storage_error,
+)
 from broker.disk.files import real_path
 from broker.disk.log import Log
 from broker.disk.log_dir import LogDir, LogDirsOptions
 from cluster.model.ids import Offset, TopicPartition
+from cluster.runtime.line_limit import LINES
 
 __all__ = ["LogDirs", "LogDirsOptions"]
+
+_log = structlog.get_logger("kafka.log.LogManager")
 
 
 class LogDirs:
@@ -63,26 +74,40 @@ class LogDirs:
         return tuple(self._live)
 
     @property
+    def locks(self) -> frozenset[str]:
+        """Which locks this process holds, on the directories in use."""
+        return frozenset(log_dir.lock_id for log_dir in self._live.values())
+
+    @property
     def offline(self) -> Mapping[Path, KafkaStorageError]:
         """The directories that failed, and why."""
         return self._offline
+
+    @property
+    def were_clean(self) -> bool:
+        """Whether the last owner of all directories in use closed them."""
+        return all(log_dir.was_clean for log_dir in self._live.values())
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
         """That partition's log, or None where no live directory has one."""
         log_dir = self._holder(topic_partition)
         return log_dir.logs[topic_partition] if log_dir else None
 
-    def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Log:
+    def get_or_create(
+        self, topic_partition: TopicPartition, *, is_new: bool = True, may_begin_empty: bool = True
+    ) -> Log:
         """That partition's log; a new one is created in the live directory with the fewest partitions.
 
         Args:
             topic_partition: Whose log.
             is_new: Whether the partition has never had a log. One that has may lie in a directory that is
                 offline, and must not begin anew elsewhere: it would lead, or be in sync, with nothing.
+            may_begin_empty: Whether a log is created at all. A replica that leads or is in sync has one.
 
         Raises:
             KafkaStorageError: The disk refused, or no directory is live, or the log may lie in one that is
                 not.
+            MissingLogError: There is no log, and none may be created; all directories stay in use.
             LogNameError: No directory can have the partition's name; all directories stay in use.
         """
         log = self.get(topic_partition)
@@ -94,6 +119,8 @@ class LogDirs:
             )
         if not self._live:
             raise next(iter(self._offline.values()))
+        if not may_begin_empty:
+            raise MissingLogError(next(iter(self._live)), topic_partition)
         emptiest = min(self._live.values(), key=lambda log_dir: len(log_dir.logs))
         try:
             return emptiest.create(topic_partition)
@@ -113,6 +140,29 @@ class LogDirs:
             log_dir.delete(topic_partition)
         except OSError as error:
             raise self._fail(log_dir.path, f"deleting {topic_partition}", error) from error
+
+    def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
+        """Close a stray log and rename its directory; ``purge_deleted`` unlinks it in the end.
+
+        Args:
+            topic_partition: Whose log; nothing happens where there is none.
+            because: Why it is a stray, as the log line says it.
+
+        Raises:
+            KafkaStorageError: The disk refused: the log is still there, and its directory offline.
+        """
+        log_dir = self._holder(topic_partition)
+        if log_dir is None:
+            return
+        end_offset = log_dir.logs[topic_partition].log_end_offset
+        try:
+            renamed = log_dir.put_aside(topic_partition)
+        except OSError as error:
+            raise self._fail(log_dir.path, f"putting {topic_partition} aside", error) from error
+        _log.warning(
+            f"Log for partition {topic_partition} is a stray, because {because}; it is renamed to {renamed}",
+            log_end_offset=end_offset,
+        )
 
     def expire_producers(self) -> None:
         """Have every log forget its idle producers."""
@@ -183,7 +233,7 @@ class LogDirs:
                 if not log_dir.check_identity():
                     new.append(log_dir)
             except OSError as error:
-                self._fail(path, "opening", error)
+                self._fail_at_start(path, "opening", error)
         for log_dir in new:
             self._ask(log_dir, "writing meta.properties", log_dir.claim)
 
@@ -193,7 +243,7 @@ class LogDirs:
             try:
                 future.result()
             except OSError as error:
-                self._fail(path, "loading its logs", error)
+                self._fail_at_start(path, "loading its logs", error)
         if not self._live:
             raise next(iter(self._offline.values()))
 
@@ -222,13 +272,24 @@ class LogDirs:
             return  # A log has met the failure, and the directory is offline already.
 
     def _fail(self, path: Path, doing: str, cause: OSError) -> KafkaStorageError:
-        error = KafkaStorageError(path, doing, cause)
-        self._take_offline(error)
+        error = storage_error(path, doing, cause)
+        if not isinstance(error, NoDescriptorError):
+            self._take_offline(error)
+        elif LINES.allow(f"too many open files: {doing}"):
+            _log.error("too many open files", directory=str(path), doing=doing, error=str(cause))
         return error
+
+    def _fail_at_start(self, path: Path, doing: str, cause: OSError) -> None:
+        """Go on without a directory whose disk refuses; with too few files to open there is no start."""
+        error = self._fail(path, doing, cause)
+        if isinstance(error, NoDescriptorError):
+            for log_dir in self._live.values():
+                log_dir.abandon()
+            raise error
 
     def _take_offline(self, error: KafkaStorageError) -> None:
         path = error.log_dir
-        if path in self._offline:
+        if path in self._offline or isinstance(error, NoDescriptorError):
             return
         self._offline[path] = error
         log_dir = self._live.pop(path, None)

@@ -9,21 +9,26 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
+import structlog
+
 from broker.core.log_config import LogConfig
 from broker.core.producer_state import encode_snapshot
-from broker.core.record_batch import Buffer, RecordBatch
-from broker.core.records import CorruptRecordsError, RecordTime, record_times
+from broker.core.record_batch import HEADER_SIZE, MAGIC, Buffer, RecordBatch, parse_header
+from broker.core.transactions import AbortedTransaction, end_marker
 from broker.disk.checkpoints import write_epochs
 from broker.disk.errors import CorruptLogError
+from broker.disk.file_records import FileRecords
 from broker.disk.flushing import Flushing, sync_segments
 from broker.disk.names import LEADER_EPOCH_CHECKPOINT
 from broker.disk.producer_snapshots import ProducerSnapshots
-from broker.disk.recovery import LoadedLog, follow, rebuild_producers
-from broker.disk.results import FetchDataInfo, TimestampAndOffset
+from broker.disk.recovery import LoadedLog, follow, note_producer, rebuild_producers
+from broker.disk.results import FoundBatch, FoundRecords
+from broker.disk.scrub import DamagedRange, SegmentSpan
 from broker.disk.segment import LogSegment
 from broker.disk.segments import LogPosition
-from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import Offset
+
+_log = structlog.get_logger("kafka.log.Log")
 
 
 class LogFiles:
@@ -52,6 +57,7 @@ class LogFiles:
         self._sync_names = sync_names
         self._snapshots = ProducerSnapshots(directory)
         self._retiring: list[LogSegment] = []
+        self._generation = 0
 
     def append(self, buffers: Sequence[Buffer], batches: Sequence[RecordBatch], config: LogConfig) -> None:
         """Write stamped batches to the active segment in one call, and take them into everything kept of it.
@@ -66,13 +72,14 @@ class LogFiles:
         position = segment.write(buffers, size)
         self.segments.remember(batches[0].header.base_offset, segment, position)
         new_epoch = False
-        for header, _ in batches:
+        for batch in batches:
+            header = batch.header
             segment.note(
                 position, header.size, header.last_offset, header.max_timestamp, config.index_interval_bytes
             )
             position += header.size
             new_epoch |= follow(header, self.epochs)
-            self.producers.update(header)
+            note_producer(segment, self.producers, header, end_marker(batch) if header.is_control else None)
         self.log_end_offset = Offset(batches[-1].header.next_offset)
         if new_epoch:
             self.store_epochs()
@@ -117,6 +124,77 @@ class LogFiles:
         self.flushing.begin(retire, Offset(0))
         return [path for segment in removed for path in segment.retired_paths]
 
+    def last_stable_offset(self, high_watermark: Offset) -> Offset:
+        """The end of what a read_committed consumer may see."""
+        unstable = self.producers.transactions.first_unstable_offset(high_watermark)
+        if unstable is None or unstable >= high_watermark:
+            return high_watermark
+        return max(unstable, self.log_start_offset)
+
+    def aborted_transactions(self, start_offset: Offset, end_offset: Offset) -> list[AbortedTransaction]:
+        """The aborted transactions with records from ``start_offset`` up to ``end_offset``, exclusive."""
+        found = []
+        for segment in self.segments.from_offset(start_offset):
+            of_segment, is_complete = segment.transaction_index.collect(start_offset, end_offset)
+            found += of_segment
+            if is_complete:
+                break
+        return found
+
+    def spans(self) -> list[SegmentSpan]:
+        """What each segment covers, oldest first."""
+        return [self._span(segment) for segment in self.segments]
+
+    def damaged_spans(self) -> list[SegmentSpan]:
+        """What the segments cover of which a range is known to be damaged, oldest first."""
+        return [self._span(segment) for segment in self.segments if segment.damaged]
+
+    def _span(self, segment: LogSegment) -> SegmentSpan:
+        end_offset = self.segments.end_of(segment, self.log_end_offset)
+        return SegmentSpan(
+            segment.path,
+            segment.base_offset,
+            end_offset,
+            segment.size,
+            self._generation,
+            self.epochs.latest_epoch,
+        )
+
+    def damage_in(self, span: SegmentSpan) -> tuple[DamagedRange, ...]:
+        """What is known to be damaged in the segment of ``span``."""
+        return next((each.damaged for each in self.segments if each.path == span.path), ())
+
+    def note_damage(self, span: SegmentSpan, damaged: Sequence[DamagedRange]) -> bool:
+        """Read no batch of these ranges from now on.
+
+        Returns False where ``span`` is out of date, or nothing of it was unknown.
+        """
+        segment = next((each for each in self.segments if each.path == span.path), None)
+        if segment is None or span.generation != self._generation or segment.damaged == tuple(damaged):
+            return False
+        segment.damaged = tuple(damaged)
+        return True
+
+    def replace_segment(self, span: SegmentSpan, new: LogSegment) -> bool:
+        """Put ``new``, whose files end in ``.cleaned``, in the place of the segment of ``span``.
+
+        Returns False where that segment has changed since, or is active.
+        """
+        former = next((each for each in self.segments if each.path == span.path), None)
+        if former is None or former is self.segments.active or span.generation != self._generation:
+            return False
+        self._generation += 1
+        new.take_place_of(former)
+        self.segments.exchange(former, new)
+        self._retiring = [segment for segment in self._retiring if not segment.is_closed] + [former]
+
+        def settle() -> None:
+            former.close()  # only now: a flush that began before may be at it
+            self._sync([new])
+
+        self.flushing.begin(settle, Offset(0))
+        return True
+
     def begin_flush(self) -> None:
         """Have all that is not known to be on the disk put there, on the directory's thread."""
         doubtful = self.segments.from_offset(self.flushing.recovery_point())
@@ -143,23 +221,37 @@ class LogFiles:
 
     def read(
         self, offset: Offset, max_bytes: int, upper_bound: Offset, *, min_one_batch: bool
-    ) -> FetchDataInfo:
+    ) -> FoundRecords:
         """Whole batches from the one that holds ``offset`` on, below ``upper_bound``, of one segment.
 
         Raises:
             CorruptLogError: There is no batch where that one should begin.
         """
+        self._refuse_damaged(offset)
         start = self.segments.locate(offset)
         end_offset, end = self._end_of_read(start, upper_bound)
         if end <= start.position:
-            return FetchDataInfo(b"", offset)
+            return FoundRecords(b"", offset)
+        for damaged in start.segment.damaged:
+            if start.position < damaged.position < end:
+                end_offset, end = damaged.first_offset, damaged.position
+                break
         try:
-            return self._read_up_to(end_offset, end, start, max_bytes, min_one_batch=min_one_batch)
+            found = self._read_up_to(end_offset, end, start, max_bytes, min_one_batch=min_one_batch)
         except CorruptLogError as error:
             if error.position <= start.position:
                 raise
             end_offset, end = error.next_offset, error.position
-            return self._read_up_to(end_offset, end, start, max_bytes, min_one_batch=min_one_batch)
+            found = self._read_up_to(end_offset, end, start, max_bytes, min_one_batch=min_one_batch)
+        _check_first_batch(found.records, start, offset)
+        return found
+
+    def _refuse_damaged(self, offset: Offset) -> None:
+        """Do not even look for a batch that is known to be damaged: no index leads there."""
+        segment = self.segments.from_offset(offset)[0]
+        for damaged in segment.damaged:
+            if damaged.first_offset <= offset < damaged.end_offset:
+                raise CorruptLogError(segment.path, damaged.position, damaged.first_offset, str(damaged))
 
     def _end_of_read(self, start: LogPosition, upper_bound: Offset) -> tuple[Offset, int]:
         """Up to where the segment of ``start`` may be read: offset and position."""
@@ -178,42 +270,23 @@ class LogFiles:
 
     def _read_up_to(
         self, end_offset: Offset, end: int, start: LogPosition, max_bytes: int, *, min_one_batch: bool
-    ) -> FetchDataInfo:
+    ) -> FoundRecords:
         part = self.segments.read(start, end, max_bytes, min_one_batch=min_one_batch)
-        return part or FetchDataInfo(start.segment.read(start.position, end - start.position), end_offset)
+        return part or FoundRecords(start.segment.records(start.position, end - start.position), end_offset)
 
     def bytes_between(self, start_offset: Offset, end_offset: Offset) -> int:
         """Bytes of the batches from the one that holds ``start_offset`` up to ``end_offset``."""
         return self.segments.bytes_between(self._locate(start_offset), self._locate(end_offset))
 
-    def offset_at(self, timestamp: int) -> TimestampAndOffset | None:
-        """The first record at or after the log start whose timestamp is ``timestamp`` or later."""
+    def batch_since(self, timestamp: int, offset: Offset) -> FoundBatch | None:
+        """The first batch with ``offset`` or later whose maximum timestamp is ``timestamp`` or later."""
         for segment in self.segments:
             if segment.max_timestamp < timestamp:
                 continue
-            for position, header in segment.batches_since(timestamp, self.log_start_offset):
-                batch = RecordBatch(header, memoryview(segment.read(position, header.size)))
-                found = self._first_record_since(timestamp, segment, position, batch)
-                if found is not None:
-                    epoch = LeaderEpoch(header.partition_leader_epoch)
-                    return TimestampAndOffset(found.timestamp, found.offset, epoch)
+            for position, header in segment.batches_since(timestamp, offset):
+                data = memoryview(segment.read(position, header.size))
+                return FoundBatch(segment.path, position, RecordBatch(header, data))
         return None
-
-    def _first_record_since(
-        self, timestamp: int, segment: LogSegment, position: int, batch: RecordBatch
-    ) -> RecordTime | None:
-        try:
-            return next(
-                (
-                    found
-                    for found in record_times(batch)
-                    if found.timestamp >= timestamp and found.offset >= self.log_start_offset
-                ),
-                None,
-            )
-        except CorruptRecordsError as error:
-            base_offset = Offset(batch.header.base_offset)
-            raise CorruptLogError(segment.path, position, base_offset, str(error)) from error
 
     def truncate_to(self, offset: Offset, producers_idle_since_ms: int) -> bool:
         """Drop the batches that hold ``offset`` or lie after it; ``offset`` lies within the segments.
@@ -223,9 +296,14 @@ class LogFiles:
         Returns whether the recovery point was lowered.
         """
         self.flushing.finish()
+        self._generation += 1
         try:
             found = self.segments.locate(offset)
         except CorruptLogError as error:
+            _log.warning(
+                f"[Log partition={self.directory.name}, dir={self.directory.parent}] Found invalid messages "
+                f"below offset {offset}, truncating to offset {error.next_offset}: {error}"
+            )
             offset, segment = error.next_offset, self.segments.holding(error.path)
             offset = max(offset, segment.base_offset)
             found = LogPosition(segment, error.position, offset)
@@ -252,6 +330,7 @@ class LogFiles:
     def start_anew_at(self, offset: Offset, config: LogConfig, now_ms: int) -> bool:
         """Drop everything; returns whether the recovery point was lowered."""
         self.flushing.finish()
+        self._generation += 1
         for segment in reversed(self.segments.remove_from(0)):
             segment.delete()
         new = LogSegment(self.directory, offset, config, now_ms)
@@ -274,3 +353,20 @@ class LogFiles:
         if offset >= self.log_end_offset:
             return LogPosition(self.segments.active, self.segments.active.size, offset)
         return self.segments.locate(offset)
+
+
+def _check_first_batch(records: bytes | FileRecords, start: LogPosition, offset: Offset) -> None:
+    """See that a batch begins where a read does: a remembered boundary may have been damaged since.
+
+    Raises:
+        CorruptLogError: None does.
+    """
+    if not records:
+        return
+    path, position = start.segment.path, start.position
+    if len(records) < HEADER_SIZE:
+        raise CorruptLogError(path, position, offset, f"{len(records)} bytes, expected a batch")
+    header = parse_header(records if isinstance(records, bytes) else records.read(0, HEADER_SIZE))
+    if header.magic != MAGIC or header.size < HEADER_SIZE or header.last_offset < offset:
+        found = f"magic {header.magic}, {header.size} bytes, last offset {header.last_offset}"
+        raise CorruptLogError(path, position, offset, f"{found}, expected the batch of offset {offset}")

@@ -30,7 +30,11 @@ MAX_PARTITION = 2**31 - 1
 MAX_OFFSET = 2**63 - 1
 """The largest numbers that the wire has room for; Kafka makes no file of a larger one."""
 
+STRAY_SUFFIX = "-stray"
+"""How the directory of a stray log ends (``LocalLog.StrayDirSuffix`` of Kafka 3.x)."""
+
 _DELETED_DIRECTORY = re.compile(r"^(?P<name>\S+)\.[0-9a-f]{32}-delete$")
+_STRAY_DIRECTORY = re.compile(rf"^(?P<topic>\S+)-[0-9]+\.[0-9a-f]{{32}}{STRAY_SUFFIX}$")
 _PARTITION_DIRECTORY = re.compile(r"^(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]{0,9})$")
 _NAMED_BY_OFFSET = re.compile(r"^[0-9]{20}\.", re.ASCII)
 
@@ -65,9 +69,24 @@ def partition_directory(topic_partition: TopicPartition) -> str:
 
 def deleted_directory(topic_partition: TopicPartition) -> str:
     """A new name for a partition's directory that waits for its removal, cut to what a file system takes."""
-    suffix = f"-{topic_partition.partition}.{uuid4().hex}-delete"
+    return _unique(topic_partition, "-delete")
+
+
+def stray_directory(topic_partition: TopicPartition) -> str:
+    """A new name for the directory of a stray log, cut to what a file system takes."""
+    return _unique(topic_partition, STRAY_SUFFIX)
+
+
+def _unique(topic_partition: TopicPartition, ending: str) -> str:
+    suffix = f"-{topic_partition.partition}.{uuid4().hex}{ending}"
     kept = topic_partition.topic.encode()[: MAX_NAME_LENGTH - len(suffix)]
     return kept.decode(errors="ignore") + suffix
+
+
+def stray_topic(name: str) -> str | None:
+    """The topic of the stray log in the directory ``name``, or None where that holds none."""
+    match = _STRAY_DIRECTORY.match(name)
+    return match["topic"] if match else None
 
 
 def is_deleted_directory(name: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from broker.core.producer_state import CorruptSnapshotError, ProducerState, decode_snapshot
-from broker.disk.files import remove, replace_file
+from broker.disk.files import read_file, remove, replace_file
 from broker.disk.names import SNAPSHOT_SUFFIX, files_with, offset_of, segment_file
 from cluster.model.ids import Offset
 
@@ -38,7 +38,7 @@ class ProducerSnapshots:
         for offset in reversed(self.offsets):
             if at_least <= offset <= at_most:
                 try:
-                    return offset, decode_snapshot(self._path(offset).read_bytes())
+                    return offset, decode_snapshot(read_file(self._path(offset)))
                 except CorruptSnapshotError:
                     remove(self._path(offset))
         return at_least, ProducerState()

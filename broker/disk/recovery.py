@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from broker.core.leader_epochs import LeaderEpochCache
 from broker.core.log_config import LogConfig
 from broker.core.producer_state import EXPIRATION_MS, ProducerState, encode_snapshot
-from broker.core.record_batch import HEADER_SIZE, BatchHeader
+from broker.core.record_batch import BatchHeader, RecordBatch
+from broker.core.transactions import AbortedTransaction, EndTransactionMarker, end_marker
 from broker.disk.checkpoints import read_epochs, write_epochs
 from broker.disk.errors import CorruptCheckpointError, CorruptLogError
 from broker.disk.files import expect_sequential_reads
@@ -28,13 +31,15 @@ from broker.disk.names import (
     offset_of,
 )
 from broker.disk.producer_snapshots import ProducerSnapshots
-from broker.disk.scan import scan_valid_batches
-from broker.disk.segment import LogSegment
+from broker.disk.scan import BATCH_CHUNK, scan_valid_batches
+from broker.disk.segment import BatchPosition, LogSegment
 from broker.disk.segments import LogSegments
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import Offset
 
 FIRST_OFFSET = Offset(0)
+
+_log = structlog.get_logger("kafka.log.Log")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,25 +140,25 @@ def bear_out(
 def _batch_at(segments: LogSegments, offset: int) -> BatchHeader | None:
     """The first batch whose last offset is ``offset`` or above, or None where there is none."""
     for segment in segments.from_offset(offset):
-        for header in _readable(segment, offset):
+        for _, header in _readable(segment, offset):
             return header
     return None
 
 
-def _readable(segment: LogSegment, offset: int) -> Iterator[BatchHeader]:
+def _readable(segment: LogSegment, offset: int) -> Iterator[BatchPosition]:
     """The segment's batches from the one that holds ``offset`` on, as far as they can be read.
 
     A log that was damaged below its recovery point is opened all the same; who reads there is told.
     """
     with contextlib.suppress(CorruptLogError):
-        yield from segment.headers_from(offset)
+        yield from segment.batches_from(offset)
 
 
 def rebuild_epochs(segments: LogSegments, start_offset: Offset) -> LeaderEpochCache:
     """The epochs of the log from ``start_offset`` on, from the headers of its batches."""
     epochs = LeaderEpochCache()
     for segment in segments.from_offset(start_offset):
-        for header in _readable(segment, start_offset):
+        for _, header in _readable(segment, start_offset):
             follow(header, epochs)
     epochs.truncate_from_start(start_offset)
     return epochs
@@ -174,11 +179,39 @@ def rebuild_producers(
     state.expire(idle_since_ms)
     if start < end_offset:
         for segment in segments.from_offset(start):
-            for header in _readable(segment, start):
+            for position, header in _readable(segment, start):
                 if header.base_offset >= end_offset:
                     return state
-                state.update(header)
+                state.update(header, _marker(segment, position, header))
     return state
+
+
+def note_producer(
+    segment: LogSegment, producers: ProducerState, header: BatchHeader, marker: EndTransactionMarker | None
+) -> None:
+    """Take a batch of ``segment`` into the producers; an abort goes into the segment's index, too.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    ended = producers.update(header, marker)
+    if ended is not None and ended.is_aborted:
+        stable = producers.transactions.last_stable_offset_after(ended)
+        producer_id, first_offset, last_offset, _ = ended
+        segment.transaction_index.append(AbortedTransaction(producer_id, first_offset, last_offset, stable))
+
+
+def _pieces(segment: LogSegment, start: int) -> Iterator[bool]:
+    """Of each piece of the segment from ``start`` on whether it holds anything but zeros."""
+    for position in range(start, segment.size, BATCH_CHUNK):
+        data = segment.read(position, BATCH_CHUNK)
+        yield data.count(0) != len(data)
+
+
+def _marker(segment: LogSegment, position: int, header: BatchHeader) -> EndTransactionMarker | None:
+    if not header.is_control:
+        return None
+    return end_marker(RecordBatch(header, memoryview(segment.read(position, header.size))))
 
 
 class _Loading:
@@ -207,8 +240,15 @@ class _Loading:
             end_offset = self._recover(segments, epochs)
         start_offset = self._state.log_start_offset
         if end_offset < start_offset or not len(segments):
+            if len(segments):
+                _log.error(
+                    f"{self._who} Deleting all segments because logEndOffset ({end_offset}) is smaller than "
+                    f"logStartOffset ({start_offset}). This could happen if segment files were deleted from "
+                    "the file system."
+                )
             end_offset = start_offset
             for segment in segments.remove_from(0):
+                self._say_deleted(segment)
                 segment.delete()
             segments.add(LogSegment(self._directory, start_offset, self._config, self._now_ms))
         start_offset = max(start_offset, next(iter(segments)).base_offset)
@@ -219,6 +259,9 @@ class _Loading:
             epochs = rebuild_epochs(segments, start_offset)
         if epochs.entries != stored_epochs:
             write_epochs(self._directory / LEADER_EPOCH_CHECKPOINT, epochs.entries, durable=False)
+        for segment in segments:
+            if not segment.transaction_index.is_sane:
+                self._rebuild_transactions(segments, segment)
         self._snapshots.remove_above(end_offset)
         self._snapshots.remove_strays([segment.base_offset for segment in segments])
         producers = rebuild_producers(
@@ -294,6 +337,7 @@ class _Loading:
             if segment.size < found:
                 for later in segments.remove_from(segment.base_offset + 1):
                     self._dropped += later.size
+                    self._say_deleted(later)
                     later.delete()
                 break
             if segment is not segments.active:
@@ -305,20 +349,43 @@ class _Loading:
     ) -> Offset:
         """Keep the batches up to the first that is not right; returns the offset after the last."""
         segment.reset_indexes()
+        segment.transaction_index.clear()
         expect_sequential_reads(segment.fd)
         end, next_offset = 0, segment.base_offset
         for position, batch in scan_valid_batches(segment.fd, segment.size, segment.base_offset):
             self._note(segment, position, batch.header)
             if follow(batch.header, epochs):
                 self._restore_start(epochs, next_offset)
-            producers.update(batch.header)
+            marker = end_marker(batch) if batch.header.is_control else None
+            note_producer(segment, producers, batch.header, marker)
             end, next_offset = position + batch.header.size, Offset(batch.header.next_offset)
         self._scanned += end
         if end < segment.size:
-            if any(segment.read(end, HEADER_SIZE)):
-                self._dropped += segment.size - end
+            self._say_cut(segment, end, next_offset)
             segment.truncate(end, next_offset)
         return next_offset
+
+    def _say_cut(self, segment: LogSegment, end: int, next_offset: Offset) -> None:
+        """Tell what is about to be cut off, unless it is the unused rest of a preallocated file."""
+        is_unused = not any(_pieces(segment, end))
+        if not is_unused:
+            self._dropped += segment.size - end
+        if not (is_unused and self._config.preallocate):
+            _log.warning(
+                f"{self._who} Found invalid messages in log segment {segment.path} at byte offset {end}. "
+                f"Corruption found in segment {segment.base_offset}, truncating to offset {next_offset}: "
+                f"{segment.size - end} bytes are cut off"
+            )
+
+    def _say_deleted(self, segment: LogSegment) -> None:
+        _log.warning(
+            f"{self._who} Deleting segment {segment.path} with base offset {segment.base_offset}, "
+            f"{segment.size} bytes, behind the end of what is right"
+        )
+
+    @property
+    def _who(self) -> str:
+        return f"[Log partition={self._directory.name}, dir={self._directory.parent}]"
 
     def _restore_start(self, epochs: LeaderEpochCache, gap_start: Offset) -> None:
         """Have the newest epoch begin where the checkpoint said, if compaction took its first batches."""
@@ -333,6 +400,15 @@ class _Loading:
         with contextlib.suppress(CorruptLogError):  # It cannot be read beyond, with or without an index.
             segment.note_all()
         self._store_indexes(segment)
+
+    def _rebuild_transactions(self, segments: LogSegments, segment: LogSegment) -> None:
+        """Make the index of aborted transactions anew, from the segment's own markers."""
+        segment.transaction_index.clear()
+        start = min(segment.base_offset, self._state.log_start_offset)
+        idle_since_ms = self._producers_idle_since_ms
+        producers = rebuild_producers(segments, self._snapshots, start, segment.base_offset, idle_since_ms)
+        for position, header in _readable(segment, segment.base_offset):
+            note_producer(segment, producers, header, _marker(segment, position, header))
 
     def _note(self, segment: LogSegment, position: int, header: BatchHeader) -> None:
         interval = self._config.index_interval_bytes

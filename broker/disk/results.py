@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
+from broker.core.record_batch import RecordBatch
+from broker.disk.file_records import FileRecords
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset
@@ -42,13 +45,20 @@ class FetchDataInfo:
 
     Attributes:
         records: Whole batches, the first of which holds the offset asked for (and may begin below it).
-            Empty where
-            nothing lies between that offset and the upper bound, or nothing fits.
+            Empty where nothing lies between that offset and the upper bound, or nothing fits.
         next_offset: The offset after the last record in ``records``, or the offset asked for where it is
             empty.
     """
 
     records: bytes
+    next_offset: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecords:
+    """As ``FetchDataInfo``, with records that may still lie in their file."""
+
+    records: bytes | FileRecords
     next_offset: Offset
 
 
@@ -64,6 +74,20 @@ class OffsetOutOfRange:
 
     def __str__(self) -> str:
         return f"offset {self.offset} is outside {self.log_start_offset} to {self.log_end_offset}, the log"
+
+
+class FoundBatch(NamedTuple):
+    """A batch that was read.
+
+    Attributes:
+        path: The file of its segment.
+        position: Where it lies in it.
+        batch: The batch.
+    """
+
+    path: Path
+    position: int
+    batch: RecordBatch
 
 
 class TimestampAndOffset(NamedTuple):

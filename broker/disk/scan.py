@@ -79,7 +79,7 @@ def scan_valid_batches(fd: int, end: int, base_offset: int) -> Iterator[_Found]:
     out only once the next batch begins after it: where that one begins earlier, this one's offset is wrong.
     """
     expected, held = base_offset, None
-    for position, batch in _whole_batches(fd, end):
+    for position, batch in whole_batches_of(fd, 0, end):
         header = batch.header
         if held is not None and header.base_offset < expected:
             return
@@ -97,9 +97,15 @@ def scan_valid_batches(fd: int, end: int, base_offset: int) -> Iterator[_Found]:
         yield held
 
 
-def _whole_batches(fd: int, end: int) -> Iterator[_Found]:
-    """The batches that are whole, of this format and have their checksum, up to the first that is not."""
-    position, chunk, chunk_start = 0, memoryview(b""), 0
+def whole_batches_of(fd: int, start: int, end: int) -> Iterator[_Found]:
+    """The batches that are whole, of this format and have their checksum, up to the first that is not.
+
+    Args:
+        fd: The segment's file.
+        start: Where the first batch begins.
+        end: Where the last one ends.
+    """
+    position, chunk, chunk_start = start, memoryview(b""), start
     while end - position >= HEADER_SIZE:
         local = position - chunk_start
         header = parse_header(chunk, local) if local + HEADER_SIZE <= len(chunk) else None
@@ -108,6 +114,8 @@ def _whole_batches(fd: int, end: int) -> Iterator[_Found]:
             if not HEADER_SIZE <= needed <= end - position:
                 return
             chunk = memoryview(read_exactly(fd, min(max(BATCH_CHUNK, needed), end - position), position))
+            if len(chunk) < HEADER_SIZE:
+                return  # the file is shorter than its owner knows
             chunk_start, local = position, 0
             header = parse_header(chunk)
         size = header.size

@@ -15,7 +15,9 @@ from typing import NamedTuple
 from broker.core.log_config import LogConfig
 from broker.core.record_batch import HEADER_SIZE, NO_TIMESTAMP, BatchHeader, Buffer, parse_header
 from broker.disk.errors import CorruptLogError
+from broker.disk.file_records import FileRecords
 from broker.disk.files import (
+    CLOSED,
     close_file,
     last_change_ms,
     open_file,
@@ -41,13 +43,13 @@ from broker.disk.names import (
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
     segment_file,
 )
 from broker.disk.scan import scan_headers
+from broker.disk.scrub import DamagedRange
+from broker.disk.transaction_index import TransactionIndex
 from cluster.model.ids import Offset
-
-CLOSED = -1
-"""No file descriptor: what is done with it fails, and touches nobody else's file."""
 
 
 class BatchPosition(NamedTuple):
@@ -63,11 +65,16 @@ class LogSegment:
     Attributes:
         base_offset: The first offset that may lie in it; its files are named by it.
         size: Bytes of batches.
+        damaged: What is known to hold no right batch, by position.
     """
 
-    def __init__(self, directory: Path, base_offset: Offset, config: LogConfig, now_ms: int) -> None:
+    def __init__(
+        self, directory: Path, base_offset: Offset, config: LogConfig, now_ms: int, suffix: str = ""
+    ) -> None:
+        """``suffix`` ends the names of the files of a segment that is no part of the log yet."""
         self.base_offset = base_offset
-        self.path = segment_file(directory, base_offset, LOG_SUFFIX)
+        self.damaged: tuple[DamagedRange, ...] = ()
+        self.path = segment_file(directory, base_offset, LOG_SUFFIX + suffix)
         self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max_timestamp = base_offset
         self._is_max_timestamp_checked = True
@@ -76,10 +83,13 @@ class LogSegment:
         self._created_ms = now_ms
         self._jitter_ms = random.randint(0, min(config.segment_jitter_ms, config.segment_ms))
         max_bytes = config.segment_index_bytes
-        offsets = segment_file(directory, base_offset, INDEX_SUFFIX)
-        times = segment_file(directory, base_offset, TIME_INDEX_SUFFIX)
+        offsets = segment_file(directory, base_offset, INDEX_SUFFIX + suffix)
+        times = segment_file(directory, base_offset, TIME_INDEX_SUFFIX + suffix)
         self.offset_index = OffsetIndex(offsets, base_offset, max_bytes)
         self.time_index = TimeIndex(times, base_offset, max_bytes)
+        self.transaction_index = TransactionIndex(
+            segment_file(directory, base_offset, TRANSACTION_INDEX_SUFFIX + suffix)
+        )
         self.fd = open_file(self.path)
         self.size = size_of(self.fd)
         self._preallocated_size = config.segment_bytes if config.preallocate else 0
@@ -197,14 +207,18 @@ class LogSegment:
         """At most ``size`` bytes from ``position`` on."""
         return read_exactly(self.fd, min(size, self.size - position), position)
 
+    def records(self, position: int, size: int) -> FileRecords:
+        """At most ``size`` bytes from ``position`` on, read when they are needed."""
+        return FileRecords(lambda: self.fd, position, min(size, self.size - position))
+
     def read_header(self, position: int) -> BatchHeader:
         """The header of the batch at ``position``."""
         return parse_header(read_exactly(self.fd, HEADER_SIZE, position))
 
-    def headers_from(self, offset: int) -> Iterator[BatchHeader]:
-        """The headers of the batches whose last offset is ``offset`` or above."""
+    def batches_from(self, offset: int) -> Iterator[BatchPosition]:
+        """The batches whose last offset is ``offset`` or above."""
         found = self._from_entry(OffsetIndex.lookup, offset)
-        return (header for _, header in found if header.last_offset >= offset)
+        return (batch for batch in found if batch.header.last_offset >= offset)
 
     def activate(self) -> None:
         """Become the active segment: files preallocated, those of its indexes by its first batch."""
@@ -288,8 +302,10 @@ class LogSegment:
         """Cut the file at ``position`` and forget what the indexes say of ``offset`` and later."""
         set_size(self.fd, position)
         self.size = position
+        self.damaged = tuple(each for each in self.damaged if each.position < position)
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
+        self.transaction_index.truncate_to(offset)
         self._bytes_since_index_entry = 0
         self._first_timestamp = None
         with contextlib.suppress(CorruptLogError):  # What cannot be read has no timestamp either.
@@ -312,8 +328,9 @@ class LogSegment:
         self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
 
     def sync(self) -> None:
-        """Put the batches on the disk itself."""
+        """Put the batches, and what is known of aborted transactions, on the disk itself."""
         sync(self.fd)
+        self.transaction_index.sync()
 
     def store_indexes(self) -> None:
         """Write the indexes at their true size and sync them: on a roll, on a clean close."""
@@ -324,6 +341,7 @@ class LogSegment:
         """Free the memory of indexes that are stored; the next lookup reads them again."""
         self.offset_index.unload()
         self.time_index.unload()
+        self.transaction_index.unload()
 
     @property
     def is_closed(self) -> bool:
@@ -335,6 +353,21 @@ class LogSegment:
         if not self.is_closed:
             close_file(self.fd)
             self.fd = CLOSED
+
+    def take_place_of(self, former: LogSegment) -> None:
+        """Give this segment's files the names of those of ``former``, which has the same base offset.
+
+        The batches are replaced in one step, so that a crash leaves the former ones or these. Indexes of the
+        former ones go first; those that are missing at load are made anew. What the former one knows of
+        aborted transactions stays true. The owner closes ``former``.
+        """
+        for index in (former.offset_index, former.time_index):
+            if index.path.exists():
+                remove(index.path)
+        self.path = rename(self.path, former.path.name)
+        self.offset_index.path = rename(self.offset_index.path, former.offset_index.path.name)
+        self.time_index.path = rename(self.time_index.path, former.time_index.path.name)
+        self.transaction_index = former.transaction_index
 
     def delete(self) -> None:
         """Close the segment and unlink its files, by way of ``.deleted``: all go, if only at load."""

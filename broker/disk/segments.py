@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.disk.results import FetchDataInfo
+from broker.disk.results import FoundRecords
 from broker.disk.segment import LogSegment
 from cluster.model.ids import Offset
 
@@ -84,6 +84,11 @@ class LogSegments:
         self.forget()
         return removed
 
+    def exchange(self, former: LogSegment, new: LogSegment) -> None:
+        """Put ``new`` in the place of ``former``, which has the same base offset and is not active."""
+        self._segments[self._segments.index(former)] = new
+        self.forget()
+
     def remove_first(self, count: int) -> list[LogSegment]:
         """Take out the oldest ``count`` segments, not all; the caller deletes them."""
         removed = self._segments[:count]
@@ -122,7 +127,7 @@ class LogSegments:
 
     def read(
         self, start: LogPosition, end: int, max_bytes: int, *, min_one_batch: bool
-    ) -> FetchDataInfo | None:
+    ) -> FoundRecords | None:
         """Whole batches from ``start`` up to position ``end`` of its segment, both at batch boundaries.
 
         Where they are more than ``max_bytes``, the last boundary within it is looked for from the index
@@ -145,8 +150,8 @@ class LogSegments:
                 break
             if cut < end:
                 self.remember(next_offset, segment, cut)
-            return FetchDataInfo(segment.read(start.position, cut - start.position), next_offset)
-        return FetchDataInfo(b"", start.offset)
+            return FoundRecords(segment.records(start.position, cut - start.position), next_offset)
+        return FoundRecords(b"", start.offset)
 
     def are_in_one(self, first: int, last: int) -> bool:
         """Whether both offsets lie in the range of the same segment."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
+from broker.core.recompression import Recompression
 from broker.core.record_batch import HEADER_SIZE, Codec, parse_header
 from broker.core.refusals import Refusal
 from broker.disk.errors import KafkaStorageError
 from broker.disk.results import LogAppendInfo
 from broker.replicas.delayed_partitions import DelayedPartitions
 from broker.replicas.hosted import HostedPartition, HostedPartitions
-from broker.replicas.interface import Appended, AppendResults, Bytes
+from broker.replicas.interface import Appended, AppendResults, Bytes, Prepared, Prepares
+from broker.replicas.turn import carried_out
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
@@ -24,6 +26,9 @@ ACKS_ALL = -1
 """The answer waits for all in-sync replicas."""
 
 _ACKS = frozenset((ACKS_ALL, 0, 1))
+
+MAX_RECOMPRESSIONS = 2
+"""How many batches are recompressed at a time: each holds what it unpacks to, three times at most."""
 
 OnExpired = Callable[[TopicPartition], None]
 """Told of each partition of a produce whose time was up before it was committed."""
@@ -75,10 +80,32 @@ class Appender:
     def __init__(self, hosted: HostedPartitions, on_expired: OnExpired = lambda _: None) -> None:
         self._hosted = hosted
         self._on_expired = on_expired
+        self._recompressing = asyncio.Semaphore(MAX_RECOMPRESSIONS)
+
+    def prepare(self, batches: Mapping[TopicPartition, Bytes | None]) -> Prepares | None:
+        """Recompress what is long; see ``interface.Appends.prepare``."""
+        work: dict[TopicPartition, Recompression] = {}
+        for topic_partition, records in batches.items():
+            partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
+            if isinstance(partition, ErrorCode):
+                continue
+            recompression = partition.log.recompression(records)
+            if recompression is not None:
+                work[topic_partition] = recompression
+        return self._prepared(batches, work) if work else None
+
+    async def _prepared(
+        self, batches: Mapping[TopicPartition, Bytes | None], work: Mapping[TopicPartition, Recompression]
+    ) -> Mapping[TopicPartition, Prepared]:
+        prepared: dict[TopicPartition, Prepared] = dict(batches)
+        for topic_partition, recompression in work.items():
+            async with self._recompressing:
+                prepared[topic_partition] = await carried_out(recompression)
+        return prepared
 
     def append(
         self,
-        batches: Mapping[TopicPartition, Bytes | None],
+        batches: Mapping[TopicPartition, Prepared],
         *,
         acks: int,
         timeout_ms: int,
@@ -125,7 +152,7 @@ class Appender:
         return Appended(unknown) if is_unknown else objection
 
     def _write(
-        self, topic_partition: TopicPartition, records: Bytes | None, acks: int
+        self, topic_partition: TopicPartition, records: Prepared, acks: int
     ) -> tuple[HostedPartition, LogAppendInfo] | Appended:
         partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
         if isinstance(partition, ErrorCode):
@@ -154,7 +181,7 @@ class Appender:
 
 
 def _objection(
-    topic_partition: TopicPartition, records: Bytes | None, acks: int, *, allow_zstd: bool, allow_topic: bool
+    topic_partition: TopicPartition, records: Prepared, acks: int, *, allow_zstd: bool, allow_topic: bool
 ) -> Appended | None:
     """Why the request may not write there at all, whoever leads the partition."""
     if acks not in _ACKS:
@@ -162,7 +189,7 @@ def _objection(
     if not allow_topic:
         message = f"clients may not write to {topic_partition.topic}"
         return Appended(ErrorCode.INVALID_TOPIC_EXCEPTION, message=message)
-    if not allow_zstd and records is not None and _is_zstd(records):
+    if not allow_zstd and isinstance(records, bytes | bytearray | memoryview) and _is_zstd(records):
         message = "zstd needs Produce version 7 or higher"
         return Appended(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message=message)
     return None

@@ -19,6 +19,7 @@ from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
 from cluster.model.topic_names import INTERNAL_TOPICS
+from cluster.runtime.line_limit import LINES
 
 HIGH_WATERMARK = -1
 """The offset that asks for all that is committed to be deleted."""
@@ -100,9 +101,10 @@ class RecordDeleter:
             self._hosted.disk_failed(error)
             return ErrorCode.KAFKA_STORAGE_ERROR
         if rose:
-            _log.info(
-                f"[Log partition={topic_partition}, dir={log.directory.parent}] "
-                f"Incremented log start offset to {wanted} due to client delete records request"
-            )
+            if LINES.allow(f"log start offset due to client delete records request: {topic_partition}"):
+                _log.info(
+                    f"[Log partition={topic_partition}, dir={log.directory.parent}] "
+                    f"Incremented log start offset to {wanted} due to client delete records request"
+                )
             self._hosted.log_start_rose(partition)
         return partition, wanted

@@ -7,6 +7,7 @@ The follower's end of a fetch session, without its stream. Source: Kafka's ``Abs
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Mapping
 
 import structlog
@@ -22,7 +23,7 @@ from broker.core.follower_fetch import (
 )
 from broker.core.leader_epochs import EpochEndOffset
 from broker.core.refusals import Refusal
-from broker.disk.errors import KafkaStorageError
+from broker.disk.errors import KafkaStorageError, NoDescriptorError
 from broker.replicas.hosted import HostedPartition, HostedPartitions
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, BrokerEpoch, LeaderEpoch
 from cluster.model.errors import ErrorCode
@@ -60,6 +61,9 @@ class FollowedPartitions:
         self._broker_epoch = broker_epoch
         self._on_due = on_due
         self._epochs: dict[TopicPartition, LeaderEpoch] = {}
+        self._fetch_ids: dict[TopicPartition, int] = {}
+        """Numbers each order to follow: an answer to what was asked before it may be about a former topic."""
+        self._next_fetch_id = itertools.count(1)
         # Ordered sets of what the next request says.
         self._named: dict[TopicPartition, None] = {}
         self._forgotten: dict[TopicPartition, None] = {}
@@ -83,6 +87,7 @@ class FollowedPartitions:
     def add(self, topic_partition: TopicPartition, leader_epoch: LeaderEpoch) -> None:
         """Fetch this partition too, from the end of its log; the held request is not waited for."""
         self._epochs[topic_partition] = leader_epoch
+        self._fetch_ids[topic_partition] = next(self._next_fetch_id)
         self._wait_ms.pop(topic_partition, None)
         self._forgotten.pop(topic_partition, None)
         self._name(topic_partition)
@@ -91,6 +96,7 @@ class FollowedPartitions:
     def remove(self, topic_partition: TopicPartition) -> None:
         """Fetch this partition no more; what is still under way of it is ignored."""
         if self._epochs.pop(topic_partition, None) is not None:
+            del self._fetch_ids[topic_partition]
             self._named.pop(topic_partition, None)
             self._moved.pop(topic_partition, None)
             self._told_starts.pop(topic_partition, None)
@@ -160,6 +166,7 @@ class FollowedPartitions:
                     last_fetched_epoch=UNKNOWN_LEADER_EPOCH if latest_epoch is None else latest_epoch,
                     log_start_offset=log.log_start_offset,
                     max_bytes=settings.fetch_max_bytes,
+                    fetch_id=self._fetch_ids[topic_partition],
                 )
         self._named.clear()
         for topic_partition in self._moved:
@@ -173,11 +180,17 @@ class FollowedPartitions:
         return request
 
     def take(self, data: PartitionData) -> None:
-        """Act on what the leader says of one partition, unless it was asked in another epoch."""
+        """Act on what the leader says of one partition.
+
+        An answer to another order to follow is dropped. It was asked in another leader epoch; or in the same
+        one of a former topic of this name, which was deleted while the answer was delayed.
+        """
         topic_partition = TopicPartition(data.topic, data.partition)
         epoch = self._epochs.get(topic_partition)
         partition = self._hosted.get(topic_partition)
         if epoch is None or partition is None or epoch != data.leader_epoch:
+            return
+        if data.fetch_id != self._fetch_ids[topic_partition]:
             return
         try:
             if data.error_code:
@@ -186,6 +199,9 @@ class FollowedPartitions:
                 self._truncate_diverging(partition, data.diverging_epoch)
             else:
                 self._append(partition, data)
+        except NoDescriptorError as error:
+            self._hosted.disk_failed(error)
+            self._back_off(topic_partition)
         except KafkaStorageError as error:
             self.remove(topic_partition)
             self._hosted.disk_failed(error)
@@ -193,6 +209,15 @@ class FollowedPartitions:
     def _append(self, partition: HostedPartition, data: PartitionData) -> None:
         log = partition.log
         if data.records:
+            if data.fetch_offset != log.log_end_offset:
+                _log.error(
+                    "fetched records dropped: they were asked for at another offset",
+                    partition=str(partition.topic_partition),
+                    fetch_offset=data.fetch_offset,
+                    log_end_offset=log.log_end_offset,
+                )
+                self._name(partition.topic_partition)
+                return
             info = log.append_as_follower(data.records)
             if isinstance(info, Refusal):
                 _log.error(
@@ -209,6 +234,7 @@ class FollowedPartitions:
         partition.replica.follow_high_watermark(
             Offset(data.high_watermark), log.log_start_offset, log.log_end_offset
         )
+        log.forget_replicated(partition.replica.high_watermark)
 
     def _truncate_diverging(self, partition: HostedPartition, leader_end: pb.EpochEndOffset) -> None:
         log = partition.log

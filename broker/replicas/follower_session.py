@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import structlog
-
 from broker.core.divergence import Agreement, agreement
 from broker.core.isr import Hearing
 from broker.disk.errors import CorruptLogError, KafkaStorageError
@@ -23,10 +21,11 @@ from cluster.model.ids import BrokerId, Offset, TopicPartition
 from cluster.rpc import replication_pb2 as pb
 from cluster.rpc.translate_replication import FetchResponse, PartitionData
 
-_log = structlog.get_logger(__name__)
-
 OnFollowerMayJoin = Callable[[HostedPartition, BrokerId], None]
 """Told that a follower has caught up with a partition led here and is not in its ISR."""
+
+OnFollowerMustLeave = Callable[[HostedPartition], None]
+"""Told that an ISR member of a partition led here has lost committed records."""
 
 
 class FetchedPartition:
@@ -38,12 +37,14 @@ class FetchedPartition:
         last_fetched_epoch: The epoch of the follower's last record, or -1.
         log_start_offset: The follower's.
         max_bytes: How much of it one answer may hold.
+        fetch_id: The follower's number of what it fetches; each answer repeats it.
         sent: Whether records at ``offset`` are on their way: until the follower names the partition again,
             there is nothing more to send.
     """
 
     __slots__ = (
         "current_leader_epoch",
+        "fetch_id",
         "last_fetched_epoch",
         "log_start_offset",
         "max_bytes",
@@ -57,6 +58,7 @@ class FetchedPartition:
         self.last_fetched_epoch = LeaderEpoch(asked.last_fetched_epoch)
         self.log_start_offset = Offset(asked.log_start_offset)
         self.max_bytes = asked.max_bytes
+        self.fetch_id = asked.fetch_id
         self.sent = False
 
 
@@ -69,12 +71,17 @@ class FollowerSession:
     """
 
     def __init__(
-        self, replica_id: BrokerId, hosted: HostedPartitions, on_may_join: OnFollowerMayJoin
+        self,
+        replica_id: BrokerId,
+        hosted: HostedPartitions,
+        on_may_join: OnFollowerMayJoin,
+        on_must_leave: OnFollowerMustLeave = lambda _: None,
     ) -> None:
         self.replica_id = replica_id
         self.is_closed = False
         self._hosted = hosted
         self._on_may_join = on_may_join
+        self._on_must_leave = on_must_leave
         self._hearing = Hearing(monotonic_ms())
         self._partitions: dict[TopicPartition, FetchedPartition] = {}
         # Both are ordered sets: what has waited longest is sent first.
@@ -120,6 +127,9 @@ class FollowerSession:
             self._ready.pop(topic_partition, None)
             self._refused.pop(topic_partition, None)
             is_new = known is None or known.current_leader_epoch != fetched.current_leader_epoch
+            partition = self._hosted.get(topic_partition)
+            if partition and known and not is_new and known.sent and known.offset == fetched.offset:
+                self._hosted.on_refetch(partition, fetched.offset)
             self._judge(topic_partition, fetched, is_new=is_new)
 
     def _judge(
@@ -152,6 +162,9 @@ class FollowerSession:
             case Agreement.OUT_OF_RANGE:
                 self._refuse(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)
                 return
+            case Agreement.AGREES if not partition.replica.may_have(self.replica_id, fetched.offset):
+                self._refuse(topic_partition, fetched, ErrorCode.OFFSET_OUT_OF_RANGE)
+                return
             case Agreement.AGREES:
                 pass
         partition.feeds[self.replica_id] = self
@@ -173,6 +186,8 @@ class FollowerSession:
             self._hosted.high_watermark_rose(partition)
         if outcome.may_join:
             self._on_may_join(partition, self.replica_id)
+        if outcome.must_leave:
+            self._on_must_leave(partition)
 
     def _follower_log_starts(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
         """Take down where the follower's log starts, in the epoch in which it fetches the partition."""
@@ -272,7 +287,7 @@ class FollowerSession:
             self._hosted.disk_failed(error)  # which has this partition, too, judged again
             return 0
         except CorruptLogError as error:
-            _log.error("records cannot be read", partition=str(topic_partition), error=str(error))
+            self._hosted.on_corrupt(partition, error)
             self._refuse(topic_partition, fetched, error.error)
             return 0
         if isinstance(found, OffsetOutOfRange):
@@ -281,6 +296,7 @@ class FollowerSession:
         if not found.records:
             return 0
         fetched.sent = True
+        partition.replica.sent(self.replica_id, found.next_offset)
         self._ready.pop(topic_partition, None)
         self._news.pop(topic_partition, None)
         data = self._about(topic_partition, fetched, partition)
@@ -294,7 +310,11 @@ class FollowerSession:
     ) -> PartitionData:
         """Which partition it is, and where its log stands."""
         data = PartitionData(
-            topic_partition.topic, topic_partition.partition, leader_epoch=fetched.current_leader_epoch
+            topic_partition.topic,
+            topic_partition.partition,
+            leader_epoch=fetched.current_leader_epoch,
+            fetch_id=fetched.fetch_id,
+            fetch_offset=fetched.offset,
         )
         if partition is not None:
             data.high_watermark = partition.replica.high_watermark

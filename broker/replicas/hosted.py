@@ -13,16 +13,23 @@ from typing import Protocol
 
 import structlog
 
+from broker.core.log_expectation import LogExpectation
 from broker.core.metadata_cache import MetadataCache
 from broker.core.purgatory import DelayedOperationPurgatory
 from broker.core.replica import Replica
-from broker.disk.errors import KafkaStorageError, LogNameError
+from broker.disk.errors import (
+    CorruptLogError,
+    KafkaStorageError,
+    NoDescriptorError,
+    PartitionWithoutLogError,
+)
 from broker.disk.log import Log
 from broker.replicas.settings import ReplicaSettings
 from broker.replicas.system_timer import SystemTimer
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, Offset, TopicPartition
+from cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger(__name__)
 
@@ -55,12 +62,23 @@ class Feed(Protocol):
 class Logs(Protocol):
     """What the replicas need of the broker's log directories (``broker.disk.log_dirs.LogDirs``)."""
 
+    @property
+    def logs(self) -> Mapping[TopicPartition, Log]:
+        """All open logs."""
+        ...
+
     def get(self, topic_partition: TopicPartition) -> Log | None:
         """That partition's log, or None where this broker has none."""
         ...
 
-    def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Log:
+    def get_or_create(
+        self, topic_partition: TopicPartition, *, is_new: bool = True, may_begin_empty: bool = True
+    ) -> Log:
         """That partition's log, created where there is none and it cannot lie in a failed directory."""
+        ...
+
+    def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
+        """Close a stray log, where there is one, and rename its directory."""
         ...
 
     def delete(self, topic_partition: TopicPartition) -> None:
@@ -113,6 +131,9 @@ class HostedPartitions:
         deletes: Where deletions of records wait for the followers' log starts, by partition.
         fetches: Where long polls wait for data, by partition; a follower's hold waits under its session.
         on_directory_failed: Told once of each log directory that fails which partitions are gone with it.
+        on_corrupt: Told each time that a read meets a batch that is not right.
+        on_refetch: Told where a follower asks again for records that were sent to it, as one does that has
+            found their checksum wrong.
     """
 
     def __init__(
@@ -135,6 +156,8 @@ class HostedPartitions:
         self._offline: set[TopicPartition] = set()
         self._failed_directories: set[Path] = set()
         self.on_directory_failed: Callable[[Collection[TopicPartition]], None] = lambda _: None
+        self.on_corrupt: Callable[[HostedPartition, CorruptLogError], None] = lambda *_: None
+        self.on_refetch: Callable[[HostedPartition, Offset], None] = lambda *_: None
 
     @property
     def all(self) -> Collection[HostedPartition]:
@@ -183,19 +206,26 @@ class HostedPartitions:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    def host(self, topic_partition: TopicPartition, *, is_new: bool = True) -> HostedPartition:
+    def host(
+        self, topic_partition: TopicPartition, expectation: LogExpectation = LogExpectation.OPTIONAL
+    ) -> HostedPartition:
         """The partition; where it was not hosted, with its log as it lies on disk, or an empty one.
 
         Args:
             topic_partition: Which.
-            is_new: Whether it has never had a log.
+            expectation: What is known of its log here; a stray is put aside.
 
         Raises:
+            MissingLogError: There is no log of a replica that has one.
             KafkaStorageError: The log cannot be created, or may lie in a directory that has failed.
         """
         partition = self._partitions.get(topic_partition)
         if partition is None:
-            log = self._logs.get_or_create(topic_partition, is_new=is_new)
+            is_new = expectation is LogExpectation.NEW
+            if is_new:
+                self._logs.put_aside(topic_partition, "the partition is new")
+            may_begin_empty = expectation is not LogExpectation.REQUIRED
+            log = self._logs.get_or_create(topic_partition, is_new=is_new, may_begin_empty=may_begin_empty)
             checkpointed = self._logs.high_watermark(topic_partition)
             replica = Replica(self.broker_id, topic_partition, self.settings.lag_time_max_ms, checkpointed)
             partition = self._partitions[topic_partition] = HostedPartition(replica, log)
@@ -206,6 +236,17 @@ class HostedPartitions:
         partition = self._partitions.pop(topic_partition, None)
         if delete and self._logs.get(topic_partition) is not None:
             self._logs.delete(topic_partition)
+        if partition is not None:
+            self.leadership_changed(partition)
+
+    def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
+        """Host the partition no more, and put its log aside as a stray ``because``.
+
+        Raises:
+            KafkaStorageError: The disk refused.
+        """
+        partition = self._partitions.pop(topic_partition, None)
+        self._logs.put_aside(topic_partition, because)
         if partition is not None:
             self.leadership_changed(partition)
 
@@ -248,10 +289,14 @@ class HostedPartitions:
     def disk_failed(self, error: KafkaStorageError) -> None:
         """Take the log directory that ``error`` names offline, with all its partitions; the others go on.
 
-        Whoever meets the failure says so; only the first time counts. A log that cannot be made for its name
-        is a failure of its partition alone.
+        Whoever meets the failure says so; only the first time counts. A log that is missing, or cannot be
+        made for its name, is a failure of its partition alone, and too many open files are none of any disk.
         """
-        if isinstance(error, LogNameError):
+        if isinstance(error, NoDescriptorError):
+            if LINES.allow("too many open files"):
+                _log.error("too many open files", error=str(error))
+            return
+        if isinstance(error, PartitionWithoutLogError):
             _log.error("partition without a log", partition=str(error.topic_partition), error=str(error))
             return
         gone = self._logs.fail(error.log_dir, str(error))

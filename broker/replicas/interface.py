@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from broker.core.leader_epochs import EpochEndOffset
-from broker.core.refusals import RecordFault
+from broker.core.record_batch import RecordBatch
+from broker.core.refusals import RecordFault, Refusal
+from broker.core.transactions import AbortedTransaction
+from broker.disk.file_records import FileRecords
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
@@ -19,11 +22,17 @@ from cluster.model.ids import Offset, TopicPartition
 Bytes = bytes | bytearray | memoryview
 """Batches as they came from the socket, the disk or a peer; never decoded."""
 
+Records = Bytes | FileRecords
+"""Batches that are read: in memory, or still in their file."""
+
 UNKNOWN_OFFSET = Offset(-1)
 """An offset in an answer that has none to give, because of its error."""
 
 NO_TIMESTAMP = -1
 """A timestamp in an answer that has none to give."""
+
+CONSUMER = -1
+"""The replica id of a fetch by a consumer."""
 
 LATEST_TIMESTAMP = -1
 """ListOffsets: asks for the end of what may be read."""
@@ -53,16 +62,31 @@ class Appended:
     message: str | None = None
 
 
+Prepared = Bytes | RecordBatch | Refusal | None
+"""A record field as it came, or what was made of it before it is appended."""
+
 AppendResults = dict[TopicPartition, Appended]
 """The results of a produce request, in the order of its partitions."""
+
+Prepares = Coroutine[None, None, Mapping[TopicPartition, Prepared]]
+"""Prepares the batches of a produce request."""
 
 
 class Appends(Protocol):
     """The produce path."""
 
+    def prepare(self, batches: Mapping[TopicPartition, Bytes | None]) -> Prepares | None:
+        """Do what takes long, such as recompression, before ``append``.
+
+        Returns:
+            What ``append`` is to be given, later, by turns with other long pieces of work; None where it can
+            be given ``batches`` at once.
+        """
+        ...
+
     def append(
         self,
-        batches: Mapping[TopicPartition, Bytes | None],
+        batches: Mapping[TopicPartition, Prepared],
         *,
         acks: int,
         timeout_ms: int,
@@ -96,6 +120,8 @@ class FetchPartition:
         current_leader_epoch: The epoch it believes in, or -1 for no check (KIP-320).
         last_fetched_epoch: The epoch of the last record it has, or -1 (KIP-595).
         allow_zstd: False for Fetch below 10, whose clients cannot read zstd (KIP-110).
+        read_committed: Whether it wants nothing of transactions that are open, and to know the aborted ones.
+        replica_id: The broker that claims to ask, or a negative number for a consumer.
     """
 
     offset: Offset
@@ -103,6 +129,8 @@ class FetchPartition:
     current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
     last_fetched_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
     allow_zstd: bool = True
+    read_committed: bool = False
+    replica_id: int = CONSUMER
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +145,16 @@ class Fetched:
         last_stable_offset: The end of what a read_committed consumer may see, or ``UNKNOWN_OFFSET``.
         log_start_offset: The partition's log start offset, or ``UNKNOWN_OFFSET``.
         diverging_epoch: Set where the reader's log departs from this one before the offset asked (KIP-595).
+        aborted_transactions: Those with records among ``records``; only where they were asked for.
     """
 
     error: ErrorCode
-    records: Bytes = b""
+    records: Records = b""
     high_watermark: Offset = UNKNOWN_OFFSET
     last_stable_offset: Offset = UNKNOWN_OFFSET
     log_start_offset: Offset = UNKNOWN_OFFSET
     diverging_epoch: EpochEndOffset | None = None
+    aborted_transactions: Sequence[AbortedTransaction] = ()
 
 
 FetchResults = dict[TopicPartition, Fetched]
@@ -214,13 +244,40 @@ class Reads(Protocol):
         """
         ...
 
-    def list_offset(
+    def wait(
+        self, partitions: Mapping[TopicPartition, FetchPartition], *, max_wait_ms: int, min_bytes: int
+    ) -> asyncio.Future[None]:
+        """Wait as ``fetch`` does, and read nothing: the caller reads many partitions in portions."""
+        ...
+
+    def read(
+        self,
+        partitions: Mapping[TopicPartition, FetchPartition],
+        max_bytes: int,
+        *,
+        at_least_one: bool = True,
+    ) -> FetchResults:
+        """Read what is committed, at once.
+
+        Args:
+            partitions: What is wanted of each partition.
+            max_bytes: The most that all of them give.
+            at_least_one: Whether the first batch of the first partition that has one is given even if it is
+                larger than ``max_bytes``.
+        """
+        ...
+
+    async def list_offset(
         self,
         topic_partition: TopicPartition,
         timestamp: int,
         current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
+        *,
+        read_committed: bool = False,
     ) -> ListedOffset:
         """The offset of the first record at least as young as ``timestamp``, or the latest or earliest.
+
+        With ``read_committed`` nothing at or above the last stable offset counts.
 
         Answers ``OFFSET_NOT_AVAILABLE`` while a new leader does not know its high watermark yet (versions
         below 5 call it ``LEADER_NOT_AVAILABLE``: the handler translates).

@@ -86,9 +86,10 @@ class IsrKeeper:
         while True:
             await asyncio.sleep(self._hosted.settings.lag_time_max_ms / 2000)
             for partition in tuple(self._hosted.all):
-                self._check(partition)
+                self.check(partition)
 
-    def _check(self, partition: HostedPartition) -> None:
+    def check(self, partition: HostedPartition) -> None:
+        """Shrink or expand the ISR of ``partition`` if that is due."""
         proposal = partition.replica.propose_shrink(partition.log.log_end_offset, monotonic_ms())
         if proposal is not None:
             self._submit(partition, proposal)
@@ -171,7 +172,7 @@ class IsrKeeper:
         if rose:
             self._hosted.high_watermark_rose(partition)
         # Another follower may have caught up while this change was pending.
-        self._check(partition)
+        self.check(partition)
 
     async def announce_changes(self) -> None:
         """Tell the controller of changed ISRs, in batches; none is lost while ZooKeeper is away."""

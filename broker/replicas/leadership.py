@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+
+import structlog
 
 from broker.core.control_gate import (
     ControlGate,
@@ -22,6 +23,8 @@ from broker.core.control_gate import (
     judge_stop,
 )
 from broker.core.follower_fetch import cut_on_becoming_follower
+from broker.core.full_list import FullList
+from broker.core.log_expectation import expected_log
 from broker.core.metadata_cache import MetadataCache, MetadataChange
 from broker.disk.errors import KafkaStorageError
 from broker.replicas.fetchers import Fetchers
@@ -42,6 +45,8 @@ from cluster.model.requests import (
     UpdateMetadataResponse,
 )
 from cluster.model.statechange import BrokerLines, RequestLines, StateChange
+
+_log = structlog.get_logger(__name__)
 
 Write = Callable[[StateChange], None]
 """Writes a line of state-change.log."""
@@ -66,6 +71,10 @@ class _Round:
 
 class Leadership:
     """Carries out LeaderAndIsr, StopReplica and UpdateMetadata.
+
+    Attributes:
+        orders: Held while a request is carried out.
+        on_full: Told all partitions that the controller says this broker hosts, whenever it says so.
 
     Args:
         hosted: This broker's partitions.
@@ -97,7 +106,9 @@ class Leadership:
         self._on_metadata = on_metadata
         self._prepare = prepare
         self._lines = BrokerLines(hosted.broker_id)
-        self._one_at_a_time = asyncio.Lock()
+        self.orders = asyncio.Lock()
+        self.on_full: Callable[[Collection[TopicPartition]], None] = lambda _: None
+        self._full = FullList()
         self._waiting_for_leader: dict[TopicPartition, LeaderEpoch] = {}
         self._is_closing = False
 
@@ -112,7 +123,7 @@ class Leadership:
     ) -> LeaderAndIsrResponse:
         """Become leader or follower of the partitions of ``request``."""
         lines = self._request_lines(request.controller_id, request, correlation_id)
-        async with self._one_at_a_time:
+        async with self.orders:
             started = time.monotonic()
             refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
             if isinstance(refusal, StaleBrokerEpoch):
@@ -122,6 +133,9 @@ class Leadership:
                 self._write(lines.received_leader_and_isr(partition))
             if refusal is None:
                 response = LeaderAndIsrResponse(ErrorCode.NONE, await self._carry_out(request, lines))
+                told = self._full.add(request, self._gate.broker_epoch)
+                if told is not None:
+                    self.on_full(told)
             else:
                 self._write(lines.stale_leader_and_isr(refusal.latest))
                 response = LeaderAndIsrResponse(refusal.error)
@@ -145,23 +159,25 @@ class Leadership:
                 self._write(skip(each.topic_partition, each.state.leader_and_isr.leader_epoch, unprepared))
             return this_round.errors
         if leaders:
-            with self._failure_logged(lines, [each.topic_partition for each in leaders]):
-                await self._make_leaders(leaders, this_round)
+            await self._make_leaders(leaders, this_round)
         if followers:
-            with self._failure_logged(lines, [None]):
-                await self._make_followers(followers, this_round)
+            await self._make_followers(followers, this_round)
         self._fetchers.end_idle()
         return this_round.errors
 
-    @contextmanager
-    def _failure_logged(self, lines: RequestLines, tps: Iterable[TopicPartition | None]) -> Iterator[None]:
-        """Say, as Kafka does, of which request and partitions what nobody foresaw is the end."""
-        try:
-            yield
-        except Exception as error:
-            for tp in tps:
-                self._write(lines.failed_leader_and_isr(f"{type(error).__name__}: {error}", tp))
-            raise
+    def _failed(self, topic_partition: TopicPartition, error: Exception, this_round: _Round) -> None:
+        """Give one partition up for an error that nobody foresaw, and go on with the others.
+
+        It is hosted no more, so that the controller's next word finds no leader epoch that it would repeat.
+        Kafka gives up the whole request.
+        """
+        _log.exception("partition without leader and follower", partition=str(topic_partition))
+        cause = f"{type(error).__name__}: {error}"
+        self._write(this_round.lines.failed_leader_and_isr(cause, topic_partition))
+        this_round.errors[topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR
+        self._fetchers.stop((topic_partition,))
+        self._waiting_for_leader.pop(topic_partition, None)
+        self._hosted.remove(topic_partition, delete=False)
 
     def _is_admitted(self, partition: LeaderAndIsrPartition, this_round: _Round) -> bool:
         topic_partition, lines = partition.topic_partition, this_round.lines
@@ -203,12 +219,15 @@ class Leadership:
                 last = partition.state.controller_epoch
                 self._write(lines.leader_offline(partition.topic_partition, last, str(error)))
                 this_round.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+            except Exception as error:  # noqa: BLE001  (one partition keeps no other from its leader)
+                self._failed(partition.topic_partition, error, this_round)
             await this_round.turn.yield_if_long()
         for partition in partitions:
             self._write(lines.completed_leader_transition(partition.topic_partition))
 
     def _make_leader(self, partition: LeaderAndIsrPartition, lines: RequestLines) -> None:
-        hosted = self._hosted.host(partition.topic_partition, is_new=partition.is_new)
+        expectation = expected_log(partition, self._hosted.broker_id)
+        hosted = self._hosted.host(partition.topic_partition, expectation)
         replica, log = hosted.replica, hosted.log
         previous = replica.leader_epoch
         # The epoch begins where the log ends, written down at once: a follower that asks about it must find
@@ -246,6 +265,8 @@ class Leadership:
                 leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
                 self._write(lines.follower_offline(partition.topic_partition, last, leader, str(error)))
                 this_round.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+            except Exception as error:  # noqa: BLE001  (one partition keeps no other from its leader)
+                self._failed(partition.topic_partition, error, this_round)
             await this_round.turn.yield_if_long()
         for partition in partitions:
             leader = partition.state.leader_and_isr.leader
@@ -254,7 +275,7 @@ class Leadership:
     def _make_follower(self, partition: LeaderAndIsrPartition, this_round: _Round) -> None:
         lines, topic_partition = this_round.lines, partition.topic_partition
         leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
-        hosted = self._hosted.host(topic_partition, is_new=partition.is_new)
+        hosted = self._hosted.host(topic_partition, expected_log(partition, self._hosted.broker_id))
         previous = hosted.replica.leader_epoch
         is_new_leader = hosted.replica.become_follower(partition)
         self._truncate_unknown(hosted)
@@ -307,7 +328,7 @@ class Leadership:
     ) -> UpdateMetadataResponse:
         """Take over what the controller says of brokers and partitions."""
         lines = self._request_lines(request.controller_id, request, correlation_id)
-        async with self._one_at_a_time:
+        async with self.orders:
             refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
             if refusal is not None:
                 if not isinstance(refusal, StaleBrokerEpoch):
@@ -334,14 +355,19 @@ class Leadership:
             broker = self._metadata.broker(hosted.replica.leader)
             if broker is not None and not self._is_closing:
                 del self._waiting_for_leader[topic_partition]
-                self._follow(hosted, broker)
+                try:
+                    self._follow(hosted, broker)
+                except LookupError as error:
+                    # The controller tells of it again when that broker's endpoints have changed.
+                    self._waiting_for_leader[topic_partition] = leader_epoch
+                    _log.error(f"cannot fetch {topic_partition}: {error}")
 
     # StopReplica.
 
     async def stop_replica(self, request: StopReplicaRequest, correlation_id: int = 0) -> StopReplicaResponse:
         """Stop fetching the replicas of ``request``, and delete those that it says to delete."""
         lines = self._request_lines(request.controller_id, request, correlation_id)
-        async with self._one_at_a_time:
+        async with self.orders:
             refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
             if isinstance(refusal, StaleBrokerEpoch):
                 return StopReplicaResponse(refusal.error)
@@ -354,10 +380,19 @@ class Leadership:
             turn = Turn()
             errors: dict[TopicPartition, ErrorCode] = {}
             for partition in request.partitions:
-                errors[partition.topic_partition] = self._stop(partition, lines)
+                errors[partition.topic_partition] = self._try_to_stop(partition, lines)
                 await turn.yield_if_long()
             self._fetchers.end_idle()
             return StopReplicaResponse(ErrorCode.NONE, errors)
+
+    def _try_to_stop(self, partition: StopReplicaPartition, lines: RequestLines) -> ErrorCode:
+        try:
+            return self._stop(partition, lines)
+        except Exception as error:  # noqa: BLE001  (one replica keeps no other from being stopped)
+            # Unlike in Kafka, the others are stopped, and the controller hears of which it was.
+            _log.exception("replica not stopped", partition=str(partition.topic_partition))
+            self._write(lines.stop_replica_exception(partition, type(error).__name__, str(error)))
+            return ErrorCode.UNKNOWN_SERVER_ERROR
 
     def _stop(self, partition: StopReplicaPartition, lines: RequestLines) -> ErrorCode:
         topic_partition = partition.topic_partition
@@ -386,9 +421,6 @@ class Leadership:
                 self._hosted.disk_failed(error)
                 self._write(lines.stop_replica_directory_failed(topic_partition))
                 return ErrorCode.KAFKA_STORAGE_ERROR
-            except Exception as error:
-                self._write(lines.stop_replica_exception(partition, type(error).__name__, str(error)))
-                raise
         return ErrorCode.NONE
 
     def _request_lines(

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-import structlog
-
 from broker.core.divergence import Agreement, agreement
 from broker.core.purgatory import DelayedOperation
 from broker.disk.errors import CorruptLogError, KafkaStorageError
-from broker.disk.results import OffsetOutOfRange
+from broker.disk.lookup import offset_at
+from broker.disk.results import OffsetOutOfRange, TimestampAndOffset
 from broker.replicas.hosted import HostedPartition, HostedPartitions
 from broker.replicas.interface import (
     EARLIEST_TIMESTAMP,
@@ -24,7 +23,9 @@ from broker.replicas.interface import (
     FetchPartition,
     FetchResults,
     ListedOffset,
+    Records,
 )
+from broker.replicas.turn import carried_out
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import Offset, TopicPartition
@@ -32,7 +33,8 @@ from cluster.model.ids import Offset, TopicPartition
 ZSTD = "zstd"
 """The ``compression.type`` whose topics clients before Fetch 10 are not given, whatever the batches are."""
 
-_log = structlog.get_logger(__name__)
+MAX_LOOKUPS = 2
+"""How many lookups by time open batches at a time: each holds what a batch unpacks to."""
 
 
 class DelayedFetch(DelayedOperation):
@@ -69,6 +71,38 @@ class DelayedFetch(DelayedOperation):
         self._reader.on_expired()
 
 
+class DelayedRead(DelayedOperation):
+    """A long poll of very many partitions, which are read after it, in portions."""
+
+    __slots__ = ("_enough", "_min_bytes", "_partitions", "_reader")
+
+    def __init__(
+        self,
+        reader: Reader,
+        partitions: Mapping[TopicPartition, FetchPartition],
+        min_bytes: int,
+        enough: asyncio.Future[None],
+    ) -> None:
+        super().__init__()
+        self._reader = reader
+        self._partitions = partitions
+        self._min_bytes = min_bytes
+        self._enough = enough
+
+    def is_satisfied(self) -> bool:
+        """As `DelayedFetch`."""
+        return self._enough.done() or self._reader.has_enough(self._partitions, self._min_bytes)
+
+    def on_complete(self) -> None:
+        """Say so."""
+        if not self._enough.done():
+            self._enough.set_result(None)
+
+    def on_expiration(self) -> None:
+        """Tell that the answer did not wait for enough."""
+        self._reader.on_expired()
+
+
 class Reader:
     """Serves consumers (implements ``interface.Reads``).
 
@@ -79,6 +113,7 @@ class Reader:
     def __init__(self, hosted: HostedPartitions, on_expired: Callable[[], None] = lambda: None) -> None:
         self._hosted = hosted
         self.on_expired = on_expired
+        self._looking_up = asyncio.Semaphore(MAX_LOOKUPS)
 
     def fetch(
         self,
@@ -98,6 +133,18 @@ class Reader:
             self._hosted.fetches.try_complete_else_watch(fetch, partitions, max_wait_ms)
         return answer
 
+    def wait(
+        self, partitions: Mapping[TopicPartition, FetchPartition], *, max_wait_ms: int, min_bytes: int
+    ) -> asyncio.Future[None]:
+        """Wait until there is enough; see ``interface.Reads.wait``."""
+        enough: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        wait = DelayedRead(self, partitions, min_bytes, enough)
+        if max_wait_ms <= 0:
+            wait.force_complete()
+        else:
+            self._hosted.fetches.try_complete_else_watch(wait, partitions, max_wait_ms)
+        return enough
+
     def has_enough(self, partitions: Mapping[TopicPartition, FetchPartition], min_bytes: int) -> bool:
         """Whether an answer is due: an error, a divergence, or ``min_bytes`` to read over all partitions."""
         available = 0
@@ -105,23 +152,29 @@ class Reader:
             partition = self._hosted.led(topic_partition, wanted.current_leader_epoch)
             if isinstance(partition, ErrorCode) or _objection(partition, wanted) is not None:
                 return True
-            high_watermark = partition.replica.high_watermark
-            if wanted.offset < high_watermark:
-                if not partition.log.in_one_segment(wanted.offset, high_watermark):
+            end = _end_of(partition, read_committed=wanted.read_committed)
+            if wanted.offset < end:
+                if not partition.log.in_one_segment(wanted.offset, end):
                     return True  # the answer ends with the segment, however much lies behind it
                 try:
-                    readable = partition.log.bytes_between(wanted.offset, high_watermark)
+                    readable = partition.log.bytes_between(wanted.offset, end)
                 except KafkaStorageError as error:
                     self._hosted.disk_failed(error)
                     return True
                 available += min(readable, wanted.max_bytes)
         return available >= min_bytes
 
-    def read(self, partitions: Mapping[TopicPartition, FetchPartition], max_bytes: int) -> FetchResults:
-        """Read at once, whatever there is."""
+    def read(
+        self,
+        partitions: Mapping[TopicPartition, FetchPartition],
+        max_bytes: int,
+        *,
+        at_least_one: bool = True,
+    ) -> FetchResults:
+        """Read at once, whatever there is; see ``interface.Reads.read``."""
         results: FetchResults = {}
         remaining = max_bytes
-        nothing_yet = True
+        nothing_yet = at_least_one
         for topic_partition, wanted in partitions.items():
             fetched = self._read_one(topic_partition, wanted, remaining, nothing_yet=nothing_yet)
             results[topic_partition] = fetched
@@ -139,60 +192,86 @@ class Reader:
         objection = _objection(partition, wanted)
         if objection is not None:
             return objection
-        high_watermark = partition.replica.high_watermark
+        end = _end_of(partition, read_committed=wanted.read_committed)
         limit = max(min(wanted.max_bytes, remaining), 0)
-        records = b""
-        if wanted.offset < high_watermark and (limit or nothing_yet):
+        records: Records = b""
+        aborted, log = [], partition.log
+        if wanted.offset < end and (limit or nothing_yet):
             try:
-                found = partition.log.read(wanted.offset, limit, high_watermark, min_one_batch=nothing_yet)
+                found = log.find(wanted.offset, limit, end, min_one_batch=nothing_yet)
+                if wanted.read_committed and not isinstance(found, OffsetOutOfRange) and found.records:
+                    aborted = log.aborted_transactions(wanted.offset, found.next_offset)
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
                 return Fetched(error.error)
             except CorruptLogError as error:
-                _log.error("records cannot be read", partition=str(topic_partition), error=str(error))
+                self._hosted.on_corrupt(partition, error)
                 return Fetched(error.error)
             if isinstance(found, OffsetOutOfRange):
                 return Fetched(ErrorCode.OFFSET_OUT_OF_RANGE)
-            records = found.records
-        # Without transactions the last stable offset is the high watermark.
+            if _is_replica(partition, wanted.replica_id):
+                records = found.records
+        high_watermark = partition.replica.high_watermark
+        stable = log.last_stable_offset(high_watermark)
         return Fetched(
-            ErrorCode.NONE, records, high_watermark, high_watermark, partition.log.log_start_offset
+            ErrorCode.NONE,
+            records,
+            high_watermark,
+            stable,
+            log.log_start_offset,
+            aborted_transactions=aborted,
         )
 
-    def list_offset(
+    async def list_offset(
         self,
         topic_partition: TopicPartition,
         timestamp: int,
         current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
+        *,
+        read_committed: bool = False,
     ) -> ListedOffset:
         """The offset of a timestamp; see ``interface.Reads.list_offset``."""
         partition = self._hosted.led(topic_partition, current_leader_epoch)
         if isinstance(partition, ErrorCode):
             return ListedOffset(partition)
-        replica = partition.replica
         if timestamp == EARLIEST_TIMESTAMP:
             log = partition.log
             return ListedOffset(ErrorCode.NONE, offset=log.log_start_offset, leader_epoch=log.epoch_at_start)
         if timestamp != LATEST_TIMESTAMP:
-            try:
-                found = partition.log.offset_at(timestamp)
-            except CorruptLogError as error:
-                _log.error("records cannot be searched", partition=str(topic_partition), error=str(error))
-                return ListedOffset(error.error)
-            except KafkaStorageError as error:
-                self._hosted.disk_failed(error)
-                return ListedOffset(error.error)
-            if found is not None and found.offset < replica.high_watermark:
+            found = await self._look_up(partition, timestamp, current_leader_epoch)
+            if isinstance(found, ErrorCode):
+                return ListedOffset(found)
+            if found is not None and found.offset < _end_of(partition, read_committed=read_committed):
                 return ListedOffset(ErrorCode.NONE, found.timestamp, found.offset, found.leader_epoch)
+        replica, end = partition.replica, _end_of(partition, read_committed=read_committed)
         # A new leader's high watermark may lag behind its predecessor's until its followers have fetched: an
         # answer from it could send a consumer backwards.
         if replica.high_watermark < replica.epoch_start_offset:
             return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
         if timestamp == LATEST_TIMESTAMP:
-            return ListedOffset(
-                ErrorCode.NONE, offset=replica.high_watermark, leader_epoch=replica.leader_epoch
-            )
+            return ListedOffset(ErrorCode.NONE, offset=end, leader_epoch=replica.leader_epoch)
         return ListedOffset(ErrorCode.NONE)
+
+    async def _look_up(
+        self, partition: HostedPartition, timestamp: int, current_leader_epoch: LeaderEpoch
+    ) -> TimestampAndOffset | ErrorCode | None:
+        """The first record of a time, unless this broker ceases to lead meanwhile: the log may be closed."""
+        found: TimestampAndOffset | CorruptLogError | KafkaStorageError | None
+        async with self._looking_up:
+            try:
+                found = await carried_out(offset_at(partition.log, timestamp))
+            except (CorruptLogError, KafkaStorageError) as error:
+                found = error
+        leads = self._hosted.led(partition.topic_partition, current_leader_epoch)
+        if leads is not partition:
+            return leads if isinstance(leads, ErrorCode) else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if isinstance(found, CorruptLogError):
+            self._hosted.on_corrupt(partition, found)
+            return found.error
+        if isinstance(found, KafkaStorageError):
+            self._hosted.disk_failed(found)
+            return found.error
+        return found
 
     def end_offset_for(
         self,
@@ -206,6 +285,21 @@ class Reader:
             return EpochEnd(partition)
         epoch, end_offset = partition.log.end_offset_for(leader_epoch)
         return EpochEnd(ErrorCode.NONE, epoch, Offset(end_offset))
+
+
+def _end_of(partition: HostedPartition, *, read_committed: bool) -> Offset:
+    """The end of what a consumer may see: the high watermark, or the last stable offset."""
+    high_watermark = partition.replica.high_watermark
+    return partition.log.last_stable_offset(high_watermark) if read_committed else high_watermark
+
+
+def _is_replica(partition: HostedPartition, replica_id: int) -> bool:
+    """Whether whoever asks may have records: a broker that is no replica gets none, and no error.
+
+    Source: ``ReplicaManager.updateFollowerFetchState``. A broker that is one gets what consumers get:
+    followers fetch by gRPC, and what is asked here moves no high watermark.
+    """
+    return replica_id < 0 or replica_id in partition.replica.assignment.replicas
 
 
 def _objection(partition: HostedPartition, wanted: FetchPartition) -> Fetched | None:
@@ -224,7 +318,7 @@ def _objection(partition: HostedPartition, wanted: FetchPartition) -> Fetched | 
             return Fetched(
                 ErrorCode.NONE,
                 high_watermark=high_watermark,
-                last_stable_offset=high_watermark,
+                last_stable_offset=log.last_stable_offset(high_watermark),
                 log_start_offset=log.log_start_offset,
                 diverging_epoch=leader_end,
             )

@@ -8,16 +8,19 @@ from collections.abc import Awaitable, Callable, Collection
 from broker.core.control_gate import ControlGate
 from broker.core.metadata_cache import MetadataCache, MetadataChange
 from broker.replicas.append import Appender
+from broker.replicas.damage import DamagedReplicas
 from broker.replicas.delete_records import RecordDeleter
 from broker.replicas.fetchers import Fetchers
 from broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
 from broker.replicas.isr_keeper import IsrKeeper, IsrStore
 from broker.replicas.leadership import Leadership, Write
 from broker.replicas.purgatory_metrics import show_purgatory
+from broker.replicas.ranges import RangeReader
 from broker.replicas.read import Reader
 from broker.replicas.retention import LogRetention
 from broker.replicas.sessions import FollowerSessions
 from broker.replicas.settings import ReplicaSettings
+from broker.replicas.strays import Strays, TopicReader
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.requests import LeaderAndIsrRequest
 from cluster.runtime.log_metrics import LogMetrics, LogSize
@@ -36,6 +39,8 @@ class ReplicaService:
         deletes: The path of DeleteRecords.
         reads: The consumers' paths.
         sessions: The followers' streams.
+        ranges: Serves replicas that need a range again.
+        damaged: Finds damaged replicas and repairs them.
         leadership: Carries out what the controller says.
         keeper: Keeps the ISRs.
 
@@ -50,6 +55,7 @@ class ReplicaService:
         on_metadata: Told of each change of ``metadata``.
         prepare: Awaited before an admitted LeaderAndIsr is carried out, as `Leadership` says.
         on_directory_failed: Told once of each log directory that fails.
+        topics: Gives what ZooKeeper says of topics; without it no log is taken for a stray of the whole list.
     """
 
     def __init__(
@@ -65,6 +71,7 @@ class ReplicaService:
         on_metadata: Callable[[MetadataChange], None],
         prepare: Callable[[LeaderAndIsrRequest], Awaitable[str | None]] | None = None,
         on_directory_failed: Callable[[], None] = lambda: None,
+        topics: Callable[[], TopicReader] | None = None,
     ) -> None:
         self._settings = settings
         self._supervisor = supervisor
@@ -77,7 +84,11 @@ class ReplicaService:
         self.reads = Reader(self.hosted, expired(fetcherType="consumer").inc)
         self.keeper = IsrKeeper(self.hosted, store, supervisor, metrics)
         self.sessions = FollowerSessions(
-            self.hosted, self.metadata, self.keeper.follower_may_join, expired(fetcherType="follower").inc
+            self.hosted,
+            self.metadata,
+            self.keeper.follower_may_join,
+            expired(fetcherType="follower").inc,
+            self.keeper.check,
         )
         self._fetchers = Fetchers(self.hosted, supervisor, lambda: self.gate.broker_epoch)
         self.leadership = Leadership(
@@ -89,9 +100,20 @@ class ReplicaService:
             on_metadata=on_metadata,
             prepare=prepare,
         )
+        self.ranges = RangeReader(self.hosted)
+        self.damaged = DamagedReplicas(self.hosted, self.metadata, supervisor, metrics)
+        self._scrubbing: asyncio.Task[None] | None = None
+        if topics is not None:
+            self._strays = Strays(
+                self.hosted, lambda: logs.logs, topics, self.leadership.orders, self._fetchers.stop
+            )
+            self.leadership.on_full = self._look_for_strays
         self._on_directory_failed = on_directory_failed
         self.hosted.on_directory_failed = self._directory_failed
         self._show(metrics)
+
+    def _look_for_strays(self, told: Collection[TopicPartition]) -> None:
+        self._supervisor.spawn("strays", self._strays.put_aside(self._strays.suspects(told)))
 
     def _show(self, metrics: Metrics) -> None:
         hosted = self.hosted
@@ -109,13 +131,19 @@ class ReplicaService:
         self._fetchers.stop(gone)
         self._on_directory_failed()
 
-    def start(self) -> None:
-        """Begin what goes on by the clock."""
+    def start(self, *, after_clean_stop: bool = True) -> None:
+        """Begin what goes on by the clock.
+
+        Args:
+            after_clean_stop: Whether all logs were closed by their last owner; else they are checked at once.
+        """
         self._supervisor.spawn("isr-check", self.keeper.check_regularly())
         self._supervisor.spawn("isr-announcements", self.keeper.announce_changes())
         self._supervisor.spawn("high-watermark-checkpoint", self._checkpoint_high_watermarks())
         retention = LogRetention(self.hosted)
         self._supervisor.spawn("log-retention", retention.keep(self._settings.retention_check_interval_ms))
+        scrub = self.damaged.scrub.run(after_clean_stop=after_clean_stop)
+        self._scrubbing = self._supervisor.spawn("log-scrub", scrub)
 
     async def _checkpoint_high_watermarks(self) -> None:
         while True:
@@ -125,6 +153,10 @@ class ReplicaService:
     async def close(self) -> None:
         """Fetch no more and write the high watermarks down; the logs are closed by whoever opened them."""
         self.leadership.close()
+        if self._scrubbing is not None:
+            self._scrubbing.cancel()
+            await asyncio.gather(self._scrubbing, return_exceptions=True)
+        await self.damaged.close()
         await self._fetchers.close()
         self.hosted.checkpoint_high_watermarks()
 

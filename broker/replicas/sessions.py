@@ -15,12 +15,13 @@ import structlog
 
 from broker.core.metadata_cache import MetadataCache
 from broker.core.purgatory import DelayedOperation
-from broker.replicas.follower_session import FollowerSession, OnFollowerMayJoin
+from broker.replicas.follower_session import FollowerSession, OnFollowerMayJoin, OnFollowerMustLeave
 from broker.replicas.hosted import HostedPartitions
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
 from cluster.rpc import replication_pb2 as pb
 from cluster.rpc.translate_replication import FetchResponse
+from cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger(__name__)
 
@@ -104,9 +105,11 @@ class FollowerSessions:
         metadata: MetadataCache,
         on_may_join: OnFollowerMayJoin,
         on_expired: Callable[[], None] = lambda: None,
+        on_must_leave: OnFollowerMustLeave = lambda _: None,
     ) -> None:
         """``on_expired`` is called for each fetch whose time was up before there was enough."""
         self._hosted = hosted
+        self._on_must_leave = on_must_leave
         self._on_expired = on_expired
         self._metadata = metadata
         self._on_may_join = on_may_join
@@ -160,8 +163,10 @@ class FollowerSessions:
         former = self._sessions.get(replica_id)
         if former is not None:
             self._close(former)
-        session = self._sessions[replica_id] = FollowerSession(replica_id, self._hosted, self._on_may_join)
-        _log.info("follower opened a fetch session", replica=replica_id)
+        session = FollowerSession(replica_id, self._hosted, self._on_may_join, self._on_must_leave)
+        self._sessions[replica_id] = session
+        if LINES.allow("follower opened a fetch session"):
+            _log.info("follower opened a fetch session", replica=replica_id)
         return session
 
     def _close(self, session: FollowerSession) -> None:

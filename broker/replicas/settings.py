@@ -19,6 +19,8 @@ class ReplicaSettings:
         socket_timeout_ms: ``replica.socket.timeout.ms``: a leader silent for longer is dialled anew.
         high_watermark_checkpoint_interval_ms: ``replica.high.watermark.checkpoint.interval.ms``.
         retention_check_interval_ms: ``log.retention.check.interval.ms``.
+        scrub_interval_ms: ``log.scrub.interval.ms``: the pause between two checks of all checksums.
+        scrub_bytes_per_s: ``log.scrub.io.max.bytes.per.second``: how fast each log directory is read for it.
         produce_purge_interval: ``producer.purgatory.purge.interval.requests``.
         delete_records_purge_interval: ``delete.records.purgatory.purge.interval.requests``.
         fetch_purge_interval: ``fetch.purgatory.purge.interval.requests``.
@@ -34,6 +36,8 @@ class ReplicaSettings:
     socket_timeout_ms: int = 30_000
     high_watermark_checkpoint_interval_ms: int = 5_000
     retention_check_interval_ms: int = 300_000
+    scrub_interval_ms: int = 86_400_000
+    scrub_bytes_per_s: int = 10_485_760
     produce_purge_interval: int = 1_000
     delete_records_purge_interval: int = 1
     fetch_purge_interval: int = 1_000

@@ -7,10 +7,12 @@ settings; clients send them so. They are carried out by the controller, wherever
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from broker.replicas.turn import paced
 from broker.server.context import Answer, ServerContext
+from broker.server.portions import Patience, submit
 from broker.wire.frames import NO_THROTTLE, Request
 from cluster.model.commands import Command, Refused
 from cluster.model.commands_configs import (
@@ -47,32 +49,39 @@ async def alter(
         wanted: What is asked of one resource of the request; raises ``BadAlterationError``.
         command: The command, from what is asked of each resource and whether it is only to be checked.
     """
-    named = {(each.resource_type, each.resource_name): each for each in request.body.resources}
+    named = {(each.resource_type, each.resource_name): each async for each in paced(request.body.resources)}
     errors: dict[_Named, tuple[ErrorCode, str | None]] = {}
     asked: dict[ConfigResource, W] = {}
-    for name, each in named.items():
+    async for name, each in paced(named.items()):
         try:
             asked[_resource(context, *name)] = wanted(each)
         except BadAlterationError as error:
             errors[name] = ErrorCode.INVALID_REQUEST, str(error)
     if asked:
-        told = await context.any_controller.submit(
-            command(asked, request.body.validate_only), context.settings.request_timeout_ms
-        )
-        results = told.resources if isinstance(told, AlterConfigsResult) else _all_refused(told, asked)
-        errors |= {(each.resource.type, each.resource.name): (each.error, each.message) for each in results}
+        async for portion, told in submit(
+            context.any_controller,
+            tuple(asked),
+            lambda some: command({each: asked[each] for each in some}, request.body.validate_only),
+            Patience(context.settings.request_timeout_ms),
+        ):
+            results = told.resources if isinstance(told, AlterConfigsResult) else _all_refused(told, portion)
+            errors |= {
+                (each.resource.type, each.resource.name): (each.error, each.message) for each in results
+            }
     return request.answer(
         response,
         throttle_time=NO_THROTTLE,
         responses=tuple(
-            request.answer(
-                "AlterConfigsResourceResponse",
-                error_code=errors[name][0],
-                error_message=errors[name][1],
-                resource_type=name[0],
-                resource_name=name[1],
-            )
-            for name in named
+            [
+                request.answer(
+                    "AlterConfigsResourceResponse",
+                    error_code=errors[name][0],
+                    error_message=errors[name][1],
+                    resource_type=name[0],
+                    resource_name=name[1],
+                )
+                async for name in paced(named)
+            ]
         ),
     )
 
@@ -91,5 +100,5 @@ def _resource(context: ServerContext, type_: int, name: str) -> ConfigResource:
     return ConfigResource(ConfigResourceType.BROKER, name)
 
 
-def _all_refused(refusal: Refused, asked: dict[ConfigResource, W]) -> tuple[ResourceResult, ...]:
+def _all_refused(refusal: Refused, asked: Iterable[ConfigResource]) -> tuple[ResourceResult, ...]:
     return tuple(ResourceResult(each, refusal.error, refusal.message) for each in asked)

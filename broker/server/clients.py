@@ -6,8 +6,10 @@ import asyncio
 import socket
 from collections.abc import Mapping
 
+from broker.server.acceptor import Acceptor, ConnectionQuotas
 from broker.server.connection import ClientConnection
 from broker.server.context import Handler, ServerContext
+from broker.server.fairness import FairQueue
 from broker.server.registry import HANDLERS
 from broker.wire.apis import ApiKey
 
@@ -20,19 +22,27 @@ class ClientListener:
 
     Args:
         context: What the handlers are given.
+        quotas: How many connections there may be on all listeners.
         name: The listener's name, such as ``PLAINTEXT``; clients are told of the brokers' endpoints of that
             name.
         handlers: The handler of each API.
     """
 
     def __init__(
-        self, context: ServerContext, name: str, handlers: Mapping[ApiKey, Handler] = HANDLERS
+        self,
+        context: ServerContext,
+        quotas: ConnectionQuotas,
+        name: str,
+        handlers: Mapping[ApiKey, Handler] = HANDLERS,
     ) -> None:
         self._context = context
+        self._quotas = quotas
         self._name = name
         self._handlers = handlers
+        self._queue = FairQueue()
         self._connections: set[ClientConnection] = set()
-        self._server: asyncio.Server | None = None
+        self._acceptor: Acceptor | None = None
+        self._beginning: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
         self._all_gone: asyncio.Future[None] | None = None
         self._is_stopping = False
@@ -42,26 +52,47 @@ class ClientListener:
         """How many clients are connected now."""
         return len(self._connections)
 
-    async def start_on(self, listening: socket.socket) -> None:
+    def start_on(self, listening: socket.socket) -> None:
         """Accept on a socket that was bound before; it is closed with the listener."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._accept, sock=listening)
+        self._acceptor = Acceptor(listening, self._quotas, self._serve)
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
 
-    def _accept(self) -> ClientConnection:
-        return ClientConnection(self._context, self._handlers, self._name, self._made, self._lost)
+    def _serve(self, accepted: socket.socket) -> None:
+        self._quotas.count += 1
+        task = asyncio.get_running_loop().create_task(self._begin(accepted), name="client connection")
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
 
-    def _made(self, connection: ClientConnection) -> bool:
-        if len(self._connections) >= self._context.max_connections:
-            return False
+    async def _begin(self, accepted: socket.socket) -> None:
+        """Hand an accepted connection to the loop; where its client is gone already, forget it."""
+        try:
+            accepted.settimeout(0)
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await asyncio.get_running_loop().connect_accepted_socket(self._protocol, accepted)
+        except OSError:
+            accepted.close()
+            self._quotas.count -= 1
+
+    def _protocol(self) -> ClientConnection:
+        return ClientConnection(
+            self._context,
+            self._handlers,
+            self._name,
+            queue=self._queue,
+            on_made=self._made,
+            on_lost=self._lost,
+        )
+
+    def _made(self, connection: ClientConnection) -> None:
         self._connections.add(connection)
         if self._is_stopping:
             # It was accepted just before, and the loop comes to it only now.
             connection.abort()
-        return True
 
     def _lost(self, connection: ClientConnection) -> None:
         self._connections.discard(connection)
+        self._quotas.count -= 1
         if not self._connections and self._all_gone is not None and not self._all_gone.done():
             self._all_gone.set_result(None)
 
@@ -72,7 +103,7 @@ class ClientListener:
         for connection in tuple(self._connections):
             silent_ms = (loop.time() - connection.last_active) * 1000
             if 0 <= max_idle_ms < silent_ms and not connection.is_waiting:
-                connection.close("idle", silent_ms=int(silent_ms), maximum_ms=max_idle_ms)
+                connection.expire(int(silent_ms), max_idle_ms)
             elif silent_ms > 1000 * SWEEP_SECONDS:
                 connection.release()
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
@@ -82,8 +113,10 @@ class ClientListener:
         self._is_stopping = True
         if self._sweep is not None:
             self._sweep.cancel()
-        if self._server is not None:
-            self._server.close()
+        if self._acceptor is not None:
+            self._acceptor.close()
+        if self._beginning:
+            await asyncio.wait(self._beginning)
         if self._connections:
             self._all_gone = asyncio.get_running_loop().create_future()
             for connection in tuple(self._connections):

@@ -4,7 +4,9 @@ Kafka handles one request of a connection at a time. Here too, with one exceptio
 (Produce) start as they come in while earlier ones of the same kind wait for their answers, so that an
 idempotent producer's five batches are appended and replicated together. Their answers leave in the order of
 the requests all the same. Nothing is read ahead beyond the buffer: while a complete request cannot start, or
-the peer does not read its answers, the socket is not read either.
+the peer does not read its answers, the socket is not read either. A request starts when the connection's turn
+has come (``fairness``); one that is longer than what each connection may hold is read when there is room for
+all of it (``memory``).
 """
 
 from __future__ import annotations
@@ -18,18 +20,41 @@ from typing import cast
 
 import structlog
 
-from broker.server.context import Answer, CloseConnectionError, Handler, ServerContext
+from broker.replicas.turn import in_turns
+from broker.server.context import (
+    Answer,
+    Building,
+    CloseConnectionError,
+    Handler,
+    Preparing,
+    ServerContext,
+)
+from broker.server.fairness import FairQueue, Share
 from broker.server.handlers import api_versions
+from broker.server.outgoing import Outgoing
 from broker.wire.apis import APIS, ApiKey
-from broker.wire.frames import Chunk, Prefix, UnreadableFrameError, decode, encode, read_prefix
+from broker.wire.frames import (
+    Chunk,
+    Prefix,
+    Request,
+    UnreadableFrameError,
+    decode,
+    decode_in_pieces,
+    encode,
+    encode_in_pieces,
+    read_prefix,
+)
 from broker.wire.guard import HostileFrameError
-from broker.wire.receive import ReceiveBuffer
+from broker.wire.pieces import Steps
+from broker.wire.receive import CHUNK_BYTES, ReceiveBuffer
+from cluster.runtime.collector import many_at_once
+from cluster.runtime.line_limit import LINES
 
 MAX_IN_FLIGHT = 64
 """How many pipelined requests of one connection may wait for their answers."""
 
-WRITE_BUFFER_BYTES = 1_048_576
-"""While more than this waits to be sent to a client, its next request is not started."""
+LONG_FRAME_BYTES = 4096
+"""A frame at least this long is decoded in pieces: a shorter one cannot have too many elements."""
 
 logger = structlog.get_logger(__name__)
 
@@ -44,6 +69,7 @@ class _InFlight:
         pipelined: Whether the next request may start before it is answered.
         began: The loop's time at which it started.
         size: The bytes of its frame.
+        claimed: What it has taken of the memory of requests, bytes.
         task: What computes the answer, where that takes time.
         chunks: The encoded answer (empty where there is none), or None while it is not known.
     """
@@ -53,6 +79,7 @@ class _InFlight:
     pipelined: bool
     began: float
     size: int
+    claimed: int = 0
     task: asyncio.Task[None] | None = None
     chunks: list[Chunk] | None = None
 
@@ -64,7 +91,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         context: What the handlers are given.
         handlers: The handler of each API.
         listener: The name of the listener that accepted it.
-        on_made: Called when it stands; False means that it is one too many.
+        queue: Says when its requests are served.
+        on_made: Called when it stands.
         on_lost: Called when it is gone.
     """
 
@@ -73,19 +101,24 @@ class ClientConnection(asyncio.BufferedProtocol):
         context: ServerContext,
         handlers: Mapping[ApiKey, Handler],
         listener: str,
-        on_made: Callable[[ClientConnection], bool],
+        *,
+        queue: FairQueue,
+        on_made: Callable[[ClientConnection], None],
         on_lost: Callable[[ClientConnection], None],
     ) -> None:
         self._context = context
         self._handlers = handlers
         self._listener = listener
+        self._queue = queue
+        self.share = Share()
         self._on_made = on_made
         self._on_lost = on_lost
         self._input = ReceiveBuffer(context.settings.request_max_bytes)
+        self._claimed = 0
         self._in_flight: deque[_InFlight] = deque()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._may_write = True
+        self._outgoing: Outgoing | None = None
         self._may_read = True
         self._closing = False
         self._peer = "unknown"
@@ -101,10 +134,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         """The connection stands."""
         self._transport = cast("asyncio.Transport", transport)
         self._peer = _address(transport.get_extra_info("peername"))
-        if not self._on_made(self):
-            self.close("too many connections", maximum=self._context.max_connections)
-            return
-        self._transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
+        self._on_made(self)
+        self._outgoing = Outgoing(
+            self._transport, self._context.answers, self._wake, self._unreadable, self._evicted
+        )
         self._set_socket_options(transport.get_extra_info("socket"))
 
     def _set_socket_options(self, sock: socket.socket) -> None:
@@ -124,7 +157,11 @@ class ClientConnection(asyncio.BufferedProtocol):
         for request in self._in_flight:
             if request.task is not None:
                 request.task.cancel()
+            self._give_back(request)
         self._in_flight.clear()
+        self._give_back_claim()
+        if self._outgoing is not None:
+            self._outgoing.clear()
         self._on_lost(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -136,16 +173,18 @@ class ClientConnection(asyncio.BufferedProtocol):
         """Bytes have come in."""
         self._input.received(nbytes)
         self.last_active = self._loop.time()
-        self._start_requests()
+        self._wake()
 
     def pause_writing(self) -> None:
         """The client does not read its answers."""
-        self._may_write = False
+        if self._outgoing is not None:
+            self._outgoing.paused()
 
     def resume_writing(self) -> None:
         """The client reads again."""
-        self._may_write = True
-        self._start_requests()
+        if self._outgoing is not None:
+            self.last_active = self._loop.time()
+            self._outgoing.resumed()
 
     def release(self) -> None:
         """Give back the memory that a large request has reserved; for connections that have fallen silent."""
@@ -153,12 +192,22 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._input.release()
 
     def close(self, reason: str, **details: object) -> None:
-        """Close after what was written has been sent, with one line in the log that says why."""
+        """Close after what was written has been sent; a line in the log says why, unless there are many.
+
+        Args:
+            reason: Why, in words of ours: it is the kind by which lines are limited.
+            details: What the peer did.
+        """
         if self._closing:
             return
-        logger.info(
-            "closing a client connection", peer=self._peer, listener=self._listener, reason=reason, **details
-        )
+        if LINES.allow(f"closing a client connection: {reason}"):
+            logger.info(
+                "closing a client connection",
+                peer=self._peer,
+                listener=self._listener,
+                reason=reason,
+                **details,
+            )
         self._end()
 
     def _end(self) -> None:
@@ -166,28 +215,89 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.close()
 
+    def expire(self, silent_ms: int, maximum_ms: int) -> None:
+        """Close after too long a silence, now: a client that reads nothing would keep it open."""
+        self.close("idle", silent_ms=silent_ms, maximum_ms=maximum_ms)
+        self.abort()
+
     def abort(self) -> None:
-        """Close now, without sending what waits; for the broker's own end."""
+        """Close now, without sending what waits."""
         self._closing = True
         if self._transport is not None:
             self._transport.abort()
 
-    def _start_requests(self) -> None:
-        """Start every request that has come in whole and may start now."""
+    def _wake(self) -> None:
+        """Start the next request when it is this connection's turn, if it is here in whole and may start."""
+        if self._startable() is None:
+            return
+        self._queue.ready(self)
+        if self.share.is_queued:
+            self._read(wanted=False)
+
+    def serve(self) -> bool:
+        """Start the next request; True where another one is here and may start."""
+        startable = self._startable()
+        if startable is None:
+            return False
+        prefix, frame = startable
+        self._input.consume()
+        is_claimed = self._claimed > 0
         try:
-            while not self._closing:
-                frame = self._input.frame()
-                if frame is None:
-                    self._read(wanted=True)
-                    return
-                prefix = read_prefix(frame)
-                if not self._may_start(prefix):
-                    self._read(wanted=False)
-                    return
-                self._input.consume()
-                self._start(prefix, frame)
+            self._start(prefix, frame)
+            if is_claimed:
+                self._input.give_away()
+        except UnreadableFrameError as error:
+            self.close("a frame that is no Kafka request", error=str(error))
+        if self._startable() is None:
+            return False
+        self._read(wanted=False)
+        return True
+
+    def _startable(self) -> tuple[Prefix, memoryview] | None:
+        """The next request, if it may start now. While there is no whole one, the socket is read."""
+        if self._closing or self._transport is None or self._transport.is_closing():
+            return None
+        try:
+            frame = self._input.frame()
+            if frame is None:
+                self._read(wanted=self._has_room())
+                return None
+            prefix = read_prefix(frame)
         except (HostileFrameError, UnreadableFrameError) as error:
             self.close("a frame that is no Kafka request", error=str(error))
+            return None
+        if self._may_start(prefix):
+            return prefix, frame
+        self._read(wanted=False)
+        return None
+
+    def _has_room(self) -> bool:
+        """Whether the rest of the first frame may be read; where it may not, wait for memory."""
+        memory, needed = self._context.requests, self._input.needed
+        if not memory.is_bounded or self._claimed or needed <= CHUNK_BYTES:
+            return True
+        if not memory.take(needed, self._wake):
+            return False
+        self._claimed = needed
+        return True
+
+    def _give_back(self, request: _InFlight) -> None:
+        """Give back the memory of a request whose content is not needed any more."""
+        if request.claimed:
+            claimed, request.claimed = request.claimed, 0
+            self._context.requests.give_back(claimed)
+
+    def _give_back_claim(self) -> None:
+        """Give back the memory of a frame that nobody will read, and wait for none."""
+        self._context.requests.forget(self._wake)
+        claimed, self._claimed = self._claimed, 0
+        if claimed:
+            self._context.requests.give_back(claimed)
+
+    def _take_up(self, in_flight: _InFlight) -> None:
+        """The frame has become a request that will be answered."""
+        in_flight.claimed, self._claimed = self._claimed, 0
+        self._in_flight.append(in_flight)
 
     def _read(self, *, wanted: bool) -> None:
         if wanted == self._may_read or self._transport is None:
@@ -199,7 +309,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _may_start(self, prefix: Prefix) -> bool:
-        if not self._may_write:
+        if self._outgoing is None or not self._outgoing.is_idle:
             return False
         if not self._in_flight:
             return True
@@ -216,20 +326,55 @@ class ClientConnection(asyncio.BufferedProtocol):
         if api is None or not api.serves(prefix.api_version):
             self._refuse(prefix)
             return
-        request = decode(frame, self._listener)
-        in_flight = _InFlight(prefix, request.client_id, api.pipelined, self._loop.time(), len(frame))
-        self._in_flight.append(in_flight)
+        in_flight = _InFlight(prefix, None, api.pipelined, self._loop.time(), len(frame))
+        if len(frame) < LONG_FRAME_BYTES:
+            request = decode(frame, self._listener)
+        else:
+            steps = decode_in_pieces(frame, self._listener)
+            try:
+                next(steps)
+            except StopIteration as decoded:
+                request = decoded.value
+            else:
+                self._input.give_away()
+                # The next request of the connection must not overtake it.
+                in_flight.pipelined = False
+                self._take_up(in_flight)
+                in_flight.task = self._loop.create_task(self._finish_long(in_flight, steps))
+                return
+        in_flight.client_id = request.client_id
+        self._take_up(in_flight)
+        self._handle(in_flight, request)
+
+    def _handle(self, in_flight: _InFlight, request: Request) -> None:
         try:
-            answer = self._handlers[api.key](self._context, request)
-            if isinstance(answer, Awaitable):
+            answer = self._handlers[request.api.key](self._context, request)
+            if isinstance(answer, Preparing):
+                in_flight.pipelined = False
+                in_flight.task = self._loop.create_task(self._finish(in_flight, answer.work))
+            elif isinstance(answer, Awaitable):
+                if in_flight.pipelined:
+                    self._give_back(in_flight)
                 in_flight.task = self._loop.create_task(self._finish(in_flight, answer))
             else:
-                self._settle(in_flight, answer)
+                self._settle(in_flight, self._encoded(in_flight, answer))
         except CloseConnectionError as error:
-            self.close(str(error), client_id=in_flight.client_id)
-        except Exception:
-            logger.exception("a request handler failed", **self._described(in_flight))
-            self._end()
+            self.close(error.reason, client_id=in_flight.client_id, **error.details)
+        except Exception as error:  # noqa: BLE001  (one request's error must not be another's)
+            self._fail(in_flight, error)
+
+    async def _finish_long(self, in_flight: _InFlight, steps: Steps[Request]) -> None:
+        with many_at_once():
+            await self._finish(in_flight, self._decode_and_handle(in_flight, steps))
+
+    async def _decode_and_handle(self, in_flight: _InFlight, steps: Steps[Request]) -> Answer:
+        """The answer to a request of many elements, which is decoded in turns with others."""
+        request = await in_turns(steps)
+        in_flight.client_id = request.client_id
+        answer = self._handlers[request.api.key](self._context, request)
+        if isinstance(answer, Preparing):
+            answer = await answer.work
+        return await answer if isinstance(answer, Awaitable) else answer
 
     def _refuse(self, prefix: Prefix) -> None:
         """An API or version that is not served: only ApiVersions has an answer for that (KIP-511)."""
@@ -239,34 +384,78 @@ class ClientConnection(asyncio.BufferedProtocol):
             )
             return
         in_flight = _InFlight(prefix, None, pipelined=False, began=self._loop.time(), size=0)
-        self._in_flight.append(in_flight)
-        self._settle(in_flight, api_versions.unsupported_version())
+        self._take_up(in_flight)
+        self._settle(in_flight, self._encoded(in_flight, api_versions.unsupported_version()))
 
-    async def _finish(self, in_flight: _InFlight, answer: Awaitable[Answer]) -> None:
+    async def _finish(
+        self, in_flight: _InFlight, answer: Awaitable[Answer] | Awaitable[Answer | Awaitable[Answer]]
+    ) -> None:
         try:
-            self._settle(in_flight, await answer)
+            found = await answer
+            if isinstance(found, Awaitable):
+                in_flight.pipelined = APIS[in_flight.prefix.api_key].pipelined
+                self._give_back(in_flight)
+                self._wake()
+                found = await found
+            if found is None or in_flight.pipelined:
+                chunks = self._encoded(in_flight, found)
+            elif isinstance(found, Building):
+                async with self._context.building:
+                    chunks = await self._encoded_in_turns(in_flight, await found.work())
+            else:
+                chunks = await self._encoded_in_turns(in_flight, found)
+            self._settle(in_flight, chunks)
         except CloseConnectionError as error:
-            self.close(str(error), client_id=in_flight.client_id)
-        except Exception:
-            logger.exception("a request handler failed", **self._described(in_flight))
-            self._end()
+            self.close(error.reason, client_id=in_flight.client_id, **error.details)
+        except UnreadableFrameError as error:
+            self.close("a frame that is no Kafka request", error=str(error))
+        except Exception as error:  # noqa: BLE001  (one request's error must not be another's)
+            self._fail(in_flight, error)
         else:
-            self._start_requests()
+            self._wake()
 
-    def _settle(self, in_flight: _InFlight, answer: Answer) -> None:
+    @staticmethod
+    def _encoded(in_flight: _InFlight, answer: Answer) -> list[Chunk]:
+        """An answer of few elements, or none, as bytes."""
+        return [] if answer is None else encode(in_flight.prefix.correlation_id, answer)
+
+    @staticmethod
+    async def _encoded_in_turns(in_flight: _InFlight, answer: Answer) -> list[Chunk]:
+        return await in_turns(encode_in_pieces(in_flight.prefix.correlation_id, answer))
+
+    def _settle(self, in_flight: _InFlight, chunks: list[Chunk]) -> None:
         """The answer is known: send it, and those behind it that have waited for it."""
-        in_flight.chunks = [] if answer is None else encode(in_flight.prefix.correlation_id, answer)
+        in_flight.chunks = chunks
+        self._give_back(in_flight)
         self._context.meter.answered(
             in_flight.prefix.api_key,
             self._loop.time() - in_flight.began,
             in_flight.size,
-            sum(map(len, in_flight.chunks)),
+            sum(map(len, chunks)),
         )
-        while self._in_flight and (chunks := self._in_flight[0].chunks) is not None:
+        ready: list[Chunk] = []
+        while self._in_flight and (done := self._in_flight[0].chunks) is not None:
             self._in_flight.popleft()
-            if chunks and self._transport is not None and not self._closing:
-                self._transport.writelines(chunks)
-                self.last_active = self._loop.time()
+            ready += done
+        if ready and self._outgoing is not None and not self._closing:
+            self._outgoing.send(ready)
+            self.last_active = self._loop.time()
+
+    def _unreadable(self, error: OSError) -> None:
+        """Records whose answer has begun cannot be read any more, so the answer has no end."""
+        self.close("the records of an answer cannot be read", error=str(error))
+
+    def _evicted(self) -> None:
+        """The answers of all connections are too many, and this client has read nothing for the longest."""
+        self.close("its answers wait while memory is short", limit=self._context.answers.limit)
+        self.abort()
+
+    def _fail(self, in_flight: _InFlight, error: Exception) -> None:
+        """Close after an error of a handler that nobody foresaw."""
+        described = self._described(in_flight)
+        if LINES.allow(f"a request handler failed: {described['api']}"):
+            logger.error("a request handler failed", exc_info=error, **described)
+        self._end()
 
     def _described(self, in_flight: _InFlight) -> dict[str, object]:
         return {

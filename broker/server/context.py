@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from broker.core.metadata_cache import MetadataCache
 from broker.replicas.interface import Appends, Deletes, Reads
+from broker.server.memory import UNBOUNDED, AnswerMemory, RequestMemory
 from broker.server.metadata_purgatories import MetadataPurgatories
 from broker.server.request_meter import RequestMeter
 from broker.wire.frames import Body, Request
@@ -25,6 +27,7 @@ class ServerSettings:
         fetch_max_bytes: ``fetch.max.bytes``: the most records one fetch answer holds, whatever the
             request says.
         request_max_bytes: ``socket.request.max.bytes``: a larger frame closes its connection.
+        queued_max_request_bytes: ``queued.max.request.bytes``; requests of all connections hold as many.
         max_idle_ms: ``connections.max.idle.ms``; a connection that is silent for longer is closed.
         send_buffer_bytes: ``socket.send.buffer.bytes``; -1 leaves it to the operating system.
         receive_buffer_bytes: ``socket.receive.buffer.bytes``; -1 leaves it to the operating system.
@@ -34,6 +37,7 @@ class ServerSettings:
     auto_create_topics: bool = True
     fetch_max_bytes: int = 57_671_680
     request_max_bytes: int = 104_857_600
+    queued_max_request_bytes: int = UNBOUNDED
     max_idle_ms: int = 600_000
     send_buffer_bytes: int = 102_400
     receive_buffer_bytes: int = 102_400
@@ -41,7 +45,17 @@ class ServerSettings:
 
 
 class CloseConnectionError(Exception):
-    """The request cannot be answered; its connection is closed, and the text says why in the log."""
+    """The request cannot be answered; its connection is closed, and the log says why.
+
+    Attributes:
+        reason: Why, in words of ours alone.
+        details: What of the request shows it.
+    """
+
+    def __init__(self, reason: str, **details: object) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.details = details
 
 
 class ProducerIds(Protocol):
@@ -88,6 +102,9 @@ class ServerContext:
         meter: Where requests are counted.
         topic_overrides: What topics set themselves.
         broker_settings: Gives the settings that this broker runs by now, for those who ask for them.
+        requests: Counts the memory of long requests.
+        answers: Counts the memory of answers.
+        building: Held by whom makes a long answer.
     """
 
     broker_id: BrokerId
@@ -104,15 +121,47 @@ class ServerContext:
     meter: RequestMeter
     topic_overrides: TopicOverrides
     broker_settings: Callable[[], BrokerSettings]
+    requests: RequestMemory = field(init=False)
+    answers: AnswerMemory = field(default_factory=AnswerMemory)
+    building: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_BUILDINGS))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requests", RequestMemory(self.settings.queued_max_request_bytes))
 
     @property
     def max_connections(self) -> int:
-        """``max.connections`` as it is now; one more is closed at once."""
+        """``max.connections`` as it is now; one more waits to be accepted."""
         return int(str(self.broker_settings().values["max.connections"]))
 
 
 Answer = Body | None
 """A response entity of kio, or None where the request gets no answer."""
 
-Handler = Callable[[ServerContext, Request], Answer | Awaitable[Answer]]
+
+@dataclass(frozen=True, slots=True)
+class Preparing:
+    """A request that is not carried out yet: no other of its connection starts before.
+
+    Attributes:
+        work: Carries it out; gives the answer, or what the answer is waited for with.
+    """
+
+    work: Coroutine[None, None, Answer | Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """A long answer that is yet to be made, when only few others are: each is many times its bytes meanwhile.
+
+    Attributes:
+        work: Makes it.
+    """
+
+    work: Callable[[], Coroutine[None, None, Answer]]
+
+
+MAX_BUILDINGS = 2
+"""How many long answers are made at a time."""
+
+Handler = Callable[[ServerContext, Request], Answer | Awaitable[Answer | Building] | Preparing]
 """Answers the requests of one API; ``broker.server.handlers`` says by which rules."""

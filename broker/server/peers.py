@@ -9,22 +9,29 @@ from typing import Any
 import grpc
 import grpc.aio
 import structlog
+from google.protobuf.message import DecodeError
 
 from broker.replicas.leadership import Leadership
+from broker.replicas.ranges import RangeReader
 from broker.replicas.sessions import FollowerSessions
+from broker.server.control_door import ControlDoor, NotConfirmedError
 from cluster.model.commands import Command, CommandResult, ControllerPort
 from cluster.model.errors import ErrorCode
 from cluster.model.requests import (
     ControlRequest,
     ControlResponse,
+    LeaderAndIsrRequest,
     LeaderAndIsrResponse,
+    StopReplicaRequest,
     StopReplicaResponse,
+    UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
 from cluster.rpc import control_pb2, control_requests, replication_pb2, translate
-from cluster.rpc.channels import CORRELATION_ID_KEY, server_options
+from cluster.rpc.channels import correlation_id_of, server_options
 from cluster.rpc.commands import METHODS, SERVICE
 from cluster.rpc.translate_replication import FetchResponse, fetch_response_to_bytes
+from cluster.runtime.line_limit import LINES
 
 _logger = structlog.get_logger(__name__)
 
@@ -37,46 +44,27 @@ class PeerServer:
     Args:
         leadership: Carries out what the controller says.
         sessions: Serves the followers' streams.
+        door: Judges what the controller says before it is decoded.
         controller: The controller in this process; it refuses with NOT_CONTROLLER where another broker is it.
         session_timeout_ms: ``zookeeper.session.timeout.ms``, which the keepalive goes by.
+        ranges: Serves replicas that need a range again.
+        most_connections: One more is closed at once.
     """
 
     def __init__(
         self,
         leadership: Leadership,
         sessions: FollowerSessions,
+        door: ControlDoor,
         controller: ControllerPort,
         session_timeout_ms: int,
+        *,
+        ranges: RangeReader,
+        most_connections: int,
     ) -> None:
         self._controller = controller
         self._sessions = sessions
-        self._server = grpc.aio.server(options=server_options(session_timeout_ms))
-        control = {
-            "LeaderAndIsr": _control(
-                leadership.leader_and_isr,
-                LeaderAndIsrResponse(ErrorCode.UNKNOWN_SERVER_ERROR),
-                lambda data: translate.leader_and_isr_request_from_message(
-                    control_pb2.LeaderAndIsrRequest.FromString(data)
-                ),
-                lambda answer: translate.leader_and_isr_response_to_message(answer).SerializeToString(),
-            ),
-            "UpdateMetadata": _control(
-                leadership.update_metadata,
-                UpdateMetadataResponse(ErrorCode.UNKNOWN_SERVER_ERROR),
-                lambda data: translate.update_metadata_request_from_message(
-                    control_pb2.UpdateMetadataRequest.FromString(data)
-                ),
-                lambda answer: translate.update_metadata_response_to_message(answer).SerializeToString(),
-            ),
-            "StopReplica": _control(
-                leadership.stop_replica,
-                StopReplicaResponse(ErrorCode.UNKNOWN_SERVER_ERROR),
-                lambda data: translate.stop_replica_request_from_message(
-                    control_pb2.StopReplicaRequest.FromString(data)
-                ),
-                lambda answer: translate.stop_replica_response_to_message(answer).SerializeToString(),
-            ),
-        }
+        self._server = grpc.aio.server(options=server_options(session_timeout_ms, most_connections))
         commands = {
             method.name: grpc.unary_unary_rpc_method_handler(
                 self._submit, request_deserializer=method.decode, response_serializer=method.encode_result
@@ -88,11 +76,14 @@ class PeerServer:
             request_deserializer=replication_pb2.FetchRequest.FromString,
             response_serializer=fetch_response_to_bytes,
         )
+        replication = {"Fetch": fetch, "ReadRange": _read_range(ranges)}
         self._server.add_generic_rpc_handlers(
             (
-                grpc.method_handlers_generic_handler(control_requests.SERVICE, control),
+                grpc.method_handlers_generic_handler(
+                    control_requests.SERVICE, _control_methods(door, leadership)
+                ),
                 grpc.method_handlers_generic_handler(SERVICE, commands),
-                grpc.method_handlers_generic_handler("barnabas.replication.Replication", {"Fetch": fetch}),
+                grpc.method_handlers_generic_handler("barnabas.replication.Replication", replication),
             )
         )
 
@@ -126,29 +117,90 @@ class PeerServer:
             yield response
 
 
+def _control_methods(door: ControlDoor, leadership: Leadership) -> dict[str, Any]:
+    """The methods by which the controller speaks to this broker, by name."""
+    return {
+        "LeaderAndIsr": _control(
+            door,
+            LeaderAndIsrRequest,
+            leadership.leader_and_isr,
+            failure=LeaderAndIsrResponse(ErrorCode.UNKNOWN_SERVER_ERROR),
+            from_bytes=lambda data: translate.leader_and_isr_request_from_message(
+                control_pb2.LeaderAndIsrRequest.FromString(data)
+            ),
+            to_bytes=lambda answer: translate.leader_and_isr_response_to_message(answer).SerializeToString(),
+        ),
+        "UpdateMetadata": _control(
+            door,
+            UpdateMetadataRequest,
+            leadership.update_metadata,
+            failure=UpdateMetadataResponse(ErrorCode.UNKNOWN_SERVER_ERROR),
+            from_bytes=lambda data: translate.update_metadata_request_from_message(
+                control_pb2.UpdateMetadataRequest.FromString(data)
+            ),
+            to_bytes=lambda answer: translate.update_metadata_response_to_message(answer).SerializeToString(),
+        ),
+        "StopReplica": _control(
+            door,
+            StopReplicaRequest,
+            leadership.stop_replica,
+            failure=StopReplicaResponse(ErrorCode.UNKNOWN_SERVER_ERROR),
+            from_bytes=lambda data: translate.stop_replica_request_from_message(
+                control_pb2.StopReplicaRequest.FromString(data)
+            ),
+            to_bytes=lambda answer: translate.stop_replica_response_to_message(answer).SerializeToString(),
+        ),
+    }
+
+
 def _control(
+    door: ControlDoor,
+    kind: type[ControlRequest],
     carry_out: _Carry,
+    *,
     failure: ControlResponse,
     from_bytes: Callable[[bytes], ControlRequest],
     to_bytes: Callable[[Any], bytes],
 ) -> Any:
-    """A method by which the controller speaks to this broker.
+    """A method by which the controller speaks to this broker; ``from_bytes`` is for what the door lets in.
 
-    An error that nobody foresaw is answered like any other: an unanswered request would be sent again for
-    ever.
+    An error that nobody foresaw is answered like any other: the controller says again what failed. A
+    correlation id that is none is its caller's error, ``INVALID_ARGUMENT``.
     """
 
-    async def handle(request: ControlRequest, context: Any) -> ControlResponse:
-        metadata = dict(context.invocation_metadata() or ())
-        correlation_id = int(metadata.get(CORRELATION_ID_KEY, 0))
+    async def handle(data: bytes, context: Any) -> ControlResponse:
         try:
-            return await carry_out(request, correlation_id)
+            correlation_id = correlation_id_of(context.invocation_metadata())
+        except ValueError as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            raise
+        try:
+            refusal = await door.refuse(kind, data, correlation_id)
+            return await carry_out(from_bytes(data), correlation_id) if refusal is None else refusal
+        except NotConfirmedError as error:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+            raise
+        except DecodeError as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"no {kind.__name__}: {error}")
+            raise
         except Exception:
-            _logger.exception(
-                "control request failed", request=type(request).__name__, correlation_id=correlation_id
-            )
+            if LINES.allow(f"control request failed: {kind.__name__}"):
+                _logger.exception(
+                    "control request failed", request=kind.__name__, correlation_id=correlation_id
+                )
             return failure
 
+    return grpc.unary_unary_rpc_method_handler(handle, response_serializer=to_bytes)
+
+
+def _read_range(ranges: RangeReader) -> Any:
+    """The method by which another replica fetches a damaged range again."""
+
+    async def handle(request: replication_pb2.ReadRangeRequest, _context: Any) -> Any:
+        return ranges.read(request)
+
     return grpc.unary_unary_rpc_method_handler(
-        handle, request_deserializer=from_bytes, response_serializer=to_bytes
+        handle,
+        request_deserializer=replication_pb2.ReadRangeRequest.FromString,
+        response_serializer=replication_pb2.ReadRangeResponse.SerializeToString,
     )

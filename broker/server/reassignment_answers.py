@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
+from broker.replicas.turn import paced
+from broker.server.by_topic import by_topic
 from broker.server.context import Answer
 from broker.wire.frames import NO_THROTTLE, Request
 from cluster.model.errors import ErrorCode
@@ -33,14 +34,14 @@ class Names:
     partition: str
 
 
-def reassignment_answer(
+async def reassignment_answer(
     request: Request,
     names: Names,
     partitions: Mapping[TopicPartition, Mapping[str, Any]],
     error: ErrorCode = ErrorCode.NONE,
     message: str | None = None,
 ) -> Answer:
-    """The answer, by topic and number.
+    """The answer, by topic.
 
     Args:
         request: What is answered.
@@ -49,21 +50,23 @@ def reassignment_answer(
         error: That of the request as a whole.
         message: What is said of that.
     """
-    by_topic = groupby(sorted(partitions), key=lambda tp: tp.topic)
-    topics = tuple(
+    topics = [
         request.answer(
             names.topic,
             name=topic,
             partitions=tuple(
-                request.answer(names.partition, partition_index=tp.partition, **partitions[tp]) for tp in tps
+                [
+                    request.answer(names.partition, partition_index=tp.partition, **partitions[tp])
+                    async for tp in paced(tps)
+                ]
             ),
         )
-        for topic, tps in by_topic
-    )
+        for topic, tps in (await by_topic(partitions)).items()
+    ]
     return request.answer(
         names.response,
         throttle_time=NO_THROTTLE,
         error_code=error,
         error_message=message,
-        **{names.topics: topics},
+        **{names.topics: tuple(topics)},
     )

@@ -21,6 +21,8 @@ class ApiKey(IntEnum):
     FETCH = 1
     LIST_OFFSETS = 2
     METADATA = 3
+    FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
@@ -73,6 +75,9 @@ _TABLE = (
     Api(ApiKey.FETCH, 4, 12),
     Api(ApiKey.LIST_OFFSETS, 1, 6),
     Api(ApiKey.METADATA, 0, 11),
+    # Nothing of a consumer group is served but the refusal to join one.
+    Api(ApiKey.FIND_COORDINATOR, 0, 3),
+    Api(ApiKey.JOIN_GROUP, 0, 7),
     Api(ApiKey.API_VERSIONS, 0, 3),
     Api(ApiKey.CREATE_TOPICS, 2, 7),
     Api(ApiKey.DELETE_TOPICS, 1, 6),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, NamedTuple, cast
@@ -20,7 +20,9 @@ from kio.static.constants import EntityType
 
 from broker.wire.apis import APIS, Api
 from broker.wire.guard import guard
-from broker.wire.writing import writer
+from broker.wire.pieces import Steps, read_in_pieces
+from broker.wire.writing import Piece, TransferableRecords, writer
+from broker.wire.writing_in_pieces import write_in_pieces
 
 SIZE_BYTES = 4
 """The int32 before each frame that says how long the frame is, itself not counted."""
@@ -38,7 +40,10 @@ NO_THROTTLE = dt.timedelta(0)
 Body = Any
 """A request or response entity of kio; their classes are chosen by number at run time."""
 
-Chunk = bytes | bytearray | memoryview
+Bytes = bytes | bytearray | memoryview
+
+Chunk = Bytes | TransferableRecords
+"""What is sent in one piece: bytes, or records that go from their file to the socket."""
 
 _MILLISECOND = dt.timedelta(milliseconds=1)
 _PREFIX = struct.Struct(">hhi")
@@ -98,7 +103,7 @@ class Request:
         return replace(self, body=None)
 
 
-def read_prefix(frame: Chunk, at: int = 0) -> Prefix:
+def read_prefix(frame: Bytes, at: int = 0) -> Prefix:
     """The first eight bytes of a request.
 
     Raises:
@@ -141,6 +146,28 @@ def decode(frame: memoryview, listener: str) -> Request:
     return Request(api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body)
 
 
+def decode_in_pieces(frame: memoryview, listener: str) -> Steps[Request]:
+    """Read a request as ``decode`` does, in steps; ``frame`` must not change until the last one.
+
+    A request that has few elements is read in one step, however long its records are.
+
+    Raises:
+        UnreadableFrameError: The bytes are no such request, or hostile.
+    """
+    prefix = read_prefix(frame)
+    api = APIS[prefix.api_key]
+    schema, header_schema, read_header, _ = _request_codec(prefix.api_key, prefix.api_version)
+    try:
+        data, at = guard(header_schema, frame, 0)
+        header, size = read_header(data, at)
+        body = yield from read_in_pieces(schema, data, at + size)
+    except Exception as error:  # see decode
+        raise UnreadableFrameError(
+            f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
+        ) from error
+    return Request(api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body)
+
+
 def milliseconds(duration: dt.timedelta) -> int:
     """The whole milliseconds of a duration as kio reads it."""
     return duration // _MILLISECOND
@@ -150,23 +177,48 @@ def encode(correlation_id: int, body: Body) -> list[Chunk]:
     """The bytes of a response, its size in front, as chunks to be written one after the other.
 
     Long fields (the records of a fetch) stand among the chunks by reference, not as copies: they must not
-    change until they are written.
+    change until they are written. Records that lie in a file are always such a chunk.
     """
-    header_schema = type(body).__header_schema__
-    pieces: list[Chunk] = []
-    writer(header_schema)(pieces, header_schema(correlation_id=correlation_id))
+    pieces = _header(correlation_id, body)
     writer(type(body))(pieces, body)
+    chunks: list[Chunk] = [_SIZE.pack(sum(map(len, pieces)))]
+    _join(pieces, chunks)
+    return chunks
+
+
+def encode_in_pieces(correlation_id: int, body: Body) -> Steps[list[Chunk]]:
+    """The same chunks, but for where they are cut, in steps; ``body`` must not change until the last one."""
+    pieces = _header(correlation_id, body)
     chunks: list[Chunk] = []
-    together: list[Chunk] = [_SIZE.pack(sum(map(len, pieces)))]
+    for _ in write_in_pieces(pieces, body):
+        _join(pieces, chunks)
+        pieces.clear()
+        yield
+    _join(pieces, chunks)
+    return [_SIZE.pack(sum(map(len, chunks))), *chunks]
+
+
+def _header(correlation_id: int, body: Body) -> list[Piece]:
+    schema = type(body).__header_schema__
+    pieces: list[Piece] = []
+    writer(schema)(pieces, schema(correlation_id=correlation_id))
+    return pieces
+
+
+def _join(pieces: Iterable[Piece], chunks: list[Chunk]) -> None:
+    """Add ``pieces`` to ``chunks``, short ones copied together."""
+    together: list[Bytes] = []
+    if chunks and isinstance(last := chunks[-1], bytes) and len(last) < BY_REFERENCE_BYTES:
+        together.append(last)
+        chunks.pop()
     for piece in pieces:
-        if len(piece) < BY_REFERENCE_BYTES:
+        if isinstance(piece, bytes | bytearray | memoryview) and len(piece) < BY_REFERENCE_BYTES:
             together.append(piece)
         else:
             chunks += (b"".join(together), piece)
             together = []
     if together:
         chunks.append(b"".join(together))
-    return chunks
 
 
 class _RequestCodec(NamedTuple):

@@ -22,8 +22,11 @@ from typing import Any, NamedTuple, cast, get_args, get_origin
 from broker.wire.fields import SIZES, not_none
 from cluster.rpc.framing import varint
 
-MAX_ELEMENTS = 1_000_000
-"""The most array elements one frame may hold, all arrays together: decoding them holds up the whole broker.
+MAX_ELEMENTS = 250_000
+"""The most array elements and tagged fields one frame may hold, all together.
+
+Decoding takes 1 to 2 microseconds for each and holds up the whole broker. Kafka knows no such limit; its own
+advice, 4,000 partitions a broker and 200,000 a cluster, lies below it.
 """
 
 _INT16 = struct.Struct(">h")
@@ -48,24 +51,38 @@ class Edit(NamedTuple):
         return self.end - self.start - len(self.replacement)
 
 
-class _Walk:
+class Walk:
     """What one walk has gathered so far."""
 
-    __slots__ = ("edits", "elements")
+    __slots__ = ("count", "edits", "elements", "limit")
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self.edits: list[Edit] = []
         self.elements = 0
+        self.limit = limit
+        self.count = 0
+
+    def add(self, name: str, elements: int) -> None:
+        """Count elements of the array ``name``.
+
+        Raises:
+            HostileFrameError: That makes too many.
+        """
+        self.elements += elements
+        if self.elements > self.limit:
+            raise HostileFrameError(
+                f"{name} brings the frame to {self.elements} elements; expected {self.limit} at most"
+            )
 
 
-_Step = Callable[[memoryview, int, int, _Walk], int]
+Step = Callable[[memoryview, int, int, Walk], int]
 """Takes the bytes, a position, the end of the entity's bytes and the walk; gives the position behind the
 field.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class Shape:
     """How to walk one type.
 
     Attributes:
@@ -74,7 +91,7 @@ class _Shape:
         is_fixed: Whether it always takes that many.
     """
 
-    step: _Step
+    step: Step
     min_size: int
     is_fixed: bool = False
 
@@ -94,20 +111,21 @@ def guard(entity: type[Any], frame: memoryview, start: int) -> tuple[memoryview,
     Raises:
         HostileFrameError: A length, a count or a varint goes beyond what is there.
     """
-    walk = _Walk()
+    walk = Walk(MAX_ELEMENTS)
     size = len(frame)
     try:
-        end = _compiled(entity).step(frame, start, size, walk)
+        end = shape_of(entity).step(frame, start, size, walk)
     except (IndexError, struct.error):
         raise HostileFrameError(f"{entity.__name__} runs past its frame of {size} bytes") from None
     if end > size:
         raise HostileFrameError(f"{entity.__name__} runs to byte {end} of a frame of {size} bytes")
     if not walk.edits:
         return frame, start
-    return _edited(frame, start, walk.edits), 0
+    return edited(frame, start, walk.edits), 0
 
 
-def _edited(frame: memoryview, start: int, edits: list[Edit]) -> memoryview:
+def edited(frame: memoryview, start: int, edits: list[Edit]) -> memoryview:
+    """The bytes of ``frame`` from ``start`` on, with these edits made."""
     pieces: list[bytes | memoryview] = []
     for edit in sorted(edits):
         pieces += (frame[start : edit.start], edit.replacement)
@@ -116,10 +134,10 @@ def _edited(frame: memoryview, start: int, edits: list[Edit]) -> memoryview:
     return memoryview(b"".join(pieces))
 
 
-_COMPILED: dict[type[Any], _Shape] = {}
+_COMPILED: dict[type[Any], Shape] = {}
 
 
-def _compiled(entity: type[Any]) -> _Shape:
+def shape_of(entity: type[Any]) -> Shape:
     """The walk of a class, compiled when it is first asked for."""
     shape = _COMPILED.get(entity)
     if shape is None:
@@ -127,15 +145,15 @@ def _compiled(entity: type[Any]) -> _Shape:
     return shape
 
 
-def _compile(entity: type[Any]) -> _Shape:
+def _compile(entity: type[Any]) -> Shape:
     """The walk of a whole entity: its fields in order, then, in a flexible version, its tagged fields."""
-    steps: list[_Step] = []
-    tagged: dict[int, _Step] = {}
+    steps: list[Step] = []
+    tagged: dict[int, Step] = {}
     min_size = fixed = 0
     for field in fields(entity):
         tag = field.metadata.get("tag")
         if tag is not None:
-            tagged[tag] = _field(entity, field, nullable=False).step
+            tagged[tag] = shape_of_field(entity, field, nullable=False).step
             continue
         size = _fixed_size(field)
         if size:
@@ -145,7 +163,7 @@ def _compile(entity: type[Any]) -> _Shape:
         if fixed:
             steps.append(_skip(fixed))
             fixed = 0
-        shape = _field(entity, field, nullable=_is_nullable(field.type))
+        shape = shape_of_field(entity, field, nullable=is_nullable(field.type))
         steps.append(shape.step)
         min_size += shape.min_size
     if fixed:
@@ -154,7 +172,17 @@ def _compile(entity: type[Any]) -> _Shape:
         steps.append(_tags(entity.__name__, tagged))
         min_size += 1
     is_fixed = min_size > 0 and fixed == min_size
-    return _Shape(steps[0] if len(steps) == 1 else _sequence(tuple(steps)), min_size, is_fixed)
+    return Shape(steps[0] if len(steps) == 1 else _sequence(tuple(steps)), min_size, is_fixed)
+
+
+def shape_of_tags(entity: type[Any]) -> Shape:
+    """The walk of the tagged fields at the end of an entity of a flexible version."""
+    known = {
+        field.metadata["tag"]: shape_of_field(entity, field, nullable=False).step
+        for field in fields(entity)
+        if "tag" in field.metadata
+    }
+    return Shape(_tags(entity.__name__, known), 1)
 
 
 def _fixed_size(field: Field[Any]) -> int:
@@ -164,49 +192,55 @@ def _fixed_size(field: Field[Any]) -> int:
     return SIZES.get(field.metadata.get("kafka_type", ""), 0)
 
 
-def _field(entity: type[Any], field: Field[Any], *, nullable: bool) -> _Shape:
+def shape_of_field(entity: type[Any], field: Field[Any], *, nullable: bool) -> Shape:
     """The walk of one field that is not tagged, or of a tagged field's value."""
     # A request header keeps the old form of the client id in every version (RequestHeader.json says why).
     flexible = entity.__flexible__ and not (entity.__name__ == "RequestHeader" and field.name == "client_id")
     kind = not_none(field.type)
     if get_origin(kind) is tuple:
-        item = get_args(kind)[0]
-        shape = (
-            _compiled(cast("type[Any]", item)) if is_dataclass(item) else _primitive(field, flexible=flexible)
-        )
-        least = -1 if _is_nullable(field.type) else 0
+        shape = shape_of_item(entity, field)
+        least = -1 if is_nullable(field.type) else 0
         step = _array(f"{entity.__name__}.{field.name}", shape, least, flexible=flexible)
-        return _Shape(step, 1 if flexible else 4)
+        return Shape(step, 1 if flexible else 4)
     if is_dataclass(kind):
-        shape = _compiled(cast("type[Any]", kind))
-        return _Shape(_nullable(shape.step), 1) if nullable else shape
+        shape = shape_of(cast("type[Any]", kind))
+        return Shape(_nullable(shape.step), 1) if nullable else shape
     return _primitive(field, flexible=flexible)
 
 
-def _primitive(field: Field[Any], *, flexible: bool) -> _Shape:
+def shape_of_item(entity: type[Any], field: Field[Any]) -> Shape:
+    """The walk of one element of an array."""
+    item = get_args(not_none(field.type))[0]
+    if is_dataclass(item):
+        return shape_of(cast("type[Any]", item))
+    return _primitive(field, flexible=entity.__flexible__)
+
+
+def _primitive(field: Field[Any], *, flexible: bool) -> Shape:
     kind = field.metadata["kafka_type"]
     if kind in SIZES:
-        return _Shape(_skip(SIZES[kind]), SIZES[kind], is_fixed=True)
+        return Shape(_skip(SIZES[kind]), SIZES[kind], is_fixed=True)
     if kind not in {"string", "bytes", "records"}:
         raise TypeError(f"field {field.name} has the kafka_type {kind!r}; the guard knows no such type")
     if flexible:
-        return _Shape(_compact_length, 1)
-    return _Shape(_string, 2) if kind == "string" else _Shape(_bytes, 4)
+        return Shape(_compact_length, 1)
+    return Shape(_string, 2) if kind == "string" else Shape(_bytes, 4)
 
 
-def _is_nullable(kind: Any) -> bool:
+def is_nullable(kind: Any) -> bool:
+    """Whether a field's type allows None."""
     return get_origin(kind) is UnionType and NoneType in get_args(kind)
 
 
-def _skip(size: int) -> _Step:
-    def skip(_frame: memoryview, at: int, _end: int, _walk: _Walk) -> int:
+def _skip(size: int) -> Step:
+    def skip(_frame: memoryview, at: int, _end: int, _walk: Walk) -> int:
         return at + size
 
     return skip
 
 
-def _sequence(steps: tuple[_Step, ...]) -> _Step:
-    def sequence(frame: memoryview, at: int, end: int, walk: _Walk) -> int:
+def _sequence(steps: tuple[Step, ...]) -> Step:
+    def sequence(frame: memoryview, at: int, end: int, walk: Walk) -> int:
         for step in steps:
             at = step(frame, at, end, walk)
         return at
@@ -214,26 +248,26 @@ def _sequence(steps: tuple[_Step, ...]) -> _Step:
     return sequence
 
 
-def _string(frame: memoryview, at: int, _end: int, _walk: _Walk) -> int:
+def _string(frame: memoryview, at: int, _end: int, _walk: Walk) -> int:
     length: int = _INT16.unpack_from(frame, at)[0]
     if length < -1:
         raise HostileFrameError(f"string length {length} at byte {at}; expected -1 or more")
     return at + 2 + max(length, 0)
 
 
-def _bytes(frame: memoryview, at: int, _end: int, _walk: _Walk) -> int:
+def _bytes(frame: memoryview, at: int, _end: int, _walk: Walk) -> int:
     length: int = _INT32.unpack_from(frame, at)[0]
     if length < -1:
         raise HostileFrameError(f"bytes length {length} at byte {at}; expected -1 or more")
     return at + 4 + max(length, 0)
 
 
-def _compact_length(frame: memoryview, at: int, _end: int, _walk: _Walk) -> int:
-    length, at = _varint(frame, at)
+def _compact_length(frame: memoryview, at: int, _end: int, _walk: Walk) -> int:
+    length, at = read_varint(frame, at)
     return at + length - 1 if length else at
 
 
-def _varint(frame: memoryview, at: int) -> tuple[int, int]:
+def read_varint(frame: memoryview, at: int) -> tuple[int, int]:
     """An unsigned varint of at most five bytes, and the position behind it."""
     byte = frame[at]
     if byte < 0x80:
@@ -250,33 +284,51 @@ def _varint(frame: memoryview, at: int) -> tuple[int, int]:
             raise HostileFrameError(f"varint of more than 5 bytes at byte {start}")
 
 
-def _array(name: str, item: _Shape, least: int, *, flexible: bool) -> _Step:
-    """An array of at least ``least`` elements: -1, which means null, or 0 where kio's type has no None."""
-    step, min_size, is_fixed = item.step, item.min_size, item.is_fixed
+def array_count(name: str, min_size: int, least: int, *, flexible: bool) -> Step:
+    """Reads and judges how many elements an array has; gives the position behind that.
 
-    def array(frame: memoryview, at: int, end: int, walk: _Walk) -> int:
+    The number is left in ``Walk.count``: 0 or more, or -1 for null.
+
+    Args:
+        name: The array, for errors.
+        min_size: The fewest bytes that an element can take.
+        least: -1 where the array may be null, else 0: kio's type has no None there.
+        flexible: Whether the entity's version is.
+    """
+
+    def count(frame: memoryview, at: int, end: int, walk: Walk) -> int:
         if flexible:
-            count, at = _varint(frame, at)
-            count -= 1
+            announced, at = read_varint(frame, at)
+            announced -= 1
         else:
-            (count,) = _INT32.unpack_from(frame, at)
+            (announced,) = _INT32.unpack_from(frame, at)
             at += 4
-        if count <= 0:
-            if count < least:
-                raise HostileFrameError(f"{name} announces {count} elements; expected {least} or more")
+        walk.count = max(announced, -1)
+        if announced <= 0:
+            if announced < least:
+                raise HostileFrameError(f"{name} announces {announced} elements; expected {least} or more")
             return at
-        if count * min_size > end - at:
+        if announced * min_size > end - at:
             raise HostileFrameError(
-                f"{name} announces {count} elements of {min_size} bytes or more, "
+                f"{name} announces {announced} elements of {min_size} bytes or more, "
                 f"but {max(0, end - at)} bytes are left"
             )
-        walk.elements += count
-        if walk.elements > MAX_ELEMENTS:
-            raise HostileFrameError(
-                f"{name} brings the frame to {walk.elements} elements; expected {MAX_ELEMENTS} at most"
-            )
+        walk.add(name, announced)
+        return at
+
+    return count
+
+
+def _array(name: str, item: Shape, least: int, *, flexible: bool) -> Step:
+    """An array of at least ``least`` elements: -1, which means null, or 0 where kio's type has no None."""
+    step, min_size, is_fixed = item.step, item.min_size, item.is_fixed
+    count_elements = array_count(name, min_size, least, flexible=flexible)
+
+    def array(frame: memoryview, at: int, end: int, walk: Walk) -> int:
+        at = count_elements(frame, at, end, walk)
+        count = walk.count
         if is_fixed:
-            return at + count * min_size
+            return at + max(count, 0) * min_size
         for _ in range(count):
             at = step(frame, at, end, walk)
         return at
@@ -284,31 +336,33 @@ def _array(name: str, item: _Shape, least: int, *, flexible: bool) -> _Step:
     return array
 
 
-def _nullable(step: _Step) -> _Step:
+def _nullable(step: Step) -> Step:
     """A struct behind a marker byte: -1 for null (KIP-893)."""
 
-    def nullable(frame: memoryview, at: int, end: int, walk: _Walk) -> int:
+    def nullable(frame: memoryview, at: int, end: int, walk: Walk) -> int:
         return at + 1 if frame[at] == 0xFF else step(frame, at + 1, end, walk)
 
     return nullable
 
 
-def _tags(name: str, known: dict[int, _Step]) -> _Step:
+def _tags(name: str, known: dict[int, Step]) -> Step:
     """The tagged fields: the known ones are walked, the unknown ones taken out and the count lowered."""
 
-    def tags(frame: memoryview, at: int, end: int, walk: _Walk) -> int:
-        count, behind_count = _varint(frame, at)
+    def tags(frame: memoryview, at: int, end: int, walk: Walk) -> int:
+        count, behind_count = read_varint(frame, at)
         if not count:
             return behind_count
         if 2 * count > end - behind_count:
             raise HostileFrameError(
                 f"{name} announces {count} tagged fields; {end - behind_count} bytes are left"
             )
+        walk.add(f"the tagged fields of {name}", count)
         counted_at, at, kept = at, behind_count, 0
+        unknown_at = -1
         for _ in range(count):
             tag_at = at
-            tag, size_at = _varint(frame, at)
-            size, value_at = _varint(frame, size_at)
+            tag, size_at = read_varint(frame, at)
+            size, value_at = read_varint(frame, size_at)
             at = value_at + size
             if at > end:
                 raise HostileFrameError(
@@ -316,8 +370,12 @@ def _tags(name: str, known: dict[int, _Step]) -> _Step:
                 )
             step = known.get(tag)
             if step is None:
-                walk.edits.append(Edit(tag_at, at))
+                # Those in a row are taken out as one.
+                unknown_at = tag_at if unknown_at < 0 else unknown_at
                 continue
+            if unknown_at >= 0:
+                walk.edits.append(Edit(unknown_at, tag_at))
+                unknown_at = -1
             kept += 1
             edits_before = len(walk.edits)
             stopped_at = step(frame, value_at, at, walk)
@@ -328,6 +386,8 @@ def _tags(name: str, known: dict[int, _Step]) -> _Step:
             shrunk_by = sum(edit.shrinks_by for edit in walk.edits[edits_before:])
             if shrunk_by:
                 walk.edits.append(Edit(size_at, value_at, varint(size - shrunk_by)))
+        if unknown_at >= 0:
+            walk.edits.append(Edit(unknown_at, at))
         if kept < count:
             walk.edits.append(Edit(counted_at, behind_count, varint(kept)))
         return at

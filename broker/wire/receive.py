@@ -10,6 +10,9 @@ from broker.wire.guard import HostileFrameError
 CHUNK_BYTES = 32_768
 """What an idle connection holds, and the most that is read before the size of the next frame is known."""
 
+SHORT_FRAMES = 64
+"""After so many frames that fit into a chunk one behind the other, the room of a longer one is given back."""
+
 _SIZE = struct.Struct(">i")
 
 
@@ -19,15 +22,16 @@ class ReceiveBuffer:
     A frame is received straight into its final place: the buffer first takes a small chunk, and once it has
     seen the size of a frame that is larger, it offers exactly the rest of it. Room grows by doubling, and
     only when the bytes before it have really come, so that an announced size alone reserves nothing. A
-    frame's view is good until the next call of ``writable``.
+    frame's view is good until the next call of ``writable``, or after ``give_away`` as long as it is held.
     """
 
-    __slots__ = ("_bytes", "_end", "_max_frame_bytes", "_start", "_view")
+    __slots__ = ("_bytes", "_end", "_max_frame_bytes", "_short_frames", "_start", "_view")
 
     def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes
         self._replace(CHUNK_BYTES)
         self._start = self._end = 0
+        self._short_frames = 0
 
     def _replace(self, capacity: int) -> None:
         self._bytes = bytearray(capacity)
@@ -41,17 +45,24 @@ class ReceiveBuffer:
     def writable(self) -> memoryview:
         """Where the next bytes go; never empty."""
         if self._start == self._end:
+            if self._short_frames >= SHORT_FRAMES:
+                self.release()
             self._start = self._end = 0
             return self._view[:CHUNK_BYTES]
-        needed = self._needed()
+        needed = self.needed
         if self._start + needed > self.capacity:
             self._make_room(needed)
         if needed > CHUNK_BYTES:
             return self._view[self._end : self._start + needed]
         return self._view[self._end :]
 
-    def _needed(self) -> int:
-        """The bytes of the frame at the start and its size; of the size alone while that is not there."""
+    @property
+    def needed(self) -> int:
+        """The bytes of the first frame with its size; of the size alone while that has not come in whole.
+
+        Raises:
+            HostileFrameError: The frame's size is negative or above the limit.
+        """
         size = self._frame_size()
         return SIZE_BYTES if size is None else SIZE_BYTES + size
 
@@ -89,7 +100,16 @@ class ReceiveBuffer:
 
     def consume(self) -> None:
         """Forget the frame that ``frame`` gave."""
-        self._start += self._needed()
+        needed = self.needed
+        self._start += needed
+        self._short_frames = self._short_frames + 1 if needed <= CHUNK_BYTES else 0
+
+    def give_away(self) -> None:
+        """Leave the memory of the frames that were consumed to those who still read them."""
+        begun = self._view[self._start : self._end]
+        self._replace(max(CHUNK_BYTES, len(begun)))
+        self._view[: len(begun)] = begun
+        self._start, self._end = 0, len(begun)
 
     def release(self) -> None:
         """Give back what a large frame has reserved, if nothing is held."""

@@ -14,14 +14,42 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import Field, fields, is_dataclass
 from operator import attrgetter
-from typing import Any, cast, get_args, get_origin
+from typing import Any, Protocol, cast, get_args, get_origin
 
 from kio.serial import entity_writer
 
 from broker.wire.fields import FORMATS, not_none
 from cluster.rpc.framing import varint
 
-Piece = bytes | bytearray | memoryview
+
+class TransferableRecords(Protocol):
+    """Records that lie in a file and go from there to the socket (``TransferableRecords.java``)."""
+
+    def __len__(self) -> int:
+        """Their bytes, 1 or more."""
+        ...
+
+    def write_to(self, socket: int, position: int, size: int) -> int:
+        """Send at most ``size`` of their bytes from ``position`` on to a socket that does not block.
+
+        Returns:
+            How many the socket took, 0 where it is full.
+
+        Raises:
+            OSError: The socket is gone, or they cannot be read any more.
+        """
+        ...
+
+    def read(self, position: int, size: int) -> bytes:
+        """Exactly ``size`` of their bytes from ``position`` on.
+
+        Raises:
+            OSError: They cannot be read any more.
+        """
+        ...
+
+
+Piece = bytes | bytearray | memoryview | TransferableRecords
 
 Write = Callable[[list[Piece], Any], None]
 """Adds the bytes of a value to those that are there."""
@@ -63,18 +91,39 @@ def _compile(entity: type[Any]) -> Write:
     steps: list[Write] = []
     row: list[Field[Any]] = []
     for field in fields(entity):
-        if field.metadata.get("kafka_type") in FORMATS and get_origin(not_none(field.type)) is not tuple:
+        if _is_fixed(field):
             row.append(field)
             continue
         if row:
             steps.append(_packed(row))
             row = []
-        steps.append(_of_field(attrgetter(field.name), _variable(field, flexible=entity.__flexible__)))
+        steps.append(field_writer(field, flexible=entity.__flexible__))
     if row:
         steps.append(_packed(row))
     if entity.__flexible__:
         steps.append(_no_tagged_fields)
     return steps[0] if len(steps) == 1 else _sequence(tuple(steps))
+
+
+def field_writer(field: Field[Any], *, flexible: bool) -> Write:
+    """How to write one field, which is not tagged, of an entity."""
+    if _is_fixed(field):
+        return _packed([field])
+    return _of_field(attrgetter(field.name), _variable(field, flexible=flexible))
+
+
+def _is_fixed(field: Field[Any]) -> bool:
+    return field.metadata.get("kafka_type") in FORMATS and get_origin(not_none(field.type)) is not tuple
+
+
+def tags_writer(entity: type[Any]) -> Write:
+    """How to end an entity that has no tagged fields."""
+    return _no_tagged_fields if entity.__flexible__ else _sequence(())
+
+
+def array_size(*, flexible: bool) -> Callable[[int], bytes]:
+    """The bytes in front of an array of so many elements; -1 is null."""
+    return _compact_size if flexible else _INT32.pack
 
 
 class _Stream:

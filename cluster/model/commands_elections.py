@@ -22,6 +22,8 @@ class ElectionType(IntEnum):
     """The first replica of the assignment."""
     UNCLEAN = 1
     """Any live replica, from outside the ISR if need be: records may be lost."""
+    DAMAGED_LEADER = 100
+    """Another ISR member than the leader, which asks because its log is damaged; no client may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,14 @@ class ElectLeadersResult(CommandResult):
 
 @dataclass(frozen=True, slots=True)
 class ElectLeaders(Command[ElectLeadersResult]):
-    """Elect leaders of these partitions, where another one than the right one leads."""
+    """Elect leaders of these partitions, where another one than the right one leads.
+
+    Attributes:
+        election_type: Which leader is the right one.
+        partitions: The partitions.
+        damaged: The broker that must not go on leading (``DAMAGED_LEADER``); else ``NO_LEADER``.
+    """
 
     election_type: ElectionType
     partitions: tuple[TopicPartition, ...]
+    damaged: BrokerId = NO_LEADER

@@ -37,6 +37,11 @@ class ConfigError(ValueError):
         self.value = value
         self.allowed = allowed
 
+    @property
+    def for_clients(self) -> str:
+        """What a client gets, which begins as Kafka's does (``ConfigException.java``)."""
+        return f"Invalid value {self.value} for configuration {self.name}: Value must be {self.allowed}"
+
 
 class Type(Enum):
     """The type of a setting; each is read from text by `read`.

@@ -103,6 +103,7 @@ _NETWORK = (
     Config("num.io.threads", _INT, 8, "Accepted; one event loop serves all requests.", at_least(1)),
     Config("background.threads", _INT, 10, "Accepted; background work runs on the event loop.", at_least(1)),
     Config("queued.max.requests", _INT, 500, "Requests held before no more are read.", at_least(1)),
+    Config("queued.max.request.bytes", _LONG, -1, "Bytes of requests held before no more are read."),
     Config("request.timeout.ms", _INT, 30000, "How long a broker waits for an answer, ms.", at_least(1)),
     Config("socket.request.max.bytes", _INT, 104857600, "The largest request, bytes.", at_least(1)),
     Config("socket.send.buffer.bytes", _INT, 102400, "SO_SNDBUF, -1 leaves the system's.", at_least(-1)),
@@ -370,6 +371,13 @@ _OURS = (
         ours=True,
     ),
     Config("failpoints", _LIST, (), "Faults to arm at start, name=action.", ours=True),
+    Config(
+        "failpoints.over.http",
+        _BOOLEAN,
+        default=False,
+        doc="Whether POST /failpoints/<name> on metrics.address arms faults, which may end the broker.",
+        ours=True,
+    ),
 )
 
 BROKER_CONFIGS = table(

@@ -206,6 +206,22 @@ _RETENTION = (
         "log.retention.check.interval.ms", _LONG, 300000, "How often retention is looked at, ms.", at_least(1)
     ),
     Config(
+        "log.scrub.interval.ms",
+        _LONG,
+        86_400_000,
+        "The pause between two checks of all checksums, ms.",
+        at_least(1),
+        ours=True,
+    ),
+    Config(
+        "log.scrub.io.max.bytes.per.second",
+        _LONG,
+        10_485_760,
+        "How fast each log directory is read for that.",
+        at_least(1),
+        ours=True,
+    ),
+    Config(
         "log.cleanup.policy",
         _LIST,
         ("delete",),

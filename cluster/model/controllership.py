@@ -7,10 +7,11 @@ an elected controller from a node that a person wrote or that outlived what it m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch, Zxid
+from cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch, Zxid
 from cluster.model.ids import BrokerId
 
 
@@ -57,3 +58,19 @@ class Controllership:
 
     claim: Claim | None
     epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerRecord:
+    """``/barnabas/controller``: what a controller leaves for its successors; Kafka has no such node.
+
+    Attributes:
+        epoch: The latest controller epoch. It is recorded before its controller sends or writes anything, so
+            it outlives ``/controller_epoch``, which a person may delete.
+        broker_epochs: The registrations that a controller has dealt with: where the broker had bounced, it
+            has left its ISRs, or the leader epoch has risen. A registration with another broker epoch is one
+            that no controller has dealt with.
+    """
+
+    epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+    broker_epochs: Mapping[BrokerId, BrokerEpoch] = field(default_factory=dict)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-from cluster.model.epochs import INITIAL_LEADER_EPOCH, ControllerEpoch, LeaderEpoch, PartitionVersion, Zxid
+from cluster.model.epochs import INITIAL_LEADER_EPOCH, ControllerEpoch, LeaderEpoch, PartitionVersion
 from cluster.model.ids import NO_LEADER, BrokerId
 
 
@@ -105,15 +104,3 @@ class PartitionState:
 
     leader_and_isr: LeaderAndIsr
     controller_epoch: ControllerEpoch
-
-
-class WrittenState(NamedTuple):
-    """A partition's state as read from ZooKeeper, and when it was written; a tuple, as cheap as it is many.
-
-    Attributes:
-        state: The state.
-        zxid: The transaction that wrote it last: the mzxid of its znode.
-    """
-
-    state: PartitionState
-    zxid: Zxid

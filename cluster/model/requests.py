@@ -23,13 +23,17 @@ class LeaderAndIsrPartition:
         topic_partition: Which partition.
         state: Its leadership, with the reign that last wrote it.
         assignment: Its replicas.
-        is_new: True where the replica is created by this request (any log directory may take it).
+        is_new: True where the replica is created by this request: no log of it is there yet, and any log
+            directory may take it.
+        is_unconfirmed: True where a former request of this controller created the replica and the broker has
+            not answered it: a log of it may be there or not.
     """
 
     topic_partition: TopicPartition
     state: PartitionState
     assignment: Assignment
     is_new: bool = False
+    is_unconfirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,9 @@ class LeaderAndIsrRequest:
 
     Attributes:
         live_leaders: The brokers that lead one of these partitions and are live or shutting down.
+        is_full: Whether these are all partitions that the receiver hosts, as in the first request to a
+            registration and the first of a controller (KIP-516, type FULL).
+        parts_to_follow: Of a full request that is sent in several messages, how many follow this one.
     """
 
     controller_id: BrokerId
@@ -45,6 +52,8 @@ class LeaderAndIsrRequest:
     broker_epoch: BrokerEpoch
     partitions: tuple[LeaderAndIsrPartition, ...]
     live_leaders: tuple[Broker, ...] = ()
+    is_full: bool = False
+    parts_to_follow: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +76,19 @@ class UpdateMetadataPartition:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataRequest:
-    """The partitions that changed, and the complete list of live brokers, which replaces the receiver's."""
+    """The partitions that changed, and the complete list of live brokers, which replaces the receiver's.
+
+    Attributes:
+        is_complete: Whether this controller has told the receiver of all partitions, with this request or
+            before; a broker that starts waits for it.
+    """
 
     controller_id: BrokerId
     controller_epoch: ControllerEpoch
     broker_epoch: BrokerEpoch
     partitions: tuple[UpdateMetadataPartition, ...]
     live_brokers: tuple[Broker, ...]
+    is_complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)

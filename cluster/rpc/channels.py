@@ -8,6 +8,8 @@ Source of the keys: gRPC core, ``include/grpc/impl/channel_arg_names.h``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import grpc.aio
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
@@ -29,18 +31,46 @@ RECONNECT_BACKOFF_MS = (50, 100, 500)
 CORRELATION_ID_KEY = "correlation-id"
 """The call metadata under which a control request carries its number (in Kafka: the header)."""
 
+_INT32_MAX = 2**31 - 1
+
+UNLIMITED_CONNECTIONS = _INT32_MAX - 1
+"""The largest limit that gRPC takes: one more aborts the process."""
+
+_MOST_DIGITS = 10
+"""Those of the largest number of 32 bits; the text that is longer is not even counted."""
+
+_NAMED = 40
+"""So many characters of a bad value are named."""
+
 Options = list[tuple[str, int]]
 
 
-def server_options(session_timeout_ms: int) -> Options:
+def correlation_id_of(metadata: Iterable[tuple[str, str | bytes]] | None) -> int:
+    """The number of a control request; 0 where its caller gave none.
+
+    Raises:
+        ValueError: What stands there is no whole number of 32 bits.
+    """
+    told = dict(metadata or ()).get(CORRELATION_ID_KEY, "0")
+    if isinstance(told, str) and told.isascii() and told.isdigit() and len(told) <= _MOST_DIGITS:
+        number = int(told)
+        if number <= _INT32_MAX:
+            return number
+    raise ValueError(f"{CORRELATION_ID_KEY} is {told[:_NAMED]!r}, expected a whole number of 32 bits")
+
+
+def server_options(session_timeout_ms: int, most_connections: int = UNLIMITED_CONNECTIONS) -> Options:
     """The options of a server whose peers send keepalive pings as ``channel_options`` has them do.
 
     Args:
         session_timeout_ms: ``zookeeper.session.timeout.ms``.
+        most_connections: One more is closed at once: who connects and says nothing must not take all
+            descriptors.
     """
     interval, timeout = _keepalive_ms(session_timeout_ms)
     return [
         ("grpc.so_reuseport", 0),
+        ("grpc.max_allowed_incoming_connections", most_connections),
         *_sizes(),
         ("grpc.keepalive_time_ms", interval),
         ("grpc.keepalive_timeout_ms", timeout),

@@ -26,6 +26,7 @@ _LEADER_AND_ISR = Heads(pb.LeaderAndIsrTopic.PARTITIONS_FIELD_NUMBER)
 _ADDING_REPLICAS = PackedInt32Field(pb.LeaderAndIsrPartition.ADDING_REPLICAS_FIELD_NUMBER)
 _REMOVING_REPLICAS = PackedInt32Field(pb.LeaderAndIsrPartition.REMOVING_REPLICAS_FIELD_NUMBER)
 _IS_NEW = bytes((tag(pb.LeaderAndIsrPartition.IS_NEW_FIELD_NUMBER, VARINT), 1))
+_IS_UNCONFIRMED = bytes((tag(pb.LeaderAndIsrPartition.IS_UNCONFIRMED_FIELD_NUMBER, VARINT), 1))
 
 _UPDATE_METADATA = Heads(pb.UpdateMetadataTopic.PARTITIONS_FIELD_NUMBER)
 _OFFLINE_REPLICAS = PackedInt32Field(pb.UpdateMetadataPartition.OFFLINE_REPLICAS_FIELD_NUMBER)
@@ -47,6 +48,8 @@ def leader_and_isr_field(partition: LeaderAndIsrPartition) -> bytes:
     )
     if partition.is_new:
         content += _IS_NEW
+    if partition.is_unconfirmed:
+        content += _IS_UNCONFIRMED
     return _LEADER_AND_ISR[len(content)] + content
 
 

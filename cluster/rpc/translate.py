@@ -81,6 +81,8 @@ def leader_and_isr_request_to_message(request: LeaderAndIsrRequest) -> pb.Leader
         controller_epoch=request.controller_epoch,
         broker_epoch=request.broker_epoch,
         live_leaders=[broker_to_message(broker) for broker in request.live_leaders],
+        is_full=request.is_full,
+        parts_to_follow=request.parts_to_follow,
     )
 
 
@@ -96,11 +98,14 @@ def leader_and_isr_request_from_message(message: pb.LeaderAndIsrRequest) -> Lead
                 state=_state_from_message(p.state),
                 assignment=Assignment(_ids(p.replicas), _ids(p.adding_replicas), _ids(p.removing_replicas)),
                 is_new=p.is_new,
+                is_unconfirmed=p.is_unconfirmed,
             )
             for topic in message.topics
             for p in topic.partitions
         ),
         live_leaders=tuple(broker_from_message(broker) for broker in message.live_leaders),
+        is_full=message.is_full,
+        parts_to_follow=message.parts_to_follow,
     )
 
 
@@ -128,6 +133,7 @@ def update_metadata_request_to_message(request: UpdateMetadataRequest) -> pb.Upd
         controller_epoch=request.controller_epoch,
         broker_epoch=request.broker_epoch,
         live_brokers=[broker_to_message(broker) for broker in request.live_brokers],
+        is_complete=request.is_complete,
     )
 
 
@@ -148,6 +154,7 @@ def update_metadata_request_from_message(message: pb.UpdateMetadataRequest) -> U
             for p in topic.partitions
         ),
         live_brokers=tuple(broker_from_message(broker) for broker in message.live_brokers),
+        is_complete=message.is_complete,
     )
 
 

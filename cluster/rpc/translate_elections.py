@@ -13,6 +13,7 @@ def elect_leaders_to_message(command: ElectLeaders) -> pb.ElectLeadersRequest:
     return pb.ElectLeadersRequest(
         election_type=command.election_type,
         partitions=[pb.PartitionName(topic=tp.topic, partition=tp.partition) for tp in command.partitions],
+        damaged=command.damaged,
     )
 
 
@@ -21,6 +22,7 @@ def elect_leaders_from_message(message: pb.ElectLeadersRequest) -> ElectLeaders:
     return ElectLeaders(
         ElectionType(message.election_type),
         tuple(TopicPartition(each.topic, each.partition) for each in message.partitions),
+        BrokerId(message.damaged),
     )
 
 

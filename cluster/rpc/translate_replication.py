@@ -41,6 +41,8 @@ class PartitionData:
         records: Whole batches; one that came in is a view of its answer's bytes.
         diverging_epoch: Where the logs part, or None where they agree.
         leader_epoch: The epoch in which the follower asked.
+        fetch_id: The follower's number of what it asked.
+        fetch_offset: The offset that it asked for.
     """
 
     topic: str = ""
@@ -52,6 +54,8 @@ class PartitionData:
     records: Buffer = b""
     diverging_epoch: pb.EpochEndOffset | None = None
     leader_epoch: int = 0
+    fetch_id: int = 0
+    fetch_offset: int = 0
 
 
 @dataclass(slots=True)
@@ -80,6 +84,8 @@ def fetch_response_to_bytes(response: FetchResponse) -> bytes:
             log_end_offset=data.log_end_offset,
             diverging_epoch=data.diverging_epoch,
             leader_epoch=data.leader_epoch,
+            fetch_id=data.fetch_id,
+            fetch_offset=data.fetch_offset,
         ).SerializeToString()
         records = data.records
         if records:
@@ -114,6 +120,8 @@ def _partition_data(encoded: memoryview) -> PartitionData:
         records[-1] if records else b"",
         message.diverging_epoch if message.HasField("diverging_epoch") else None,
         message.leader_epoch,
+        message.fetch_id,
+        message.fetch_offset,
     )
 
 

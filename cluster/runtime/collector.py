@@ -8,10 +8,44 @@ over 100,000 partitions 12 of them took 0.6 s of 6, the longest 0.14 s in one pi
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+LONGEST_PAUSE_S = 60.0
+"""After so long without full collections, blocks that only pass by do without them no longer, seconds."""
+
 _NEVER = 2**30
+
+
+class _Pause:
+    """Full collections are off while any block wants that; blocks may overlap in any order."""
+
+    def __init__(self) -> None:
+        self._blocks = 0
+        self._began = 0.0
+        self._threshold = 0
+
+    def begin(self) -> None:
+        if self._blocks == 0:
+            first, second, self._threshold = gc.get_threshold()
+            self._began = time.monotonic()
+            gc.set_threshold(first, second, _NEVER)
+        elif time.monotonic() - self._began > LONGEST_PAUSE_S:
+            self._resume()
+        self._blocks += 1
+
+    def end(self) -> None:
+        self._blocks -= 1
+        if self._blocks == 0:
+            self._resume()
+
+    def _resume(self) -> None:
+        first, second, _ = gc.get_threshold()
+        gc.set_threshold(first, second, self._threshold)
+
+
+_PAUSE = _Pause()
 
 
 @contextmanager
@@ -21,10 +55,23 @@ def long_lived() -> Iterator[None]:
     The young generations are collected as always. What garbage in cycles has outlived them at the block's end
     is never freed, which a block that runs seldom can afford.
     """
-    first, second, third = gc.get_threshold()
-    gc.set_threshold(first, second, _NEVER)
+    _PAUSE.begin()
     try:
         yield
     finally:
-        gc.set_threshold(first, second, third)
+        _PAUSE.end()
         gc.freeze()
+
+
+@contextmanager
+def many_at_once() -> Iterator[None]:
+    """Within the block very many objects are made that are gone at its end: no full collections meanwhile.
+
+    Each would walk over all of them and find them alive: one of 100,000 elements took 0.1 s of the loop.
+    Where such blocks overlap without an end, full collections come back after `LONGEST_PAUSE_S`.
+    """
+    _PAUSE.begin()
+    try:
+        yield
+    finally:
+        _PAUSE.end()

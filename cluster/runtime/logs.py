@@ -1,4 +1,4 @@
-"""server.log: what a process has to say, through structlog; what libraries log comes there too."""
+"""server.log: what a process has to say, through structlog; what libraries log comes there too, limited."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from cluster.runtime.line_clock import LineClock
+from cluster.runtime.line_limit import LibraryLines
 from cluster.runtime.rolling_file import HourlyRollingFile
 
 FILE_NAME = "server.log"
@@ -119,6 +120,7 @@ def set_up(directory: Path | None, level: str) -> None:
         old.close()
     for handler in handlers:
         handler.setFormatter(formatter)
+        handler.addFilter(LibraryLines())
         root.addHandler(handler)
     root.setLevel(_LEVELS.get(level, level))
     for library, least in _LIBRARIES.items():

@@ -69,13 +69,21 @@ class Metrics:
     produce_expirations: Counter = field(init=False)
     fetch_expirations: Counter = field(init=False)
     offline_log_directory_count: Gauge = field(init=False)
+    damaged_replica_count: Gauge = field(init=False)
+    damaged_segments: Counter = field(init=False)
     request_bytes: Counter = field(init=False)
     response_bytes: Counter = field(init=False)
     requests: Counter = field(init=False)
     request_time_ms: Histogram = field(init=False)
     connection_count: Gauge = field(init=False)
+    memory_pool_available: Gauge = field(init=False)
+    memory_pool_used: Gauge = field(init=False)
+    answer_bytes: Gauge = field(init=False)
     live_brokers: Gauge = field(init=False)
     loop_lag_seconds: Histogram = field(init=False)
+    loop_cpu_seconds: Histogram = field(init=False)
+    longest_turn_seconds: Gauge = field(init=False)
+    recent_longest_turn_seconds: Gauge = field(init=False)
 
     def __post_init__(self) -> None:
         ProcessCollector(registry=self.registry)
@@ -197,6 +205,10 @@ _METRICS: dict[str, _Make] = {
     "offline_log_directory_count": _gauge(
         "kafka_log_LogManager_OfflineLogDirectoryCount", "Failed log directories"
     ),
+    "damaged_replica_count": _gauge(
+        "kafka_log_LogManager_DamagedReplicaCount", "Replicas of which a range of the log is damaged"
+    ),
+    "damaged_segments": _counter("kafka_log_LogManager_DamagedSegmentsPerSec", "Segments found damaged"),
     "request_bytes": _counter(_REQUESTS + "RequestBytes", "Bytes of requests of clients", "request"),
     "response_bytes": _counter(_REQUESTS + "ResponseBytes", "Bytes of answers to clients", "request"),
     "requests": _counter(_REQUESTS + "RequestsPerSec", "Requests of clients", "request"),
@@ -204,10 +216,29 @@ _METRICS: dict[str, _Make] = {
     "connection_count": _gauge(
         "kafka_server_socket_server_metrics_connection_count", "Open client connections"
     ),
+    "memory_pool_available": _gauge(
+        "kafka_network_SocketServer_MemoryPoolAvailable", "Bytes of queued.max.request.bytes that are left"
+    ),
+    "memory_pool_used": _gauge(
+        "kafka_network_SocketServer_MemoryPoolUsed", "Bytes of queued.max.request.bytes that are taken"
+    ),
+    "answer_bytes": _gauge("barnabas_answers_held_bytes", "Answers that clients have not read yet, bytes"),
     "live_brokers": _gauge("barnabas_live_brokers", "Brokers that the controller has told this one of"),
     "loop_lag_seconds": _histogram(
         "barnabas_event_loop_lag_seconds",
         "How late the event loop was for its heartbeat, s",
         buckets=_SECONDS,
+    ),
+    "loop_cpu_seconds": _histogram(
+        "barnabas_event_loop_cpu_seconds",
+        "How much of the event loop's lag was CPU time of its own, s",
+        buckets=_SECONDS,
+    ),
+    "longest_turn_seconds": _gauge(
+        "barnabas_event_loop_longest_turn_seconds", "Longest turn of the event loop since the start, s"
+    ),
+    "recent_longest_turn_seconds": _gauge(
+        "barnabas_event_loop_recent_longest_turn_seconds",
+        "Longest turn of the event loop in the last one to two minutes, s",
     ),
 }

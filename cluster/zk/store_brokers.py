@@ -77,22 +77,27 @@ class BrokerStore:
         rack: str | None,
         *,
         now_ms: int,
-        holds_endpoints: bool,
+        log_dir_locks: frozenset[str] = frozenset(),
+        former_session: int | None = None,
         jmx_port: int = -1,
     ) -> BrokerEpoch:
         """Register a broker for as long as this session lives, and return the epoch of this life.
 
-        A registration with the same id and endpoints is this broker's own former life, if it holds its ports
-        (no one else can serve there): it is deleted and made anew, so that the broker has a new epoch, and
-        with it goes the controllership, if that life held it. All of that is one transaction: whoever becomes
-        controller then finds the new registration. Any other one is given one session to vanish.
+        A registration of the same id is this broker's own former life if this process had that session, or
+        if it holds all the locks of log directories that the registered process held: that one has ended
+        then, whatever it advertised, and what two brokers advertise proves nothing. It is deleted and made
+        anew, so that the broker has a new epoch, and with it goes the controllership, if that life held it.
+        All of that is one transaction: whoever becomes controller then finds the new registration. Any other
+        registration is given one session to vanish: one of Kafka, which tells no locks; of a process that may
+        still hold another directory; of one whose directory was copied.
 
         Args:
             broker: Its ``broker.id``.
             endpoints: All it advertises.
             rack: Its ``broker.rack``, or None.
             now_ms: The wall clock, in milliseconds since 1970.
-            holds_endpoints: Whether this process has bound the ports of ``endpoints``.
+            log_dir_locks: Which locks of log directories this process holds.
+            former_session: The session in which this process was registered before, or None.
             jmx_port: Where JMX would answer; -1 for nowhere.
 
         Raises:
@@ -101,7 +106,7 @@ class BrokerStore:
         """
         await self._refuse_shared_addresses(broker, endpoints)
         path = paths.broker(broker)
-        body = brokers.encode_broker(endpoints, rack, now_ms, jmx_port)
+        body = brokers.encode_broker(endpoints, rack, now_ms, jmx_port, log_dir_locks)
         in_the_way: tuple[Delete, ...] = ()
         while True:
             try:
@@ -109,7 +114,7 @@ class BrokerStore:
                     *in_the_way, Create(path, ephemeral=True), Set(path, body, 0)
                 )
             except NodeExists:
-                found = await self._look_at(broker, endpoints, holds_endpoints=holds_endpoints)
+                found = await self._look_at(broker, log_dir_locks, former_session)
                 if not isinstance(found, tuple):
                     return found
                 in_the_way = found
@@ -123,7 +128,7 @@ class BrokerStore:
                     return BrokerEpoch(stat.czxid)
 
     async def _look_at(
-        self, broker: BrokerId, endpoints: tuple[Endpoint, ...], *, holds_endpoints: bool
+        self, broker: BrokerId, held: frozenset[str], former_session: int | None
     ) -> BrokerEpoch | tuple[Delete, ...]:
         """Deal with a registration in the way.
 
@@ -137,10 +142,10 @@ class BrokerStore:
             return ()
         if node.stat.ephemeral_owner == self._session.id:
             return BrokerEpoch(node.stat.czxid)  # ours: the answer to its creation was lost
-        found = _readable(broker, node)
-        if found is not None and holds_endpoints and set(found.endpoints) == set(endpoints):
+        if node.stat.ephemeral_owner == former_session or _has_ended(broker, node, held):
             return await self._deletes(path, node.stat)
         if not await self._gone_within_a_session(path):
+            found = _readable(broker, node)
             addresses = ", ".join(map(str, found.endpoints)) if found is not None else "what cannot be read"
             raise BrokerIdTaken(path, detail=f"it listens on {addresses}; expected a broker.id of our own")
         return ()
@@ -183,6 +188,15 @@ def _readable(broker: BrokerId, node: Node) -> Broker | None:
     except ZnodeDecodeError as error:
         _log.error("skipped a broker whose registration cannot be read", error=str(error))
         return None
+
+
+def _has_ended(broker: BrokerId, node: Node, held: frozenset[str]) -> bool:
+    """Whether the process that registered has ended, because this one holds every lock that it held."""
+    try:
+        locks = brokers.decode_log_dir_locks(broker, node.data)
+    except ZnodeDecodeError:
+        return False
+    return bool(locks) and locks <= held
 
 
 def _broker(broker: BrokerId, node: Node) -> Broker:

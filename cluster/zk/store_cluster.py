@@ -28,6 +28,11 @@ class ClusterStore:
             if not isinstance(outcome, NodeExists):
                 value(outcome)
 
+    async def missing_paths(self) -> list[str]:
+        """The persistent parents that are missing: somebody has deleted them."""
+        nodes = await self._session.get_many(paths.PERSISTENT)
+        return [path for path, node in zip(paths.PERSISTENT, nodes, strict=True) if node is None]
+
     async def cluster_id(self, proposed: str) -> str:
         """The cluster's id; ``proposed`` becomes it where the cluster has none yet.
 

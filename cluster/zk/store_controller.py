@@ -1,21 +1,29 @@
-"""``/controller`` and ``/controller_epoch``: who is controller, and the race to become it."""
+"""``/controller`` and ``/controller_epoch``: who is controller, and the race to become it; and its record."""
 
 from __future__ import annotations
 
-from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch, EpochVersion, Zxid
+from collections.abc import Mapping
+from dataclasses import replace
+
+import structlog
+
+from cluster.model.controllership import Claim, ControllerRecord, Controllership, Owner
+from cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch, EpochVersion, Zxid
 from cluster.model.ids import BrokerId
 from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
-from cluster.zk.fence import Fence
+from cluster.zk.fence import Fence, write, write_many
 from cluster.zk.operations import Check, Create, Delete, Set, Stat
+from cluster.zk.pipeline import value
 from cluster.zk.schema import brokers, paths
-from cluster.zk.schema.body import ZnodeDecodeError
+from cluster.zk.schema.body import INT32_MAX, ZnodeDecodeError
 from cluster.zk.schema.brokers import ControllerRegistration
 from cluster.zk.session import ZooKeeperSession
 
+_log = structlog.stdlib.get_logger("kafka.zk.KafkaZkClient")
+
 
 class ControllerStore:
-    """The controller's registration and its epoch."""
+    """The controller's registration, its epoch and its record."""
 
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
@@ -26,11 +34,7 @@ class ControllerStore:
         What cannot be read is told as such and raises nothing: the race must go on over it.
         """
         claim = await self._claim(watch=watch)
-        try:
-            node = await self._session.get(paths.CONTROLLER_EPOCH)
-            return Controllership(claim, brokers.decode_controller_epoch(node.data))
-        except (NoNode, ZnodeDecodeError):
-            return Controllership(claim)
+        return Controllership(claim, await self.latest_epoch())
 
     async def elect(
         self,
@@ -48,23 +52,33 @@ class ControllerStore:
             broker: The candidate.
             now_ms: The wall clock, in milliseconds since 1970.
             seen: The claim to be replaced, nobody's; None where there was none.
-            above: The latest reign that the broker knows of. Brokers obey no earlier one, so the new one is
-                later even where somebody lowered or deleted ``/controller_epoch``.
+            above: The latest controller epoch that the broker knows of. Brokers obey no earlier one, so the
+                new one is later, and later than the recorded one, even where somebody lowered or deleted
+                ``/controller_epoch``.
 
         Returns:
             The won epoch and the version that fences this reign's writes.
 
         Raises:
             ControllerMoved: Another broker won, or nobody did.
-            ZnodeDecodeError: ``/controller_epoch`` holds no number, so that there is no next one.
+            ZnodeDecodeError: ``/controller_epoch`` holds no number, or the last one, so that there is no next
+                one.
         """
         epoch, stat = await self._epoch()
+        recorded = (await self._record()).epoch
         if seen is not None:
             # Whoever is elected from here on raises the epoch just read; who was before made another node.
             standing = await self._session.exists(paths.CONTROLLER)
             if standing is None or standing.mzxid != seen.zxid:
                 raise ControllerMoved(f"another came before broker {broker}: {paths.CONTROLLER} has changed")
-        won = ControllerEpoch(max(epoch, above) + 1)
+        latest = max(epoch, above, recorded)
+        if latest >= INT32_MAX:
+            raise ZnodeDecodeError(
+                paths.CONTROLLER_EPOCH,
+                brokers.encode_controller_epoch(latest),
+                f"an epoch below {INT32_MAX}, so that there is a next one",
+            )
+        won = ControllerEpoch(latest + 1)
         registration = brokers.encode_controller(ControllerRegistration(broker, now_ms))
         replaced = () if seen is None else (Delete(paths.CONTROLLER, seen.version),)
         try:
@@ -78,6 +92,50 @@ class ControllerStore:
         written = answers[-1]
         version = written.version if isinstance(written, Stat) else stat.version + 1
         return Fence(won, EpochVersion(version))
+
+    async def latest_epoch(self) -> ControllerEpoch:
+        """What ``/controller_epoch`` holds; ``NO_CONTROLLER_EPOCH`` where that is nothing or no number."""
+        try:
+            return brokers.decode_controller_epoch((await self._session.get(paths.CONTROLLER_EPOCH)).data)
+        except (NoNode, ZnodeDecodeError):
+            return NO_CONTROLLER_EPOCH
+
+    async def record_epoch(self, fence: Fence) -> Mapping[BrokerId, BrokerEpoch]:
+        """Record the epoch of this controller; returns the recorded broker epochs.
+
+        Raises:
+            ControllerMoved: The fence refused.
+        """
+        record = await self._record()
+        await self._write_record(replace(record, epoch=fence.controller_epoch), fence)
+        return record.broker_epochs
+
+    async def record_brokers(self, broker_epochs: Mapping[BrokerId, BrokerEpoch], fence: Fence) -> None:
+        """Record the broker epochs that the controllers have dealt with.
+
+        Raises:
+            ControllerMoved: The fence refused.
+        """
+        await self._write_record(ControllerRecord(fence.controller_epoch, broker_epochs), fence)
+
+    async def _record(self) -> ControllerRecord:
+        """The record; an empty one where there is none that can be read."""
+        try:
+            return brokers.decode_controller_record((await self._session.get(paths.CONTROLLER_RECORD)).data)
+        except NoNode:
+            return ControllerRecord()
+        except ZnodeDecodeError as error:
+            _log.error("a node is written anew that cannot be read", error=str(error))
+            return ControllerRecord()
+
+    async def _write_record(self, record: ControllerRecord, fence: Fence) -> None:
+        change = Set(paths.CONTROLLER_RECORD, brokers.encode_controller_record(record))
+        try:
+            await write(self._session, fence, change)
+        except NoNode:
+            whole = (*paths.ancestors(paths.CONTROLLER_RECORD), paths.CONTROLLER_RECORD)
+            outcomes = await write_many(self._session, fence, [*([Create(path)] for path in whole), [change]])
+            value(outcomes[-1])  # that the others exist by now is as good
 
     async def give_up(self) -> None:
         """Delete ``/controller`` where this session owns it, so that the race is open; else do nothing.

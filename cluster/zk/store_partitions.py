@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from cluster.model.epochs import ControllerEpoch, PartitionVersion, Zxid
+from cluster.model.epochs import ControllerEpoch, PartitionVersion
 from cluster.model.ids import TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState, WrittenState
+from cluster.model.partition import LeaderAndIsr, PartitionState
 from cluster.zk.errors import BadVersion, NodeExists, RequestFailed
 from cluster.zk.fence import Fence, write_many
 from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Answer, Create, Operation, Set, Stat, request_bytes
@@ -38,19 +38,15 @@ class PartitionStore:
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
 
-    async def read(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, PartitionState]:
-        """The states of those of these partitions that have one."""
-        return {tp: written.state for tp, written in (await self.read_written(partitions)).items()}
-
-    async def read_written(
+    async def read(
         self, partitions: Iterable[TopicPartition], *, watch: bool = False
-    ) -> dict[TopicPartition, WrittenState]:
-        """The states of those of these partitions that have one, each with the transaction that wrote it.
+    ) -> dict[TopicPartition, PartitionState]:
+        """The states of those of these partitions that have one.
 
         The watch, on each one's node, tells of the next write.
         """
         rest = iter(partitions)
-        states: dict[TopicPartition, WrittenState] = {}
+        states: dict[TopicPartition, PartitionState] = {}
         # Of tens of thousands of states most are alike: what is alike is decoded once, and is one object.
         decoded: dict[tuple[bytes, int], PartitionState] = {}
         while wanted := list(islice(rest, _READ_AT_ONCE)):
@@ -60,12 +56,11 @@ class PartitionStore:
                 for tp, node in zip(wanted[turn], nodes[turn], strict=True):
                     if node is None:
                         continue
-                    stat = node.stat
-                    content = node.data, stat.version
+                    content = node.data, node.stat.version
                     state = decoded.get(content)
                     if state is None:
                         state = decoded[content] = topics.decode_state(tp, *content)
-                    states[tp] = WrittenState(state, Zxid(stat.mzxid))
+                    states[tp] = state
                 await asyncio.sleep(0)
         return states
 

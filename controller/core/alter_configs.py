@@ -73,7 +73,7 @@ def _alter(
     while True:
         stored = (yield from ask(ReadConfigs((resource,))))[resource]
         settings = change(stored)
-        check(resource, settings)
+        check(resource, settings, stored.settings)
         if validate_only:
             return
         if (yield from ask(WriteConfigs(resource, settings, stored.version, context.reign))):

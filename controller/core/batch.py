@@ -6,7 +6,7 @@ Source: kafka-controller.md, 3.3 (``AbstractControllerBrokerRequestBatch``).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cluster.model.epochs import EPOCH_DURING_DELETE, UNKNOWN_BROKER_EPOCH, UNKNOWN_LEADER_EPOCH
@@ -50,6 +50,7 @@ class RequestBatch:
     _metadata_brokers: dict[BrokerId, None] = field(default_factory=dict)
     _metadata_partitions: dict[TopicPartition, None] = field(default_factory=dict)
     _metadata_to_all: bool = False
+    _metadata_is_complete: bool = False
 
     def add_leader_and_isr(
         self, brokers: Iterable[BrokerId], tp: TopicPartition, state: PartitionState, *, is_new: bool = False
@@ -102,21 +103,39 @@ class RequestBatch:
             leader_epoch = known.leader_and_isr.leader_epoch
         partitions[tp] = StopReplicaPartition(tp, leader_epoch, sticky)
 
-    def add_update_metadata(self, brokers: Iterable[BrokerId], tps: Iterable[TopicPartition]) -> None:
-        """Tell ``brokers`` who is live, and of ``tps`` those that have a leadership."""
+    def add_update_metadata(
+        self, brokers: Iterable[BrokerId], tps: Iterable[TopicPartition], *, is_complete: bool = False
+    ) -> None:
+        """Tell ``brokers`` who is live, and of ``tps`` those that have a leadership.
+
+        ``is_complete`` says that they know of all partitions then.
+        """
+        self._metadata_is_complete |= is_complete
         self._metadata_brokers.update(dict.fromkeys(brokers))
         self._metadata_partitions.update(dict.fromkeys(tps))
 
-    def flush(self) -> Decision[None]:
-        """Send LeaderAndIsr, then UpdateMetadata, then StopReplica; brokers that are gone are skipped."""
+    def flush(self, full_to: Collection[BrokerId] = ()) -> Decision[None]:
+        """Send LeaderAndIsr, then UpdateMetadata, then StopReplica; brokers that are gone are skipped.
+
+        Args:
+            full_to: The brokers for which this is all that they host; they are sent it also if it is nothing.
+        """
+        for broker in full_to:
+            self._leader_and_isr.setdefault(broker, {})
+        flagged: dict[tuple[int, bool], LeaderAndIsrPartition] = {}
         for broker, partitions in self._leader_and_isr.items():
             if broker in self.context.brokers:
-                yield from self._send_leader_and_isr(broker, tuple(partitions.values()))
+                told = self.context.new_replicas.flagged(broker, partitions.values(), flagged)
+                yield from self._send_leader_and_isr(broker, told, is_full=broker in full_to)
+            else:
+                for tp, partition in partitions.items():
+                    if partition.is_new:
+                        self.context.new_replicas.created(tp, (broker,))
         yield from self._send_update_metadata()
         for broker, stops in self._stop_replica.items():
             if broker in self.context.brokers:
                 yield from self._send_stop_replica(broker, tuple(stops.values()))
-        self._metadata_to_all = False
+        self._metadata_to_all = self._metadata_is_complete = False
         for collected in (
             self._leader_and_isr,
             self._latest,
@@ -127,7 +146,7 @@ class RequestBatch:
             collected.clear()
 
     def _send_leader_and_isr(
-        self, broker: BrokerId, partitions: tuple[LeaderAndIsrPartition, ...]
+        self, broker: BrokerId, partitions: tuple[LeaderAndIsrPartition, ...], *, is_full: bool
     ) -> Decision[None]:
         context = self.context
         led: Counter[BrokerId] = Counter()
@@ -148,6 +167,7 @@ class RequestBatch:
                 context.brokers[broker].epoch,
                 partitions,
                 tuple(context.brokers[leader] for leader in led if leader in context.brokers),
+                is_full,
             ),
         )
 
@@ -177,6 +197,7 @@ class RequestBatch:
                     UNKNOWN_BROKER_EPOCH,
                     tuple(partitions),
                     tuple(context.brokers[id_] for id_ in sorted(context.brokers)),
+                    self._metadata_is_complete,
                 ),
             )
 
@@ -210,9 +231,20 @@ def _put(partitions: dict[TopicPartition, LeaderAndIsrPartition], partition: Lea
 
 
 def update_metadata(
-    context: ControllerContext, brokers: Iterable[BrokerId], tps: Iterable[TopicPartition] = ()
+    context: ControllerContext,
+    brokers: Iterable[BrokerId],
+    tps: Iterable[TopicPartition] = (),
+    *,
+    is_complete: bool = False,
 ) -> Decision[None]:
-    """Tell ``brokers`` who is live and how ``tps`` stand, in a batch of its own."""
+    """Tell ``brokers`` who is live and how ``tps`` stand, in a batch of its own.
+
+    Args:
+        context: What is known.
+        brokers: Whom to tell.
+        tps: The partitions; those without a leadership are left out.
+        is_complete: Whether ``brokers`` know of all partitions then.
+    """
     batch = RequestBatch(context)
-    batch.add_update_metadata(brokers, tps)
+    batch.add_update_metadata(brokers, tps, is_complete=is_complete)
     yield from batch.flush()

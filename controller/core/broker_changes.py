@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from cluster.model.ids import BrokerId
-from controller.core import deletions, reassignment
+from controller.core import bounces, deletions, reassignment
 from controller.core.batch import update_metadata
 from controller.core.effects import CloseChannel, Decision, Explain, OpenChannel, ReadBrokers, ask
 from controller.core.machines import ReplicaMachineState
@@ -53,6 +53,8 @@ def compare_brokers(context: ControllerContext) -> Decision[None]:
         for id_ in dead:
             del context.brokers[id_]
         yield from _failed(context, dead)
+    if new or bounced:
+        yield from bounces.settle(context, (*new, *bounced))
 
 
 def update_broker(context: ControllerContext, broker_id: BrokerId) -> Decision[None]:
@@ -74,9 +76,9 @@ def _started(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[
     there = [id_ for id_ in context.brokers if id_ not in ids]
     yield from update_metadata(context, there)
     led = [tp for tp in context.leaderships if not context.is_being_deleted(tp.topic)]
-    yield from update_metadata(context, ids, led)
+    yield from update_metadata(context, ids, led, is_complete=True)
     replicas = context.replicas_on(ids)
-    yield from change_replicas(context, replicas, ReplicaMachineState.ONLINE)
+    yield from change_replicas(context, replicas, ReplicaMachineState.ONLINE, full_to=ids)
     yield from bring_online(context)
     yield from reassignment.advance_those_to(context, ids)
     yield from deletions.resume(context, {one.partition.topic for one in replicas})
@@ -87,4 +89,5 @@ def _failed(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[N
     for id_ in ids:
         context.offline_dirs.pop(id_, None)
         context.shutting_down.discard(id_)
+        context.failures.forget_broker(id_)
     yield from lose_replicas(context, context.replicas_on(ids))

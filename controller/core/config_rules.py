@@ -74,19 +74,30 @@ def altered(
     return result
 
 
-def check(resource: ConfigResource, settings: Mapping[str, str]) -> None:
+def check(
+    resource: ConfigResource, settings: Mapping[str, str], standing: Mapping[str, str] | None = None
+) -> None:
     """See whether ``resource`` may set these settings itself.
+
+    What is not served here is refused where somebody asks for it, and let stand where it stands already: a
+    compacted topic that Kafka has left must be able to change its other settings.
+
+    Args:
+        resource: Whose settings.
+        settings: All that it is to set itself.
+        standing: What it sets itself now; None where that cannot be read.
 
     Raises:
         ConfigRefusedError: It may not.
     """
     try:
         if resource.type is ConfigResourceType.TOPIC:
-            _check_topic(resource.name, settings)
+            values = _check_topic(resource.name, settings)
         else:
-            _check_broker(resource, settings)
+            values = _check_broker(resource, settings)
+        _refuse_unserved(values, settings, standing or {})
     except ConfigError as error:
-        raise _bad_value(resource, str(error)) from error
+        raise _bad_value(resource, error.for_clients) from error
 
 
 def _items(resource: ConfigResource, settings: Mapping[str, str], step: ConfigAlteration) -> list[str]:
@@ -106,7 +117,7 @@ def _split(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def _check_topic(name: str, settings: Mapping[str, str]) -> None:
+def _check_topic(name: str, settings: Mapping[str, str]) -> Mapping[str, Value]:
     fault = topic_names.fault(name)
     if fault is not None:
         raise ConfigRefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
@@ -114,12 +125,15 @@ def _check_topic(name: str, settings: Mapping[str, str]) -> None:
         if setting not in TOPIC_CONFIGS:
             raise _unknown(ConfigResource(ConfigResourceType.TOPIC, name), setting)
     values, _ = parse_topic(settings)
-    _refuse_unserved(values)
     _check_lags(values)
+    return values
 
 
-def _refuse_unserved(values: Mapping[str, Value]) -> None:
-    fault = unserved(values)
+def _refuse_unserved(
+    values: Mapping[str, Value], settings: Mapping[str, str], standing: Mapping[str, str]
+) -> None:
+    asked = {name: value for name, value in values.items() if settings[name] != standing.get(name)}
+    fault = unserved(asked)
     if fault is not None:
         raise ConfigRefusedError(ErrorCode.INVALID_CONFIG, str(fault))
 
@@ -134,14 +148,14 @@ def _check_lags(values: Mapping[str, Value]) -> None:
         )
 
 
-def _check_broker(resource: ConfigResource, settings: Mapping[str, str]) -> None:
+def _check_broker(resource: ConfigResource, settings: Mapping[str, str]) -> Mapping[str, Value]:
     known = settings.keys() & BROKER_CONFIGS.keys()
     _refuse_any(resource, known - DYNAMIC_BROKER_CONFIGS, "Cannot update these configs dynamically")
     if resource.is_default:
         message = "Cannot update these configs at default cluster level, broker id must be specified"
         _refuse_any(resource, known & LISTENER_CONFIGS, message)
     _refuse_any(resource, known & LISTENER_CONFIGS, "This broker reads these configs at its start alone")
-    _refuse_unserved({name: BROKER_CONFIGS[name].parse(settings[name]) for name in sorted(known)})
+    return {name: BROKER_CONFIGS[name].parse(settings[name]) for name in sorted(known)}
 
 
 def _refuse_any(resource: ConfigResource, names: Iterable[str], message: str) -> None:

@@ -6,20 +6,18 @@ creates partitions, whoever asked. Source: kafka-controller.md, 5.1.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from cluster.model.commands import CreateTopicsResult, NewTopic, TopicResult
 from cluster.model.errors import ErrorCode
 from controller.core.effects import CreateTopic, Decision, Explain, ReadTopics, Reply, ask
 from controller.core.inputs import CreateTopicsRequested, Draw
 from controller.core.reasons import TopicRefused, TopicWritten
 from controller.core.state import ControllerContext
-from controller.core.topics import Refusal, duplicates, plan_topic
+from controller.core.topics import Refusal, TopicNames, duplicates, plan_topic
 
 
 def create_topics(context: ControllerContext, request: CreateTopicsRequested) -> Decision[None]:
     """Check and write each topic for itself, and answer when all are through."""
-    existing = set((yield from ask(ReadTopics())))
+    existing = TopicNames((yield from ask(ReadTopics())))
     twice = duplicates(topic.name for topic in request.command.topics)
     results: list[TopicResult] = []
     for topic, draw in zip(request.command.topics, request.draws, strict=True):
@@ -37,7 +35,7 @@ def create_topics(context: ControllerContext, request: CreateTopicsRequested) ->
 
 
 def _create(
-    context: ControllerContext, topic: NewTopic, draw: Draw, existing: Collection[str], *, validate_only: bool
+    context: ControllerContext, topic: NewTopic, draw: Draw, existing: TopicNames, *, validate_only: bool
 ) -> Decision[TopicResult]:
     plan = plan_topic(topic, existing, context.brokers, context.facts, draw)
     if isinstance(plan, Refusal):

@@ -21,6 +21,7 @@ from controller.core import (
     reassignment_requests,
     reign,
     replica_elections,
+    resends,
     responses,
     topic_changes,
 )
@@ -55,6 +56,7 @@ from controller.core.inputs import (
     PartitionReassignmentIsrChange,
     Reelect,
     ReplicaLeaderElection,
+    ResendRequests,
     ShutdownEventThread,
     Startup,
     TopicChange,
@@ -109,12 +111,13 @@ def recover(context: ControllerContext, failed: Input, because: str) -> Decision
     """What to do after a decision ended with an error that nobody foresaw.
 
     As in Kafka the controller goes on with the next input, unless it failed while taking over: half a
-    takeover is none, so it steps down and leaves the race to the others for a while. Whoever waits for a
-    reply gets one.
+    takeover is none, so it steps down and leaves the race to the others for a while. So it does, beyond
+    Kafka, where it failed while dealing with brokers that came or went: no event would bring the rest of that
+    again, and the next controller does all of it. Whoever waits for a reply gets one.
     """
     if isinstance(failed, CommandReceived):
         yield Reply(failed.token, Refused(ErrorCode.UNKNOWN_SERVER_ERROR, because))
-    if EVENTS[type(failed)].state is ControllerState.CONTROLLER_CHANGE:
+    if EVENTS[type(failed)].state is ControllerState.CONTROLLER_CHANGE or isinstance(failed, BrokerChange):
         yield from reign.rest(context, because)
     elif isinstance(failed, AutoPreferredReplicaLeaderElection):
         yield from replica_elections.schedule_next_rebalance(context)
@@ -146,7 +149,7 @@ def _stand_down(context: ControllerContext, because: str) -> Decision[None]:
 
 
 _HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None]]] = {
-    Startup: lambda context, _: reign.run(context),
+    Startup: lambda context, _: reign.start(context),
     Reelect: lambda context, _: reign.run(context),
     ControllerChange: lambda context, _: reign.follow_controller(context),
     Expire: lambda context, _: reign.resign(context, Interruption.SESSION_EXPIRED.value),
@@ -156,7 +159,7 @@ _HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None
     TopicChange: lambda context, _: topic_changes.compare_topics(context),
     PartitionModifications: lambda context, change: topic_changes.compare_partitions(context, change.topic),
     TopicDeletion: lambda context, _: deletions.take_marks(context),
-    TopicDeletionStopReplicaResponseReceived: deletions.hear_stop_replica,
+    TopicDeletionStopReplicaResponseReceived: responses.hear_stop_replica,
     IsrChangeNotification: lambda context, _: isr_changes.take_notes(context),
     LogDirEventNotification: lambda context, _: log_dir_events.take_log_dir_events(context),
     CreateTopicsRequested: create_topics,
@@ -179,5 +182,6 @@ _HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None
     ),
     LeaderAndIsrResponseReceived: responses.hear_leader_and_isr,
     UpdateMetadataResponseReceived: responses.hear_update_metadata,
+    ResendRequests: lambda context, _: resends.resend(context),
 }
 """What handles each kind of input."""

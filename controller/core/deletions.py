@@ -7,15 +7,14 @@ reassignment is through. Source: kafka-controller.md, 5.4 (``TopicDeletionManage
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from cluster.model.ids import BrokerId, TopicPartition
 from controller.core.attempts import attempt
 from controller.core.batch import update_metadata
 from controller.core.effects import Decision, Explain, ReadTopics, ask
 from controller.core.effects_topics import DeleteTopic, ReadTopicDeletions, RemoveTopicDeletions
-from controller.core.inputs import TopicDeletionStopReplicaResponseReceived
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.partitions import change_partitions
 from controller.core.reasons_topics import (
@@ -121,17 +120,13 @@ def fail_replicas(context: ControllerContext, replicas: Iterable[PartitionReplic
         yield from resume_all(context)
 
 
-def hear_stop_replica(
-    context: ControllerContext, heard: TopicDeletionStopReplicaResponseReceived
+def hear_of_replicas(
+    context: ControllerContext, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
 ) -> Decision[None]:
-    """Note which replicas a broker has deleted, and which it could not."""
-    known = context.brokers.get(heard.broker_id)
-    if known is None or known.epoch != heard.broker_epoch:
-        # Said in a former life, whose end has failed these deletions; they are asked of the next one anew.
-        return
+    """Note which replicas ``broker`` has deleted, and which it could not."""
     answered = {
-        PartitionReplica(tp, heard.broker_id): error
-        for tp, error in heard.partition_errors.items()
+        PartitionReplica(tp, broker): error
+        for tp, error in errors.items()
         if tp.topic in context.topics_with_deletion_started
     }
     yield from fail_replicas(context, [one for one, error in answered.items() if error is not ErrorCode.NONE])
@@ -176,7 +171,9 @@ def _delete_replicas(context: ControllerContext, topics: Collection[str]) -> Dec
     dead: list[PartitionReplica] = []
     alive: list[PartitionReplica] = []
     for one in context.replicas(_partitions(context, topics)):
-        if not context.is_online(one.replica, one.partition):
+        # One that a live broker has refused is asked, too: where its log is lost there is nothing to delete,
+        # and where its directory has failed the broker says so again.
+        if one.replica not in context.live_brokers:
             dead.append(one)
         elif context.replica_states.get(one) is not _SUCCESSFUL:
             alive.append(one)

@@ -25,7 +25,7 @@ from cluster.model.epochs import (
     PartitionVersion,
 )
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, PartitionState, WrittenState
+from cluster.model.partition import Assignment, PartitionState
 from cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from cluster.model.statechange import StateChange
 from controller.core.reasons import Reason
@@ -147,6 +147,24 @@ class ContestController(Ask[Reign | Lost]):
 
 
 @dataclass(frozen=True, slots=True)
+class RecordEpoch(Ask[Mapping[BrokerId, BrokerEpoch]]):
+    """Record the epoch of this reign; the answer: the broker epochs that the controllers before dealt with.
+
+    It comes before anything is sent or written in this epoch, so that none below it is ever used again.
+    """
+
+    reign: Reign
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBrokers(Ask[None]):
+    """Record the broker epochs that the controllers have dealt with (`ControllerRecord`)."""
+
+    broker_epochs: Mapping[BrokerId, BrokerEpoch]
+    reign: Reign
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUpController(Ask[None]):
     """Delete ``/controller`` if this session owns it, so that everybody contests anew."""
 
@@ -167,6 +185,13 @@ class AnnounceController(Effect):
 @dataclass(frozen=True, slots=True)
 class ScheduleReelection(Effect):
     """Have `Reelect` come in ``delay_s`` seconds, instead of when it was due."""
+
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleResend(Effect):
+    """Have `ResendRequests` come in ``delay_s`` seconds."""
 
     delay_s: float
 
@@ -192,7 +217,7 @@ class ReadAssignments(Ask[Mapping[str, Mapping[int, Assignment]]]):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPartitionStates(Ask[Mapping[TopicPartition, WrittenState]]):
+class ReadPartitionStates(Ask[Mapping[TopicPartition, PartitionState]]):
     """The leaderships as they stand; a partition without a readable one is not in the answer."""
 
     partitions: tuple[TopicPartition, ...]

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import WrittenState
+from cluster.model.partition import PartitionState
 from controller.core.effects import Ask, Reign
 
 
 @dataclass(frozen=True, slots=True)
-class WatchPartitionStates(Ask[Mapping[TopicPartition, WrittenState]]):
+class WatchPartitionStates(Ask[Mapping[TopicPartition, PartitionState]]):
     """As ``ReadPartitionStates``; watches each, because its ISR decides how a reassignment goes on.
 
     With an ``inter.broker.protocol.version`` below 2.7 the leader writes the ISR itself, and the controller

@@ -1,4 +1,4 @@
-"""The four ways to choose a partition's leader; each is arithmetic over facts that are passed in.
+"""The five ways to choose a partition's leader; each is arithmetic over facts that are passed in.
 
 Every success raises the leader epoch by one, also when the same broker leads on. A failure says why and
 changes nothing. Source: kafka-controller.md, section 4 (``Election``, ``PartitionLeaderElectionAlgorithms``).
@@ -35,6 +35,7 @@ class OtherElection(Enum):
     REASSIGN = "ReassignPartitionLeaderElectionStrategy"
     PREFERRED = "PreferredReplicaPartitionLeaderElectionStrategy"
     CONTROLLED_SHUTDOWN = "ControlledShutdownPartitionLeaderElectionStrategy"
+    DAMAGED_LEADER = "DamagedLeaderPartitionLeaderElectionStrategy"
 
     def __str__(self) -> str:
         return self.value
@@ -109,6 +110,20 @@ def preferred(
         if replica in online and replica in known.isr:
             return Elected(known.new_leader(replica, known.isr), assignment.replicas)
     return NoLeader.PREFERRED_NOT_IN_ISR
+
+
+def damaged_leader(
+    known: LeaderAndIsr, assignment: Assignment, online: Collection[BrokerId]
+) -> Elected | NoLeader:
+    """The first replica that is live and in sync and is not the leader; the ISR stays.
+
+    Kafka has no such election: its leaders never find out that their logs are damaged. The damaged replica
+    has all that is committed but the damaged range, so it stays in the ISR while it fetches that again.
+    """
+    for replica in assignment.replicas:
+        if replica in online and replica in known.isr and replica != known.leader:
+            return Elected(known.new_leader(replica, known.isr), assignment.replicas)
+    return NoLeader.NO_OTHER_ISR_MEMBER
 
 
 def controlled_shutdown(

@@ -247,19 +247,31 @@ class ElectLeadersRequested(CommandReceived):
 
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsrResponseReceived(Input):
-    """A broker answered LeaderAndIsr; ``broker_epoch`` is the life of the broker that was asked."""
+    """A broker answered LeaderAndIsr.
+
+    Attributes:
+        broker_epoch: The life of the broker that was asked.
+        told: The partitions of the request.
+    """
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
     response: LeaderAndIsrResponse
+    told: tuple[TopicPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataResponseReceived(Input):
-    """A broker answered UpdateMetadata."""
+    """A broker answered UpdateMetadata; ``broker_epoch`` is the life of the broker that was asked."""
 
     broker_id: BrokerId
+    broker_epoch: BrokerEpoch
     response: UpdateMetadataResponse
+
+
+@dataclass(frozen=True, slots=True)
+class ResendRequests(Input):
+    """It is time to say again what brokers failed at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,5 +317,6 @@ EVENTS: Mapping[type[Input], Event] = {
     LogDirEventNotification: Event(ControllerState.LOG_DIR_CHANGE),
     LeaderAndIsrResponseReceived: Event(ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED),
     UpdateMetadataResponseReceived: Event(ControllerState.UPDATE_METADATA_RESPONSE_RECEIVED),
+    ResendRequests: Event(ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED),
 }
 """Every kind of input."""

@@ -31,7 +31,7 @@ def take_notes(context: ControllerContext) -> Decision[None]:
     known = tuple(tp for tp in changes.partitions if context.assignment(tp).replicas)
     if known:
         states = yield from ask(ReadPartitionStates(known))
-        context.leaderships.update((tp, written.state) for tp, written in states.items())
+        context.leaderships.update(states)
         yield Explain(IsrChanged(known))
         yield from update_metadata(context, context.brokers, known)
         yield from advance_if_complete(context, known)

@@ -118,6 +118,24 @@ def remove_from_isr(
     return states, failed
 
 
+def raise_epochs(
+    context: ControllerContext, tps: Collection[TopicPartition]
+) -> Decision[set[TopicPartition]]:
+    """Write the next leader epoch of ``tps``, leader and ISR as they are; returns those that were written."""
+    done: set[TopicPartition] = set()
+    remaining = list(tps)
+    while remaining:
+        changes: dict[TopicPartition, LeaderAndIsr] = {}
+        for some in breaths(remaining):
+            changes.update((tp, context.leaderships[tp].leader_and_isr.new_epoch()) for tp in some)
+            yield BREATHE
+        written = yield from write(context, changes)
+        done.update(written.done)
+        unreadable = yield from refresh(context, written.conflicts)
+        remaining = [tp for tp in written.conflicts if tp not in unreadable]
+    return done
+
+
 def without(known: LeaderAndIsr, replica: BrokerId) -> LeaderAndIsr:
     """``known`` in the next leader epoch, without ``replica`` leading or, unless alone, in the ISR."""
     leader = NO_LEADER if known.leader == replica else known.leader
@@ -179,14 +197,14 @@ def refresh(
     states = yield from ask(ReadPartitionStates(tuple(tps)))
     failed: dict[TopicPartition, str] = {}
     for tp in tps:
-        written = states.get(tp)
-        if written is None:
+        state = states.get(tp)
+        if state is None:
             source = context.partition_states.get(tp, PartitionMachineState.NON_EXISTENT)
             failed[tp] = causes.no_leadership(tp, source)
-        elif written.state.controller_epoch > context.epoch:
-            failed[tp] = causes.other_controller(context.epoch, written.state.controller_epoch)
+        elif state.controller_epoch > context.epoch:
+            failed[tp] = causes.other_controller(context.epoch, state.controller_epoch)
         else:
-            context.leaderships[tp] = written.state
+            context.leaderships[tp] = state
     return failed
 
 
@@ -231,6 +249,8 @@ def _choose_one(context: ControllerContext, tp: TopicPartition, strategy: Strate
             return elections.reassign(known, assignment, context.online_replicas(tp))
         case OtherElection.PREFERRED:
             return elections.preferred(known, assignment, context.online_replicas(tp))
+        case OtherElection.DAMAGED_LEADER:
+            return elections.damaged_leader(known, assignment, context.online_replicas(tp))
         case OtherElection.CONTROLLED_SHUTDOWN:
             leaving = context.shutting_down
             reachable = tuple(r for r in assignment.replicas if r in leaving or context.is_online(r, tp))

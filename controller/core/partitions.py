@@ -169,6 +169,9 @@ def _initialize(
             yield from _fail(context, tp, _ONLINE, cause)
             continue
         context.leaderships[tp] = state
+        in_sync = state.leader_and_isr.isr
+        absent = (replica for replica in context.assignment(tp).replicas if replica not in in_sync)
+        context.new_replicas.created(tp, absent)
         batch.add_leader_and_isr(state.leader_and_isr.isr, tp, state, is_new=True)
         yield from _go_online(context, tp)
     return outcomes
@@ -181,7 +184,8 @@ def _elect(
     for tp, cause in result.failed.items():
         yield from _fail(context, tp, _ONLINE, cause)
     for tp, elected in result.elected.items():
-        batch.add_leader_and_isr(elected.recipients, tp, context.leaderships[tp])
+        recipients = (*elected.recipients, *context.refused_replicas(tp))
+        batch.add_leader_and_isr(recipients, tp, context.leaderships[tp])
         yield from _go_online(context, tp)
     return {**result.failed, **dict.fromkeys(result.elected)}
 

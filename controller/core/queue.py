@@ -84,7 +84,7 @@ class Queue:
                 request = merge_stop_replica(earlier, request)
             elif isinstance(earlier, LeaderAndIsrRequest):
                 left = tuple(p for p in earlier.partitions if p.topic_partition not in deleted)
-                if left:
+                if left or earlier.is_full:
                     self._waiting.append(replace(earlier, partitions=left))
             else:
                 self._waiting.append(earlier)
@@ -92,7 +92,10 @@ class Queue:
 
 
 def merge_leader_and_isr(earlier: LeaderAndIsrRequest, later: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
-    """Both in one; ``is_new`` stays once it is set, because a replica not created yet still has to be."""
+    """Both in one; ``is_new`` stays once it is set, because a replica not created yet still has to be.
+
+    All that was told with a full list, or after it, is what the receiver hosts: both are a full list.
+    """
     partitions = {p.topic_partition: p for p in earlier.partitions}
     for partition in later.partitions:
         waiting = partitions.get(partition.topic_partition)
@@ -100,17 +103,26 @@ def merge_leader_and_isr(earlier: LeaderAndIsrRequest, later: LeaderAndIsrReques
             is_new = partition.is_new or (waiting is not None and waiting.is_new)
             partitions[partition.topic_partition] = replace(partition, is_new=is_new)
     leaders = {broker.id: broker for broker in (*earlier.live_leaders, *later.live_leaders)}
-    return replace(later, partitions=tuple(partitions.values()), live_leaders=tuple(leaders.values()))
+    return replace(
+        later,
+        partitions=tuple(partitions.values()),
+        live_leaders=tuple(leaders.values()),
+        is_full=earlier.is_full or later.is_full,
+    )
 
 
 def merge_update_metadata(
     earlier: UpdateMetadataRequest, later: UpdateMetadataRequest
 ) -> UpdateMetadataRequest:
-    """Both in one, with the later list of live brokers.
+    """Both in one, with the later list of live brokers; complete if one of them is.
 
     The later state of a partition always stays: that of a topic that was deleted and made again is lower.
     """
-    return replace(later, partitions=_latest((*earlier.partitions, *later.partitions)))
+    return replace(
+        later,
+        partitions=_latest((*earlier.partitions, *later.partitions)),
+        is_complete=earlier.is_complete or later.is_complete,
+    )
 
 
 def merge_stop_replica(earlier: StopReplicaRequest, later: StopReplicaRequest) -> StopReplicaRequest:

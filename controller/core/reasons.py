@@ -135,6 +135,33 @@ class BouncedUnseen(Reason):
 
 
 @dataclass(frozen=True, slots=True)
+class AllBouncedUnseen(Reason):
+    """The leader and all other live ISR members died and came back while no controller reigned."""
+
+    partitions: tuple[TopicPartition, ...]
+
+    def __str__(self) -> str:
+        return (
+            "all live ISR members bounced unseen, and their leader begins a new leader epoch in "
+            f"{_list(self.partitions)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EpochBelowStates(Reason):
+    """``/controller_epoch`` was lowered or deleted: states were written in a later epoch than this one."""
+
+    epoch: ControllerEpoch
+    written: ControllerEpoch
+
+    def __str__(self) -> str:
+        return (
+            f"controller epoch {self.epoch} is below {self.written}, in which states were written: a later "
+            "one is needed"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerUpdated(Reason):
     """A live broker changed its registration."""
 
@@ -264,6 +291,20 @@ class RequestRefused(Reason):
 
     def __str__(self) -> str:
         return f"broker {self.broker_id} answered {self.api} with {self.error.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SentAgain(Reason):
+    """Brokers failed at what they were told, for an error that nobody foresaw."""
+
+    brokers: tuple[BrokerId, ...]
+    topics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"telling brokers again what they failed at: {_list(self.brokers)}; topics to delete: "
+            f"{_list(self.topics)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

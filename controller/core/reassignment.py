@@ -23,7 +23,7 @@ from controller.core.effects import Decision, Explain, LogStateChange, ReadAssig
 from controller.core.effects_reassignment import WatchPartitionStates
 from controller.core.effects_topics import WriteAssignment
 from controller.core.elections import OfflineElection, OtherElection
-from controller.core.leadership import refresh, write
+from controller.core.leadership import raise_epochs
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
 from controller.core.partitions import change_partitions
 from controller.core.reasons_reassignment import ReassignmentCompleted, ReassignmentHeld, ReassignmentRunning
@@ -150,38 +150,28 @@ def _tell(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
     """Tell the replicas in a new leader epoch who is being added and removed; create those being added."""
     assignment = context.assignment(tp)
     yield Explain(ReassignmentRunning(tp, assignment))
+    # After a failover, or the return of a broker, they may be there already, online or not.
+    known = context.replica_states
+    new = [one for one in (PartitionReplica(tp, r) for r in assignment.adding) if one not in known]
+    context.new_replicas.created(tp, (one.replica for one in new))
     if tp in context.leaderships:
         yield from _announce(context, tp)
-    for replica in assignment.adding:
-        one = PartitionReplica(tp, replica)
-        # After a failover it may be there already, online or not.
-        if one not in context.replica_states:
-            yield from change_replicas(context, (one,), ReplicaMachineState.NEW)
+    for one in new:
+        yield from change_replicas(context, (one,), ReplicaMachineState.NEW)
 
 
 def _announce(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
     """Raise the leader epoch, so that replicas take the assignment over, and send it to all of them."""
     assignment = context.assignment(tp)
-    if not (yield from _raise_epoch(context, tp)):
+    if not (yield from raise_epochs(context, (tp,))):
         yield LogStateChange(context.lines.reassignment_not_sent(assignment, tp))
         return
     state = context.leaderships[tp]
     batch = RequestBatch(context)
-    batch.add_leader_and_isr(assignment.origin, tp, state)
-    batch.add_leader_and_isr(assignment.adding, tp, state, is_new=True)
+    batch.add_leader_and_isr((*assignment.origin, *assignment.adding), tp, state)
     yield from batch.flush()
     leader = state.leader_and_isr.leader
     yield LogStateChange(context.lines.reassignment_sent(state, assignment, leader, tp))
-
-
-def _raise_epoch(context: ControllerContext, tp: TopicPartition) -> Decision[bool]:
-    """Write the next leader epoch, leader and ISR as they are; False where that cannot be done."""
-    while True:
-        written = yield from write(context, {tp: context.leaderships[tp].leader_and_isr.new_epoch()})
-        if not written.conflicts:
-            return not written.failed
-        if (yield from refresh(context, (tp,))):
-            return False
 
 
 def _initialize(context: ControllerContext, tp: TopicPartition) -> Decision[bool]:
@@ -244,9 +234,9 @@ def _is_complete(context: ControllerContext, tp: TopicPartition) -> Decision[boo
 
 def _read_state(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
     """Learn what the leader has written meanwhile."""
-    written = (yield from ask(WatchPartitionStates((tp,)))).get(tp)
-    if written is not None and written.state.controller_epoch <= context.epoch:
-        context.leaderships[tp] = written.state
+    state = (yield from ask(WatchPartitionStates((tp,)))).get(tp)
+    if state is not None and state.controller_epoch <= context.epoch:
+        context.leaderships[tp] = state
 
 
 def _let_go(context: ControllerContext, tp: TopicPartition, replicas: Iterable[BrokerId]) -> Decision[None]:

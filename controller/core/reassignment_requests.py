@@ -84,7 +84,7 @@ def alter(context: ControllerContext, request: AlterPartitionReassignmentsReques
 
 def list_running(context: ControllerContext, request: ListPartitionReassignmentsRequested) -> Decision[None]:
     """Answer which reassignments run."""
-    named = request.command.partitions
+    named = None if request.command.partitions is None else frozenset(request.command.partitions)
     found = [tp for tp in running(context) if named is None or tp in named]
     yield Reply(request.token, ListPartitionReassignmentsResult({tp: context.assignment(tp) for tp in found}))
 

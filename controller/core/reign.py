@@ -29,12 +29,17 @@ from controller.core.reasons import ClaimContested, ControllerIs, ElectionLost, 
 from controller.core.state import ControllerContext
 
 CONTESTS = 3
-"""How often the same node is contested before it is left to the next change of it: the winner's node comes
-into sight after the first; more are needed only where ``/controller_epoch`` is written by hand meanwhile."""
+"""How often a broker contests the node before it pauses: the winner's node comes into sight after the first;
+more are needed only where somebody writes ``/controller_epoch`` or takes registrations away meanwhile. Each
+look at the race after a pause gives one back."""
 
 
 REELECTION_PAUSE_S = 2.0
 """How long a race without a controller is left alone: no watch reports what would change its outcome."""
+
+LONGEST_PAUSE_S = 30.0
+"""What the pause grows to, by doubling, where contest after contest leads to nothing: brokers whose
+registrations are gone would take ``/controller`` from each other many times a second."""
 
 
 class Verdict(Enum):
@@ -77,10 +82,35 @@ def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
             return Verdict.CONTEST
 
 
+def start(context: ControllerContext) -> Decision[None]:
+    """Take part in the race, in a new session."""
+    context.contests = context.pauses = 0
+    yield from run(context)
+
+
 def run(context: ControllerContext) -> Decision[None]:
-    """Take part in the race, also after a failure: in a new session, or because the pause is over."""
+    """Take part in the race, also after a failure: the pause is over."""
     context.is_resting = False
+    context.contests = max(context.contests - 1, 0)
+    was_active = context.is_active
     yield from follow_controller(context)
+    if was_active and context.is_active:
+        yield from _calm_down(context)
+
+
+def _calm_down(context: ControllerContext) -> Decision[None]:
+    """Look at the race again until every contest is forgotten: somebody is the controller."""
+    if context.contests:
+        yield ScheduleReelection(REELECTION_PAUSE_S)
+    else:
+        context.pauses = 0
+
+
+def _pause(context: ControllerContext) -> Decision[None]:
+    """Look at the race again after a pause, a longer one each time that contests have led to nothing."""
+    yield ScheduleReelection(min(REELECTION_PAUSE_S * 2**context.pauses, LONGEST_PAUSE_S))
+    if context.contests >= CONTESTS:
+        context.pauses += 1
 
 
 def rest(context: ControllerContext, because: str) -> Decision[None]:
@@ -89,7 +119,7 @@ def rest(context: ControllerContext, because: str) -> Decision[None]:
     What it failed at may well be there yet: who contests at once reads the whole cluster again and again.
     """
     context.is_resting = True
-    yield ScheduleReelection(REELECTION_PAUSE_S)
+    yield from _pause(context)
     yield from step_down(context, because)
 
 
@@ -100,12 +130,11 @@ def await_zookeeper(context: ControllerContext, because: str) -> Decision[None]:
     contests it, and no watch reports anything.
     """
     yield from resign(context, because)
-    yield ScheduleReelection(REELECTION_PAUSE_S)
+    yield from _pause(context)
 
 
 def follow_controller(context: ControllerContext) -> Decision[None]:
     """Learn who is the controller: stand down if it is another broker, contest if it is nobody."""
-    contests = 0
     while True:
         found = yield from ask(ReadController())
         context.latest_epoch = max(context.latest_epoch, found.epoch)
@@ -116,10 +145,11 @@ def follow_controller(context: ControllerContext) -> Decision[None]:
             yield from resign(context, _what_it_says(found.claim))
         if verdict is Verdict.GIVE_UP:
             yield from ask(GiveUpController())
-        elif verdict is Verdict.CONTEST and contests < CONTESTS and not context.is_resting:
-            contests += 1
+        elif verdict is Verdict.CONTEST and context.contests < CONTESTS and not context.is_resting:
+            context.contests += 1
             won = yield from _contest(context, found.claim)
             if won:
+                yield from _calm_down(context)
                 return
         else:
             claim = found.claim if verdict is Verdict.FOLLOW else None
@@ -150,7 +180,7 @@ def resign(context: ControllerContext, because: str) -> Decision[None]:
 
 
 def _contest(context: ControllerContext, seen: Claim | None) -> Decision[bool]:
-    """Try to be elected in the place of ``seen``, and take the cluster over; False where that is lost."""
+    """Try to be elected in the place of ``seen``, and take the cluster over; False where that failed."""
     if seen is not None:
         yield Explain(ClaimContested(_what_it_says(seen)))
     outcome = yield from ask(ContestController(seen, context.latest_epoch))
@@ -161,7 +191,11 @@ def _contest(context: ControllerContext, seen: Claim | None) -> Decision[bool]:
     context.active_controller_id = context.facts.broker_id
     yield Explain(ElectionWon(outcome.epoch))
     yield AnnounceController(context.facts.broker_id, outcome.epoch)
-    yield from fail_over(context)
+    later = yield from fail_over(context)
+    if later is not None:
+        context.latest_epoch = later
+        yield from step_down(context, "its epoch is not the latest")
+        return False
     return True
 
 
@@ -174,8 +208,12 @@ def _accept(context: ControllerContext, elected: BrokerId) -> Decision[None]:
     context.active_controller_id = elected
     yield Explain(ControllerIs(elected))
     yield AnnounceController(elected, context.latest_epoch)
-    if elected == NO_CONTROLLER and not context.is_resting:
-        yield ScheduleReelection(REELECTION_PAUSE_S)
+    if elected != NO_CONTROLLER:
+        yield from _calm_down(context)
+    elif not context.is_resting:
+        # Out of contests, it lets no change of the node put off the next look.
+        context.is_resting = context.contests >= CONTESTS
+        yield from _pause(context)
 
 
 def _what_it_says(claim: Claim | None) -> str:

@@ -12,7 +12,7 @@ from enum import Enum
 
 from cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeadersResult
 from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from controller.core import causes
 from controller.core.effects import BREATH, BREATHE, Decision, Explain, Reply, ask
 from controller.core.effects_elections import (
@@ -40,6 +40,7 @@ FIRST_REBALANCE_S = 5.0
 _UNAVAILABLE = {
     ElectionType.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
     ElectionType.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+    ElectionType.DAMAGED_LEADER: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
 }
 
 
@@ -54,7 +55,9 @@ class Trigger(Enum):
 def elect_on_request(context: ControllerContext, requested: ElectLeadersRequested) -> Decision[None]:
     """Elect leaders where another than the right one leads, and tell the caller what became of each."""
     command = requested.command
-    results = yield from _elect(context, command.partitions, command.election_type, Trigger.REQUEST)
+    results = yield from _elect(
+        context, command.partitions, command.election_type, Trigger.REQUEST, command.damaged
+    )
     yield Reply(requested.token, ElectLeadersResult(results))
 
 
@@ -124,10 +127,14 @@ def enable_unclean_for(context: ControllerContext, topic: str) -> Decision[None]
 
 
 def _elect(
-    context: ControllerContext, tps: Iterable[TopicPartition], kind: ElectionType, trigger: Trigger
+    context: ControllerContext,
+    tps: Iterable[TopicPartition],
+    kind: ElectionType,
+    trigger: Trigger,
+    damaged: BrokerId = NO_LEADER,
 ) -> Decision[dict[TopicPartition, ElectionResult]]:
     """Kafka: ``processReplicaLeaderElection`` and ``onReplicaElection``; the result of each of ``tps``."""
-    results = {tp: _refusal(context, tp, kind) for tp in tps}
+    results = {tp: _refusal(context, tp, kind, damaged) for tp in tps}
     electable = tuple(tp for tp, refusal in results.items() if refusal is None)
     for refusal in dict.fromkeys(refusal for refusal in results.values() if refusal is not None):
         refused = tuple(tp for tp, each in results.items() if each == refusal)
@@ -149,9 +156,13 @@ def _strategy(kind: ElectionType) -> Strategy:
             return OtherElection.PREFERRED
         case ElectionType.UNCLEAN:
             return OfflineElection(allow_unclean=True)
+        case ElectionType.DAMAGED_LEADER:
+            return OtherElection.DAMAGED_LEADER
 
 
-def _refusal(context: ControllerContext, tp: TopicPartition, kind: ElectionType) -> ElectionResult | None:
+def _refusal(
+    context: ControllerContext, tp: TopicPartition, kind: ElectionType, damaged: BrokerId
+) -> ElectionResult | None:
     """Why no election is tried; None where one is."""
     replicas = context.assignment(tp).replicas
     if not replicas:
@@ -162,7 +173,11 @@ def _refusal(context: ControllerContext, tp: TopicPartition, kind: ElectionType)
     if known is None:
         return None
     leader = known.leader_and_isr.leader
-    is_right = leader == replicas[0] if kind is ElectionType.PREFERRED else leader in context.live_brokers
+    is_right = {
+        ElectionType.PREFERRED: leader == replicas[0],
+        ElectionType.UNCLEAN: leader in context.live_brokers,
+        ElectionType.DAMAGED_LEADER: leader != damaged,
+    }[kind]
     return ElectionResult(ErrorCode.ELECTION_NOT_NEEDED) if is_right else None
 
 

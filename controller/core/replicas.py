@@ -6,10 +6,11 @@ Source: kafka-controller.md, 3.2 (``ZkReplicaStateMachine``); its log lines are 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.partition import PartitionState
 from controller.core import causes
 from controller.core.batch import RequestBatch
 from controller.core.effects import BREATHE, Decision, Explain, LogStateChange, breaths
@@ -28,18 +29,27 @@ _INELIGIBLE, _NON_EXISTENT = ReplicaMachineState.DELETION_INELIGIBLE, ReplicaMac
 
 
 def change_replicas(
-    context: ControllerContext, replicas: Iterable[PartitionReplica], target: ReplicaMachineState
+    context: ControllerContext,
+    replicas: Iterable[PartitionReplica],
+    target: ReplicaMachineState,
+    full_to: Collection[BrokerId] = (),
 ) -> Decision[None]:
     """Take ``replicas`` to ``target`` and tell the brokers, in one batch of requests.
 
     A replica that may not go there, or cannot, is logged and stays where it is; the others go.
+
+    Args:
+        context: What is known.
+        replicas: The replicas.
+        target: Where to.
+        full_to: The brokers of which ``replicas`` names all replicas.
     """
     by_broker: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
     for some in breaths(replicas):
         for tp, broker in some:
             by_broker[broker].append(tp)
         yield BREATHE
-    yield from _change(context, by_broker, target)
+    yield from _change(context, by_broker, target, full_to)
 
 
 def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
@@ -55,6 +65,10 @@ def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decis
     for some in breaths(tps):
         for tp, assignment in zip(some, context.assigned(some), strict=True):
             lost = liveness.offline(tp, assignment.replicas)
+            known = context.leaderships.get(tp)
+            if known is not None:
+                live = (replica for replica in assignment.replicas if replica not in lost)
+                context.new_replicas.taken_over(tp, known, assignment, live)
             for replica in assignment.replicas:
                 (offline if replica in lost else online)[replica].append(tp)
         yield BREATHE
@@ -67,7 +81,7 @@ def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decis
     batch = RequestBatch(context)
     for broker, held in online.items():
         yield from _take(context, broker, {REPLICA_TRANSITIONS[_ONLINE, _ONLINE]: held}, _ONLINE, batch)
-    yield from batch.flush()
+    yield from batch.flush(full_to=context.brokers)
     yield from _change(context, offline, _OFFLINE)
 
 
@@ -75,6 +89,7 @@ def _change(
     context: ControllerContext,
     by_broker: Mapping[BrokerId, Collection[TopicPartition]],
     target: ReplicaMachineState,
+    full_to: Collection[BrokerId] = (),
 ) -> Decision[None]:
     """`change_replicas`, of these partitions of each broker."""
     batch = RequestBatch(context)
@@ -95,7 +110,7 @@ def _change(
                     yield from _refuse(context, PartitionReplica(tp, broker), source, target)
             yield BREATHE
         yield from _take(context, broker, by_action, target, batch)
-    yield from batch.flush()
+    yield from batch.flush(full_to)
 
 
 def _take(
@@ -162,6 +177,7 @@ def _enter(
     yield from _go(context, one, target)
     if action is ReplicaAction.FORGET:
         del context.replica_states[one]
+        context.new_replicas.forget(tp, replica)
 
 
 def _stop(
@@ -186,13 +202,28 @@ def _stop(
     for tp, state in states.items():
         yield LogStateChange(context.lines.removed_from_isr(tp, state, broker))
         if not context.is_being_deleted(tp.topic):
-            others = (other for other in context.assignment(tp).replicas if other != broker)
-            batch.add_leader_and_isr(others, tp, state)
+            batch.add_leader_and_isr(_recipients(context, broker, tp, state), tp, state)
         yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
     for tp in tps:
         if tp not in context.leaderships:
             yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
             batch.add_update_metadata(context.brokers, (tp,))
+
+
+def _recipients(
+    context: ControllerContext, stopped: BrokerId, tp: TopicPartition, state: PartitionState
+) -> Iterator[BrokerId]:
+    """Who is told of a state from whose ISR ``stopped`` has been removed: the other replicas.
+
+    And ``stopped`` itself if it refused the partition: a replica that lost its log while it was in sync
+    begins with an empty one only when it is out of the ISR. If its log directory has failed it refuses again.
+    """
+    begins_again = (
+        stopped in context.refused_replicas(tp)
+        and state.leader_and_isr.has_leader
+        and stopped not in state.leader_and_isr.isr
+    )
+    return (replica for replica in context.assignment(tp).replicas if replica != stopped or begins_again)
 
 
 def _go(context: ControllerContext, one: PartitionReplica, target: ReplicaMachineState) -> Decision[None]:

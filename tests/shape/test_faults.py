@@ -1,4 +1,4 @@
-"""docs/faults.md is true: each test it names is there and names the bug, and it lists every bug named."""
+"""docs/faults.md is true: the tests it names exist, and the table of Kafka's bugs lists every bug named."""
 
 from __future__ import annotations
 
@@ -72,3 +72,23 @@ def test_each_bug_that_a_test_names_is_in_the_table() -> None:
         for bug in BUG.findall(path.read_text())
     }
     assert {bug: path for bug, path in named.items() if bug not in listed} == {}
+
+
+def found_here() -> list[Row]:
+    """The rows of the table of faults that were found in Barnabas itself."""
+    _, _, section = (ROOT / "docs" / "faults.md").read_text().partition("## Found in Barnabas\n")
+    table = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    assert all(len(cells) == 3 for cells in table), [cells for cells in table if len(cells) != 3]
+    return [
+        Row((), happened.strip(), done.strip(), tuple(re.findall(r"`(.+?)`", tests)))
+        for happened, done, tests in table
+        if happened.strip() != "What happened"
+    ]
+
+
+@pytest.mark.parametrize("row", found_here(), ids=lambda row: row.happened[:60])
+def test_each_fault_found_here_has_its_test(row: Row) -> None:
+    assert row.happened
+    assert row.done
+    assert row.tests
+    assert [test for test in row.tests if not words_of(test)] == []

@@ -40,6 +40,7 @@ from controller.core.inputs import (
     LeaderAndIsrResponseReceived,
     PartitionModifications,
     PartitionReassignmentIsrChange,
+    Reelect,
     ReplicaLeaderElection,
     Startup,
     TopicChange,
@@ -76,8 +77,14 @@ class Cluster(RuleBasedStateMachine):
         self.heard(Startup())
 
     def heard(self, *inputs: Any) -> None:
-        """The controller handles what it heard; what it asks of brokers waits for their answer."""
-        for effect in self.world.run(*inputs):
+        """The controller handles what it heard; what it asks of brokers waits for their answer.
+
+        After contests one upon the other it pauses; here a pause takes no time.
+        """
+        done = self.world.run(*inputs)
+        while not self.world.context.is_active and self.world.sent(effects.ScheduleReelection, done):
+            done += self.world.run(Reelect())
+        for effect in done:
             if isinstance(effect, effects.SendStopReplica):
                 deleted = [p.topic_partition for p in effect.request.partitions if p.delete]
                 if deleted:

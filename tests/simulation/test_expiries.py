@@ -69,7 +69,7 @@ SAMPLES: tuple[Input, ...] = (
     LeaderAndIsrResponseReceived(
         TWO, LIFE, LeaderAndIsrResponse(ErrorCode.NONE, {T0: ErrorCode.KAFKA_STORAGE_ERROR})
     ),
-    UpdateMetadataResponseReceived(TWO, UpdateMetadataResponse(ErrorCode.NONE)),
+    UpdateMetadataResponseReceived(TWO, BrokerEpoch(102), UpdateMetadataResponse(ErrorCode.NONE)),
     TopicDeletionStopReplicaResponseReceived(TWO, LIFE, {U0: ErrorCode.NONE}),
 )
 """An input of each kind that has something to say; the others say only "look again"."""

@@ -8,8 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from broker.core.control_gate import ControlGate
 from broker.core.log_config import LogConfig
 from broker.disk.errors import KafkaStorageError
@@ -51,13 +49,15 @@ from controller.core.inputs import (
 from controller.core.state import ControllerContext, Facts
 from controller.node import ControllerNode, ControllerSettings
 
-NOT_OF_OUR_PROTOCOL = {
+NEVER_WRITTEN = {
     # Topic ids are null at inter.broker.protocol.version 2.6.
     Kind.TOPIC_ID_MISMATCH: {"tp", "topic_id", "requested_topic_id"},
     # What brokers of a lower inter.broker.protocol.version are sent.
     Kind.STOP_REPLICA_BATCH: {"delete", "count", "broker"},
+    # One partition that cannot be followed fails for itself, and is named.
+    Kind.LEADER_AND_ISR_FAILED: {"controller", "controller_epoch", "correlation_id"},
 }
-"""The lines of release 2.8 that need another protocol version than ours, by kind, with their fields."""
+"""The lines of release 2.8 that this one does not write, by kind, with their fields."""
 
 ONE, TWO, THREE, FOUR = (BrokerId(number) for number in (1, 2, 3, 4))
 REPLICAS = (ONE, TWO, THREE)
@@ -69,7 +69,7 @@ def missing(lines: Iterable[StateChange], *speakers: Speaker) -> set[Any]:
     wanted = {
         (kind, fields)
         for (kind, fields), template in OURS.items()
-        if template.speaker in speakers and NOT_OF_OUR_PROTOCOL.get(kind) != fields
+        if template.speaker in speakers and NEVER_WRITTEN.get(kind) != fields
     }
     return wanted - {(line.kind, frozenset(line.values)) for line in lines}
 
@@ -101,9 +101,9 @@ def test_each_line_of_a_controller_comes_about(world_module: Any) -> None:
     # Nobody is left to lead, and what is to be written is not there any more.
     world.remove(4)
     world.run(BrokerChange())
-    stale = ErrorCode.STALE_CONTROLLER_EPOCH
+    stale = ErrorCode.STALE_BROKER_EPOCH
     world.run(LeaderAndIsrResponseReceived(TWO, life, LeaderAndIsrResponse(stale)))
-    world.run(UpdateMetadataResponseReceived(TWO, UpdateMetadataResponse(stale)))
+    world.run(UpdateMetadataResponseReceived(TWO, world.epoch_of(TWO), UpdateMetadataResponse(stale)))
     lines = [effect.line for effect in world.sent(effects.LogStateChange)]
     left = missing([*lines, *answers(world)], Speaker.CONTROLLER, Speaker.CONTROLLER_WITHOUT_EPOCH)
     assert left == set()
@@ -179,7 +179,7 @@ class Scene:
         state = PartitionState(
             LeaderAndIsr(BrokerId(leader), LeaderEpoch(epoch), replicas), ControllerEpoch(reign)
         )
-        partition = LeaderAndIsrPartition(TopicPartition(topic, 0), state, Assignment(replicas))
+        partition = LeaderAndIsrPartition(TopicPartition(topic, 0), state, Assignment(replicas), is_new=True)
         request = LeaderAndIsrRequest(TWO, ControllerEpoch(reign), BrokerEpoch(1), (partition,), live)
         await self.leadership.leader_and_isr(request)
 
@@ -238,10 +238,8 @@ async def things_go_wrong(scene: Scene, directory: Path) -> None:
     await scene.order("new", 2, 0, reign=5)
     scene.unprepared, scene.fails = None, Broken()
     for leader in (1, 2):
-        with pytest.raises(Broken):
-            await scene.order("new", leader, 0, reign=5)
-    with pytest.raises(Broken):
-        await scene.stop("followed", 9, reign=5)
+        await scene.order("new", leader, 0, reign=5)
+    await scene.stop("followed", 9, reign=5)
     scene.fails = KafkaStorageError(directory, "test")
     await scene.stop("led", 9, reign=5)
     await scene.order("new", 1, 0, reign=5)

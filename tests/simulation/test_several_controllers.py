@@ -28,7 +28,15 @@ from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from controller.core import effects
 from controller.core.decide import decide
 from controller.core.effects import NO_CONTROLLER, NO_REIGN, Ask, Decision, Interruption, Reign
-from controller.core.inputs import BrokerChange, ControllerChange, Expire, Input, Startup, TopicChange
+from controller.core.inputs import (
+    BrokerChange,
+    ControllerChange,
+    Expire,
+    Input,
+    Reelect,
+    Startup,
+    TopicChange,
+)
 from controller.core.state import ControllerContext, Facts
 
 IDS = (1, 2, 3)
@@ -46,6 +54,7 @@ class Process:
         waiting: Its mailbox.
         work: The decision under way.
         question: What that has asked last, unanswered.
+        is_reminded: Whether it is to look at the race again after a pause.
         is_expired: Whether its session is over and it has not dealt with that.
         gate: What its replicas go by.
     """
@@ -56,6 +65,7 @@ class Process:
     work: Decision[None] | None = None
     question: Ask[Any] | None = None
     is_expired: bool = False
+    is_reminded: bool = False
     gate: ControlGate = field(default_factory=ControlGate)
 
     def hear(self, happened: Input) -> None:
@@ -82,6 +92,7 @@ class Controllers(RuleBasedStateMachine):
         self.reigns: dict[int, int] = {}
         self.leader_epochs: dict[TopicPartition, int] = {}
         self.leaders: dict[tuple[TopicPartition, int], int] = {}
+        self.lives: dict[tuple[TopicPartition, int], int] = {}
 
     @initialize(replicas=st.permutations(IDS), count=st.integers(2, 3))
     def a_cluster_at_rest(self, replicas: list[int], count: int) -> None:
@@ -176,6 +187,11 @@ class Controllers(RuleBasedStateMachine):
         for _ in range(TURNS):
             busy = [(b, p) for b, p in self.processes.items() if not p.is_idle]
             if not busy:
+                busy = [(b, p) for b, p in self.processes.items() if p.is_reminded]
+                for _, process in busy:
+                    process.is_reminded = False
+                    process.hear(Reelect())
+            if not busy:
                 break
             for broker, process in busy:
                 self._step(broker, process)
@@ -234,6 +250,8 @@ class Controllers(RuleBasedStateMachine):
         try:
             effect = process.work.send(answer)
             while not isinstance(effect, Ask):
+                if isinstance(effect, effects.ScheduleReelection):
+                    process.is_reminded = True
                 self._perform(effect)
                 effect = process.work.send(None)
             process.question = effect
@@ -322,6 +340,10 @@ class Controllers(RuleBasedStateMachine):
             if state is not None:
                 known = state.leader_and_isr
                 assert known.leader in online or not online & set(known.isr)
+                if known.leader in online:
+                    life = self.world.epoch_of(known.leader)
+                    seen = self.lives.setdefault((tp, known.leader_epoch), life)
+                    assert seen == life, "a leader leads on in an epoch in which it bounced"
 
 
 def _requests(effect: effects.Effect) -> Iterator[tuple[int, Any]]:

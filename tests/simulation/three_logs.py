@@ -228,6 +228,10 @@ class ThreeLogs(RuleBasedStateMachine):
             self.home.cleanup()
 
     @initialize()
+    def begin(self):
+        for node in self.nodes.values():
+            self.tell(node, is_new=True)
+
     def everyone_hears(self):
         for broker_id in IDS:
             self.hear(broker_id)
@@ -236,9 +240,12 @@ class ThreeLogs(RuleBasedStateMachine):
     def hear(self, broker_id):
         node = self.nodes[broker_id]
         if node.alive:
-            order = LeaderAndIsrPartition(TP, self.register, Assignment(IDS))
-            request = LeaderAndIsrRequest(9, 1, 1, (order,), BROKERS)
-            self.run(node.leadership.leader_and_isr, request)
+            self.tell(node)
+
+    def tell(self, node, *, is_new=False):
+        order = LeaderAndIsrPartition(TP, self.register, Assignment(IDS), is_new)
+        request = LeaderAndIsrRequest(9, 1, 1, (order,), BROKERS)
+        self.run(node.leadership.leader_and_isr, request)
 
     @rule(choice=st.integers(0, 2))
     def elect(self, choice):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from broker.replicas.turn import paced
 from broker.server.context import Answer, ServerContext
+from broker.server.portions import Patience, submit
 from broker.server.reassignment_answers import Names, reassignment_answer
 from broker.wire.frames import Request, milliseconds
 from cluster.model.commands import Refused
@@ -26,31 +28,34 @@ _NAMES = Names(
 async def handle(context: ServerContext, request: Request) -> Answer:
     """What became of each partition, by topic and number; where nobody is asked, one error for all."""
     body = request.body
-    asked = [
-        (TopicPartition(topic.name, partition.partition_index), partition.replicas)
-        for topic in body.topics
-        for partition in topic.partitions
-    ]
-    times = Counter(tp for tp, _ in asked)
-    results = {tp: _named_twice(tp) for tp, count in times.items() if count > 1}
-    command = AlterPartitionReassignments(
-        {
-            tp: None if replicas is None else tuple(map(BrokerId, replicas))
-            for tp, replicas in asked
-            if tp not in results
-        }
-    )
-    told = await context.controller.submit(command, milliseconds(body.timeout))
-    if isinstance(told, Refused):
-        return reassignment_answer(request, _NAMES, {}, told.error, told.message)
-    return reassignment_answer(
-        request,
-        _NAMES,
-        {
-            tp: {"error_code": result.error, "error_message": result.message}
-            for tp, result in {**told.partitions, **results}.items()
-        },
-    )
+    patience = Patience(milliseconds(body.timeout))
+    times: Counter[TopicPartition] = Counter()
+    targets: dict[TopicPartition, tuple[BrokerId, ...] | None] = {}
+    async for name, partition in paced(
+        (topic.name, each) for topic in body.topics for each in topic.partitions
+    ):
+        tp = TopicPartition(name, partition.partition_index)
+        times[tp] += 1
+        targets[tp] = None if partition.replicas is None else tuple(map(BrokerId, partition.replicas))
+    results = {tp: _named_twice(tp) async for tp in paced(times) if times[tp] > 1}
+    async for portion, told in submit(
+        context.controller,
+        [tp async for tp in paced(times) if times[tp] == 1],
+        lambda some: AlterPartitionReassignments({tp: targets[tp] for tp in some}),
+        patience,
+    ):
+        if not isinstance(told, Refused):
+            results |= told.partitions
+        elif told.error is ErrorCode.NOT_CONTROLLER:
+            return await reassignment_answer(request, _NAMES, {}, told.error, told.message)
+        else:
+            results |= dict.fromkeys(portion, ReassignmentResult(told.error, told.message))
+    said = {
+        tp: {"error_code": results[tp].error, "error_message": results[tp].message}
+        async for tp in paced(times)
+        if tp in results
+    }
+    return await reassignment_answer(request, _NAMES, said)
 
 
 def _named_twice(tp: TopicPartition) -> ReassignmentResult:

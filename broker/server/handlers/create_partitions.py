@@ -6,13 +6,18 @@ Sources: ``KafkaApis.handleCreatePartitionsRequest``, ``ZkAdminManager.createPar
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
+from broker.replicas.turn import paced
 from broker.server.context import Answer, ServerContext
-from broker.server.handlers.delayed_topics import Patience, await_leaders
+from broker.server.handlers.delayed_topics import await_leaders
+from broker.server.portions import Patience, submit
 from broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from cluster.model.commands import Refused, TopicResult
 from cluster.model.commands_topics import CreatePartitions, NewPartitions
+from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId
 
 
@@ -20,27 +25,42 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     """What became of each topic; a topic named more than once is refused once."""
     body = request.body
     patience = Patience(milliseconds(body.timeout))
-    command = CreatePartitions(tuple(map(_new_partitions, body.topics)), validate_only=body.validate_only)
-    told = await context.controller.submit(command, patience.timeout_ms)
-    if isinstance(told, Refused):
-        results = {topic.name: TopicResult(topic.name, told.error, told.message) for topic in body.topics}
-    else:
-        results = {result.name: result for result in told.topics}
-        if not body.validate_only:
-            results |= await await_leaders(context, told.topics, patience)
+    times: Counter[str] = Counter()
+    async for topic in paced(body.topics):
+        times[topic.name] += 1
+    wanted = [_new_partitions(topic) async for topic in paced(body.topics) if times[topic.name] == 1]
+    results: dict[str, TopicResult] = {}
+    async for portion, told in submit(
+        context.controller, wanted, lambda some: CreatePartitions(tuple(some), body.validate_only), patience
+    ):
+        if isinstance(told, Refused):
+            results |= _all_refused(portion, told)
+        else:
+            results |= {result.name: result for result in told.topics}
+    async for name in paced(times):
+        if times[name] > 1:
+            results[name] = TopicResult(name, ErrorCode.INVALID_REQUEST, f"Duplicate topic name: {name}")
+    if not body.validate_only:
+        results |= await await_leaders(context, results.values(), patience)
     return request.answer(
         "CreatePartitionsResponse",
         throttle_time=NO_THROTTLE,
         results=tuple(
-            request.answer(
-                "CreatePartitionsTopicResult",
-                name=result.name,
-                error_code=result.error,
-                error_message=result.message,
-            )
-            for result in results.values()
+            [
+                request.answer(
+                    "CreatePartitionsTopicResult",
+                    name=result.name,
+                    error_code=result.error,
+                    error_message=result.message,
+                )
+                async for result in paced(results.values())
+            ]
         ),
     )
+
+
+def _all_refused(topics: Sequence[NewPartitions], refusal: Refused) -> dict[str, TopicResult]:
+    return {each.topic: TopicResult(each.topic, refusal.error, refusal.message) for each in topics}
 
 
 def _new_partitions(topic: Any) -> NewPartitions:

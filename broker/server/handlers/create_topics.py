@@ -7,10 +7,13 @@ Sources: ``KafkaApis.handleCreateTopicsRequest``, ``ZkAdminManager.createTopics`
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
+from broker.replicas.turn import paced
 from broker.server.context import Answer, ServerContext
-from broker.server.handlers.delayed_topics import Patience, await_leaders
+from broker.server.handlers.delayed_topics import await_leaders
+from broker.server.portions import Patience, submit
 from broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from cluster.model.commands import CreateTopics, NewTopic, Refused, TopicResult
 from cluster.model.errors import ErrorCode
@@ -21,29 +24,44 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     """What became of each topic, in the order of the request."""
     body = request.body
     patience = Patience(milliseconds(body.timeout))
-    results = _contradictions(body.topics)
-    wanted = tuple(_new_topic(topic) for topic in body.topics if topic.name not in results)
-    command = CreateTopics(wanted, validate_only=body.validate_only)
-    told = await context.controller.submit(command, patience.timeout_ms)
-    if isinstance(told, Refused):
-        # Kafka looks for the controller before it looks at the topics.
-        results = {topic.name: TopicResult(topic.name, told.error, told.message) for topic in body.topics}
-    else:
-        results |= {result.name: result for result in told.topics}
-        if not body.validate_only:
-            results |= await await_leaders(context, results.values(), patience)
-    return request.answer(
-        "CreateTopicsResponse",
-        throttle_time=NO_THROTTLE,
-        topics=tuple(_result(request, results[name]) for name in dict.fromkeys(t.name for t in body.topics)),
-    )
+    contradictions = await _contradictions(body.topics)
+    wanted = [_new_topic(topic) async for topic in paced(body.topics) if topic.name not in contradictions]
+    results: dict[str, TopicResult] = {}
+    async for portion, told in submit(
+        context.controller, wanted, lambda some: CreateTopics(tuple(some), body.validate_only), patience
+    ):
+        if isinstance(told, Refused) and told.error is ErrorCode.NOT_CONTROLLER:
+            # Kafka looks for the controller before it looks at the topics.
+            contradictions = {}
+            results = await _all_refused(body.topics, told)
+            break
+        results |= (
+            await _all_refused(portion, told)
+            if isinstance(told, Refused)
+            else {result.name: result for result in told.topics}
+        )
+    results |= contradictions
+    if not body.validate_only:
+        results |= await await_leaders(context, results.values(), patience)
+    answers = {}
+    async for topic in paced(body.topics):
+        if topic.name not in answers:
+            answers[topic.name] = _result(request, results[topic.name])
+    return request.answer("CreateTopicsResponse", throttle_time=NO_THROTTLE, topics=tuple(answers.values()))
 
 
-def _contradictions(topics: tuple[Any, ...]) -> dict[str, TopicResult]:
+async def _all_refused(topics: Iterable[Any], refusal: Refused) -> dict[str, TopicResult]:
+    names = [topic.name async for topic in paced(topics)]
+    return {name: TopicResult(name, refusal.error, refusal.message) for name in names}
+
+
+async def _contradictions(topics: tuple[Any, ...]) -> dict[str, TopicResult]:
     """The topics that need no controller to be refused, by name."""
-    times = Counter(topic.name for topic in topics)
+    times: Counter[str] = Counter()
+    async for topic in paced(topics):
+        times[topic.name] += 1
     refused = {}
-    for topic in topics:
+    async for topic in paced(topics):
         error, message = ErrorCode.INVALID_REQUEST, ""
         null_configs = [config.name for config in topic.configs if config.value is None]
         if times[topic.name] > 1:

@@ -5,30 +5,13 @@ Sources: ``DelayedCreatePartitions`` and ``DelayedDeleteTopics`` of release 2.8.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 
 from broker.server.context import ServerContext
 from broker.server.metadata_purgatories import await_metadata
+from broker.server.portions import Patience, portions
 from cluster.model.commands import TopicResult
 from cluster.model.errors import ErrorCode
-
-
-class Patience:
-    """The time that a client gives to one request.
-
-    Args:
-        timeout_ms: From now; 0 or less is no time.
-    """
-
-    def __init__(self, timeout_ms: int) -> None:
-        self.timeout_ms = timeout_ms
-        self._deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
-
-    @property
-    def left_ms(self) -> int:
-        """What is left of it, in milliseconds; less than 0 where it is over."""
-        return int((self._deadline - asyncio.get_running_loop().time()) * 1000)
 
 
 async def await_leaders(
@@ -66,9 +49,11 @@ async def _await(
     said: str,
 ) -> dict[str, TopicResult]:
     begun = {result.name: result for result in results if result.error is ErrorCode.NONE}
-    late = await await_metadata(
-        context.purgatories.topics, begun, lambda name: is_done(begun[name]), patience.left_ms
-    )
+    late: list[str] = []
+    for names in portions(tuple(begun)):
+        late += await await_metadata(
+            context.purgatories.topics, names, lambda name: is_done(begun[name]), patience.left_ms
+        )
     return {
         name: TopicResult(name, ErrorCode.REQUEST_TIMED_OUT, said.format(name, patience.timeout_ms))
         # A request that gives no time is not told of success, as in Kafka.

@@ -5,10 +5,11 @@ Sources: ``KafkaApis.handleDeleteRecordsRequest`` and ``DeleteRecordsRequest.jso
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from broker.replicas.interface import DeleteResults
+from broker.replicas.turn import paced
+from broker.server.by_topic import by_topic
 from broker.server.context import Answer, ServerContext
+from broker.server.portions import begin_in_portions
 from broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from cluster.model.ids import Offset, TopicPartition
 
@@ -16,33 +17,38 @@ from cluster.model.ids import Offset, TopicPartition
 async def handle(context: ServerContext, request: Request) -> Answer:
     """Where the records of each partition begin at every live replica once they have moved, or why not."""
     body = request.body
+    asked = ((topic.name, partition) for topic in body.topics for partition in topic.partitions)
     offsets = {
-        TopicPartition(topic.name, partition.partition_index): Offset(partition.offset)
-        for topic in body.topics
-        for partition in topic.partitions
+        TopicPartition(topic, partition.partition_index): Offset(partition.offset)
+        async for topic, partition in paced(asked)
     }
-    return _answer(request, await context.deletes.delete(offsets, milliseconds(body.timeout)))
+    timeout_ms = milliseconds(body.timeout)
+    results = await begin_in_portions(offsets, lambda some: context.deletes.delete(some, timeout_ms))
+    return await _answer(request, results)
 
 
-def _answer(request: Request, results: DeleteResults) -> Answer:
-    by_topic = groupby(results.items(), key=lambda item: item[0].topic)
+async def _answer(request: Request, results: DeleteResults) -> Answer:
     return request.answer(
         "DeleteRecordsResponse",
         throttle_time=NO_THROTTLE,
         topics=tuple(
-            request.answer(
-                "DeleteRecordsTopicResult",
-                name=topic,
-                partitions=tuple(
-                    request.answer(
-                        "DeleteRecordsPartitionResult",
-                        partition_index=topic_partition.partition,
-                        low_watermark=deleted.low_watermark,
-                        error_code=deleted.error,
-                    )
-                    for topic_partition, deleted in partitions
-                ),
-            )
-            for topic, partitions in by_topic
+            [
+                request.answer(
+                    "DeleteRecordsTopicResult",
+                    name=topic,
+                    partitions=tuple(
+                        [
+                            request.answer(
+                                "DeleteRecordsPartitionResult",
+                                partition_index=partition.partition,
+                                low_watermark=results[partition].low_watermark,
+                                error_code=results[partition].error,
+                            )
+                            async for partition in paced(partitions)
+                        ]
+                    ),
+                )
+                for topic, partitions in (await by_topic(results)).items()
+            ]
         ),
     )

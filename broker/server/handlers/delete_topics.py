@@ -6,8 +6,10 @@ of release 2.8.
 
 from __future__ import annotations
 
+from broker.replicas.turn import paced
 from broker.server.context import Answer, ServerContext
-from broker.server.handlers.delayed_topics import Patience, await_absence
+from broker.server.handlers.delayed_topics import await_absence
+from broker.server.portions import Patience, submit
 from broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from cluster.model.commands import Refused, TopicResult
 from cluster.model.commands_topics import DeleteTopics
@@ -23,30 +25,38 @@ FIRST_WITH_DISABLED = 3
 async def handle(context: ServerContext, request: Request) -> Answer:
     """What became of each topic; a topic named more than once is answered once."""
     patience = Patience(milliseconds(request.body.timeout))
-    names = _names(request)
+    names = await _names(request)
     results: dict[str, TopicResult] = {}
-    told = await context.controller.submit(DeleteTopics(names), patience.timeout_ms)
-    if isinstance(told, Refused):
-        results = {name: TopicResult(name, told.error, told.message) for name in names}
-    else:
-        results = {result.name: result for result in told.topics}
-        results |= await await_absence(context, told.topics, patience)
-    answers = [_result(request, result) for result in results.values()]
+    async for portion, told in submit(
+        context.controller, names, lambda some: DeleteTopics(tuple(some)), patience
+    ):
+        if isinstance(told, Refused):
+            results |= {name: TopicResult(name, told.error, told.message) for name in portion}
+        else:
+            results |= {result.name: result for result in told.topics}
+    results |= await await_absence(context, results.values(), patience)
+    answers = [_result(request, result) async for result in paced(results.values())]
     return request.answer(
         "DeleteTopicsResponse",
         throttle_time=NO_THROTTLE,
-        responses=(*answers, *_refused_ids(request)),
+        responses=(*answers, *await _refused_ids(request)),
     )
 
 
-def _names(request: Request) -> tuple[str, ...]:
+async def _names(request: Request) -> tuple[str, ...]:
+    """The topics named, each once."""
+    names: dict[str, None] = {}
     if request.version < FIRST_WITH_STATES:
-        return tuple(dict.fromkeys(request.body.topic_names))
-    named = (topic.name for topic in request.body.topics if topic.topic_id is None)
-    return tuple(dict.fromkeys(name for name in named if name is not None))
+        async for name in paced(request.body.topic_names):
+            names[name] = None
+    else:
+        async for topic in paced(request.body.topics):
+            if topic.topic_id is None and topic.name is not None:
+                names[topic.name] = None
+    return tuple(names)
 
 
-def _refused_ids(request: Request) -> list[Answer]:
+async def _refused_ids(request: Request) -> list[Answer]:
     """Topics have no ids before the inter-broker protocol of 2.8; a name beside an id is a contradiction."""
     if request.version < FIRST_WITH_STATES:
         return []
@@ -62,7 +72,7 @@ def _refused_ids(request: Request) -> list[Answer]:
                 else "Topic name and topic ID can not both be specified."
             ),
         )
-        for topic in request.body.topics
+        async for topic in paced(request.body.topics)
         if topic.topic_id is not None
     ]
 

@@ -6,14 +6,15 @@ release 2.8; KIP-133, KIP-226, KIP-569.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any
 
 import structlog
 
+from broker.replicas.turn import Turn, paced
 from broker.server.context import Answer, ServerContext
+from broker.server.portions import portions
 from broker.wire.frames import NO_THROTTLE, Request
 from cluster.model.configs import ConfigError, Type
 from cluster.model.configs_described import (
@@ -24,6 +25,7 @@ from cluster.model.configs_described import (
 )
 from cluster.model.errors import ErrorCode
 from cluster.model.topic_names import fault
+from cluster.runtime.line_limit import LINES
 from cluster.zk.errors import ZooKeeperError
 
 _log = structlog.get_logger(__name__)
@@ -64,12 +66,19 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
     A resource that is named twice is answered once, so that no small request has an enormous answer.
     """
-    resources = {(each.resource_type, each.resource_name): each for each in request.body.resources}.values()
+    named = {(e.resource_type, e.resource_name): e async for e in paced(request.body.resources)}
+    results: list[Answer] = []
+    for resources in portions(tuple(named.values())):
+        results += await _describe_all(context, request, resources)
+    return request.answer("DescribeConfigsResponse", throttle_time=NO_THROTTLE, results=tuple(results))
+
+
+async def _describe_all(context: ServerContext, request: Request, resources: Iterable[Any]) -> list[Answer]:
+    """The results of some of the resources, whose settings are read at once."""
     overrides = await _read_overrides(context, resources)
-    results = []
+    results, turn = [], Turn()
     for resource in resources:
-        # A tool asks for a thousand topics at once; the other connections are served in between.
-        await asyncio.sleep(0)
+        await turn.yield_if_long()
         error, message = ErrorCode.NONE, None
         told: Iterable[DescribedConfig] = ()
         try:
@@ -86,7 +95,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
                 configs=tuple(_config(request, each) for each in told),
             )
         )
-    return request.answer("DescribeConfigsResponse", throttle_time=NO_THROTTLE, results=tuple(results))
+    return results
 
 
 async def _read_overrides(context: ServerContext, resources: Iterable[Any]) -> _Overrides:
@@ -101,7 +110,8 @@ async def _read_overrides(context: ServerContext, resources: Iterable[Any]) -> _
     try:
         found = await context.topic_overrides.overrides(sorted(known))
     except ZooKeeperError as error:
-        _log.warning(f"The settings of {len(known)} topics cannot be described: {error}")
+        if LINES.allow("the settings of topics cannot be described"):
+            _log.warning(f"The settings of {len(known)} topics cannot be described: {error}")
         return dict.fromkeys(known)
     return {topic: found.get(topic, {}) for topic in known}
 
@@ -151,7 +161,7 @@ def _describe_broker(context: ServerContext, name: str) -> tuple[DescribedConfig
 
 def _asked_keys(resource: Any, described: Iterable[DescribedConfig]) -> Iterable[DescribedConfig]:
     """Those whose keys the request names; all where it names none (release 2.8 takes [] as null)."""
-    keys = resource.configuration_keys
+    keys = frozenset(resource.configuration_keys or ())
     return [each for each in described if not keys or each.name in keys]
 
 

@@ -8,13 +8,17 @@ the partitions asked for, or Java throws all of it away. Sources: ``KafkaApis.ha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from itertools import groupby
+from typing import Any
 
 from broker.replicas.interface import Fetched, FetchPartition, FetchResults
+from broker.replicas.turn import Turn, paced
+from broker.server.by_topic import by_topic
 from broker.server.context import Answer, ServerContext
-from broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
+from broker.server.portions import LOCAL_PORTION, portions
+from broker.wire.frames import NO_THROTTLE, Body, Request, milliseconds
+from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
 
@@ -42,24 +46,59 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
             session_id=NO_SESSION,
             responses=(),
         )
+    asked = ((topic.topic, partition) for topic in body.topics for partition in topic.partitions)
+    if sum(len(topic.partitions) for topic in body.topics) > LOCAL_PORTION:
+        return _fetch_many(context, request, asked)
     max_bytes = min(body.max_bytes, context.settings.fetch_max_bytes)
     results = context.reads.fetch(
-        {
-            TopicPartition(topic.topic, partition.partition): FetchPartition(
-                offset=partition.fetch_offset,
-                max_bytes=partition.partition_max_bytes,
-                current_leader_epoch=getattr(partition, "current_leader_epoch", UNKNOWN_LEADER_EPOCH),
-                last_fetched_epoch=getattr(partition, "last_fetched_epoch", UNKNOWN_LEADER_EPOCH),
-                allow_zstd=request.version >= _ZSTD_SINCE,
-            )
-            for topic in body.topics
-            for partition in topic.partitions
-        },
+        {TopicPartition(name, each.partition): _wanted(request, each) for name, each in asked},
         max_wait_ms=max(0, milliseconds(body.max_wait)),
         min_bytes=min(body.min_bytes, max_bytes),
         max_bytes=max_bytes,
     )
     return _answer(request, results.result()) if results.done() else _later(request, results)
+
+
+def _epoch(partition: Body, name: str) -> LeaderEpoch:
+    """An epoch of the request; any negative one stands for none (``FetchRequest.optionalEpoch``)."""
+    return LeaderEpoch(max(UNKNOWN_LEADER_EPOCH, getattr(partition, name, UNKNOWN_LEADER_EPOCH)))
+
+
+async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[tuple[str, Any]]) -> Answer:
+    """Wait until there is enough, then read in portions."""
+    body = request.body
+    wanted = {
+        TopicPartition(name, each.partition): _wanted(request, each) async for name, each in paced(asked)
+    }
+    left = min(body.max_bytes, context.settings.fetch_max_bytes)
+    max_wait_ms = max(0, milliseconds(body.max_wait))
+    await context.reads.wait(wanted, max_wait_ms=max_wait_ms, min_bytes=min(body.min_bytes, left))
+    results: FetchResults = {}
+    is_empty, turn = True, Turn()
+    for portion in portions(tuple(wanted.items()), LOCAL_PORTION):
+        some = context.reads.read(dict(portion), left, at_least_one=is_empty)
+        read = sum(len(fetched.records) for fetched in some.values())
+        left -= read
+        is_empty = is_empty and not read
+        results |= some
+        await turn.yield_if_long()
+    topics = []
+    for name, of_topic in (await by_topic(results)).items():
+        told = [_partition(request, each.partition, results[each]) async for each in paced(of_topic)]
+        topics.append(request.answer("FetchableTopicResponse", topic=name, partitions=tuple(told)))
+    return _response(request, tuple(topics))
+
+
+def _wanted(request: Request, partition: Any) -> FetchPartition:
+    return FetchPartition(
+        offset=partition.fetch_offset,
+        max_bytes=partition.partition_max_bytes,
+        current_leader_epoch=_epoch(partition, "current_leader_epoch"),
+        last_fetched_epoch=_epoch(partition, "last_fetched_epoch"),
+        allow_zstd=request.version >= _ZSTD_SINCE,
+        read_committed=request.body.isolation_level == _READ_COMMITTED,
+        replica_id=request.body.replica_id,
+    )
 
 
 async def _later(request: Request, results: asyncio.Future[FetchResults]) -> Answer:
@@ -79,12 +118,16 @@ def _answer(request: Request, results: FetchResults) -> Answer:
         )
         for name, of_topic in groupby(results.items(), key=lambda result: result[0].topic)
     ]
+    return _response(request, tuple(topics))
+
+
+def _response(request: Request, topics: tuple[Answer, ...]) -> Answer:
     return request.answer(
         "FetchResponse",
         throttle_time=NO_THROTTLE,
         error_code=ErrorCode.NONE,
         session_id=NO_SESSION,
-        responses=tuple(topics),
+        responses=topics,
     )
 
 
@@ -98,7 +141,7 @@ def _partition(request: Request, index: int, fetched: Fetched) -> Answer:
         "high_watermark": fetched.high_watermark,
         "last_stable_offset": fetched.last_stable_offset,
         "log_start_offset": fetched.log_start_offset,
-        "aborted_transactions": () if request.body.isolation_level == _READ_COMMITTED else None,
+        "aborted_transactions": _aborted(request, fetched),
         "preferred_read_replica": _NO_REPLICA,
         "records": fetched.records,
     }
@@ -108,3 +151,13 @@ def _partition(request: Request, index: int, fetched: Fetched) -> Answer:
             "EpochEndOffset", epoch=diverging.epoch, end_offset=diverging.end_offset
         )
     return request.answer("PartitionData", **values)
+
+
+def _aborted(request: Request, fetched: Fetched) -> tuple[Answer, ...] | None:
+    """The aborted transactions whose records come along, for who asked for them."""
+    if request.body.isolation_level != _READ_COMMITTED:
+        return None
+    return tuple(
+        request.answer("AbortedTransaction", producer_id=each.producer_id, first_offset=each.first_offset)
+        for each in fetched.aborted_transactions
+    )

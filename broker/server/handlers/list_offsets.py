@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from broker.replicas.interface import ListedOffset
+from broker.replicas.turn import Turn, paced
 from broker.server.context import Answer, ServerContext
 from broker.wire.frames import NO_THROTTLE, Request
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
@@ -16,25 +17,30 @@ from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
 
 _OFFSET_NOT_AVAILABLE_SINCE = 5
+_READ_COMMITTED = 1
 
 
-def handle(context: ServerContext, request: Request) -> Answer:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """One offset for each partition asked; a partition asked twice is ``INVALID_REQUEST``."""
-    asked = Counter(
-        TopicPartition(topic.name, partition.partition_index)
-        for topic in request.body.topics
-        for partition in topic.partitions
-    )
-    topics = []
+    asked: Counter[TopicPartition] = Counter()
+    named = ((topic.name, each) for topic in request.body.topics for each in topic.partitions)
+    async for name, each in paced(named):
+        asked[TopicPartition(name, each.partition_index)] += 1
+    read_committed = getattr(request.body, "isolation_level", 0) == _READ_COMMITTED
+    topics, turn = [], Turn()
     for topic in request.body.topics:
         partitions = []
+        await turn.yield_if_long()
         for partition in topic.partitions:
+            await turn.yield_if_long()
             topic_partition = TopicPartition(topic.name, partition.partition_index)
             if asked[topic_partition] > 1:
                 listed = ListedOffset(ErrorCode.INVALID_REQUEST)
             else:
                 epoch = getattr(partition, "current_leader_epoch", UNKNOWN_LEADER_EPOCH)
-                listed = context.reads.list_offset(topic_partition, partition.timestamp, epoch)
+                listed = await context.reads.list_offset(
+                    topic_partition, partition.timestamp, epoch, read_committed=read_committed
+                )
             partitions.append(_partition(request, topic_partition.partition, listed))
         topics.append(
             request.answer("ListOffsetsTopicResponse", name=topic.name, partitions=tuple(partitions))

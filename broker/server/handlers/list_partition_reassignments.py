@@ -5,7 +5,11 @@ Sources: ``KafkaApis.handleListPartitionReassignmentsRequest`` of release 2.8; K
 
 from __future__ import annotations
 
+from typing import Any
+
+from broker.replicas.turn import paced
 from broker.server.context import Answer, ServerContext
+from broker.server.portions import PORTION
 from broker.server.reassignment_answers import Names, reassignment_answer
 from broker.wire.frames import Request, milliseconds
 from cluster.model.commands import Refused
@@ -23,27 +27,25 @@ _NAMES = Names(
 async def handle(context: ServerContext, request: Request) -> Answer:
     """The partitions that are being moved, of those asked for or of all, by topic and number."""
     body = request.body
-    named = None if body.topics is None else _named(request)
-    told = await context.controller.submit(ListPartitionReassignments(named), milliseconds(body.timeout))
+    named = None if body.topics is None else await _named(body)
+    # The controller is not told of more than it takes in one portion: what it moves is less than that.
+    command = ListPartitionReassignments(None if named is None or len(named) > PORTION else tuple(named))
+    told = await context.controller.submit(command, milliseconds(body.timeout))
     if isinstance(told, Refused):
-        return reassignment_answer(request, _NAMES, {}, told.error, told.message)
-    return reassignment_answer(
-        request,
-        _NAMES,
-        {
-            tp: {
-                "replicas": moving.replicas,
-                "adding_replicas": moving.adding,
-                "removing_replicas": moving.removing,
-            }
-            for tp, moving in told.reassignments.items()
-        },
-    )
+        return await reassignment_answer(request, _NAMES, {}, told.error, told.message)
+    moving = {
+        tp: {
+            "replicas": assignment.replicas,
+            "adding_replicas": assignment.adding,
+            "removing_replicas": assignment.removing,
+        }
+        async for tp, assignment in paced(told.reassignments.items())
+        if named is None or tp in named
+    }
+    return await reassignment_answer(request, _NAMES, moving)
 
 
-def _named(request: Request) -> tuple[TopicPartition, ...]:
-    return tuple(
-        TopicPartition(topic.name, number)
-        for topic in request.body.topics
-        for number in topic.partition_indexes
-    )
+async def _named(body: Any) -> dict[TopicPartition, None]:
+    """The partitions asked for, each once."""
+    asked = (TopicPartition(topic.name, n) for topic in body.topics for n in topic.partition_indexes)
+    return {tp: None async for tp in paced(asked)}

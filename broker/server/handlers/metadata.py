@@ -6,9 +6,12 @@ Sources: ``KafkaApis.handleTopicMetadataRequest``, ``ZkMetadataCache.getPartitio
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 
-from broker.server.context import Answer, ServerContext
+from broker.replicas.turn import paced
+from broker.server.context import Answer, Building, ServerContext
+from broker.server.portions import Patience, submit
 from broker.wire.frames import NO_THROTTLE, Request
 from cluster.model.brokers import Endpoint
 from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic
@@ -23,68 +26,89 @@ _NO_OPERATIONS = -2147483648
 
 _LISTENER_NOT_FOUND_SINCE = 6
 
+SHORT_ANSWER = 1_000
+"""The topics and partitions that an answer may have which is made at once: 100 KB or so."""
+
 _BEING_CREATED = frozenset({ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS})
 
 
-def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer]:
+async def handle(context: ServerContext, request: Request) -> Answer | Building:
     """The topics asked, or all; a missing one is created first where request and broker allow it."""
     asked = request.body.topics
     # Version 0 cannot say null: there, an empty list means all topics.
     if asked is None or (request.version == 0 and not asked):
-        return _answer(context, request, context.metadata.topics, {})
-    if any(topic.name is None or getattr(topic, "topic_id", None) is not None for topic in asked):
-        # There are no topic ids in release 2.8 with ZooKeeper.
-        return _refused(context, request)
-    names = list(dict.fromkeys(topic.name for topic in asked))
-    missing = [name for name in names if not context.metadata.partitions(name)]
-    if not (
-        missing
-        and context.settings.auto_create_topics
-        and getattr(request.body, "allow_auto_topic_creation", True)
-    ):
-        return _answer(context, request, names, {})
-    errors = {name: ErrorCode.INVALID_TOPIC_EXCEPTION for name in missing if fault(name)}
-    to_create = [name for name in missing if name not in errors]
-    if not to_create:
-        return _answer(context, request, names, errors)
-    return _create_and_answer(context, request, names, errors, to_create)
+        return await _answer(context, request, tuple(context.metadata.topics), {})
+    names: dict[str, None] = {}
+    async for topic in paced(asked):
+        if topic.name is None or getattr(topic, "topic_id", None) is not None:
+            # There are no topic ids in release 2.8 with ZooKeeper.
+            return await _refused(context, request)
+        names[topic.name] = None
+    if not (context.settings.auto_create_topics and getattr(request.body, "allow_auto_topic_creation", True)):
+        return await _answer(context, request, names, {})
+    missing = [name async for name in paced(names) if not context.metadata.partitions(name)]
+    errors = {name: ErrorCode.INVALID_TOPIC_EXCEPTION async for name in paced(missing) if fault(name)}
+    errors |= await _create(context, [name async for name in paced(missing) if name not in errors])
+    return await _answer(context, request, names, errors)
 
 
-async def _create_and_answer(
-    context: ServerContext,
-    request: Request,
-    names: list[str],
-    errors: Mapping[str, ErrorCode],
-    to_create: list[str],
-) -> Answer:
+async def _create(context: ServerContext, names: list[str]) -> dict[str, ErrorCode]:
     """Create with the cluster's defaults; ``LEADER_NOT_AVAILABLE`` has the client ask again shortly."""
-    command = CreateTopics(tuple(NewTopic(name) for name in to_create))
-    result = await context.any_controller.submit(command, context.settings.request_timeout_ms)
-    created = dict.fromkeys(to_create, ErrorCode.LEADER_NOT_AVAILABLE)
-    if isinstance(result, CreateTopicsResult):
-        created |= {topic.name: topic.error for topic in result.topics if topic.error not in _BEING_CREATED}
-    return _answer(context, request, names, {**errors, **created})
+    errors: dict[str, ErrorCode] = {}
+    if not names:
+        return errors
+    async for portion, told in submit(
+        context.any_controller,
+        names,
+        lambda some: CreateTopics(tuple(NewTopic(name) for name in some)),
+        Patience(context.settings.request_timeout_ms),
+    ):
+        errors |= dict.fromkeys(portion, ErrorCode.LEADER_NOT_AVAILABLE)
+        if isinstance(told, CreateTopicsResult):
+            errors |= {topic.name: topic.error for topic in told.topics if topic.error not in _BEING_CREATED}
+    return errors
 
 
-def _answer(
+async def _answer(
+    context: ServerContext, request: Request, names: Iterable[str], errors: Mapping[str, ErrorCode]
+) -> Answer | Building:
+    """The answer about these topics, or how to make it where it is long: a request of 18 bytes may ask."""
+    make = partial(_made, context, request, names, errors)
+    return await make() if _is_short(context, names) else Building(make)
+
+
+def _is_short(context: ServerContext, names: Iterable[str]) -> bool:
+    count = 0
+    for name in names:
+        count += 1 + len(context.metadata.partitions(name) or ())
+        if count > SHORT_ANSWER:
+            return False
+    return True
+
+
+async def _made(
     context: ServerContext, request: Request, names: Iterable[str], errors: Mapping[str, ErrorCode]
 ) -> Answer:
     """The answer about these topics; one that is known by now has no error, whatever ``errors`` says."""
     endpoints = _endpoints(context, request)
     topics = []
-    for name in names:
+    async for name in paced(names):
         partitions = context.metadata.partitions(name)
         if partitions:
-            told = tuple(_partition(context, request, partitions[n], endpoints) for n in sorted(partitions))
-            topics.append(_topic(request, name, ErrorCode.NONE, told))
+            told = [
+                _partition(context, request, partition, endpoints)
+                async for partition in paced([partitions[number] for number in sorted(partitions)])
+            ]
+            topics.append(_topic(request, name, ErrorCode.NONE, tuple(told)))
         else:
             topics.append(_topic(request, name, errors.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), ()))
     return _response(context, request, endpoints, tuple(topics))
 
 
-def _refused(context: ServerContext, request: Request) -> Answer:
+async def _refused(context: ServerContext, request: Request) -> Answer:
     topics = [
-        _topic(request, topic.name or "", ErrorCode.INVALID_REQUEST, ()) for topic in request.body.topics
+        _topic(request, topic.name or "", ErrorCode.INVALID_REQUEST, ())
+        async for topic in paced(request.body.topics)
     ]
     return _response(context, request, _endpoints(context, request), tuple(topics))
 

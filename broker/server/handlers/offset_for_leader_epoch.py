@@ -5,17 +5,20 @@ Sources: ``KafkaApis.handleOffsetForLeaderEpochRequest`` of release 2.8; KIP-101
 
 from __future__ import annotations
 
+from broker.replicas.turn import Turn
 from broker.server.context import Answer, ServerContext
 from broker.wire.frames import NO_THROTTLE, Request
 from cluster.model.ids import TopicPartition
 
 
-def handle(context: ServerContext, request: Request) -> Answer:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """The end of the epoch asked, for each partition."""
-    topics = []
+    topics, turn = [], Turn()
     for topic in request.body.topics:
         partitions = []
+        await turn.yield_if_long()
         for asked in topic.partitions:
+            await turn.yield_if_long()
             end = context.reads.end_offset_for(
                 TopicPartition(topic.topic, asked.partition), asked.leader_epoch, asked.current_leader_epoch
             )

@@ -6,12 +6,15 @@ Sources: ``KafkaApis.handleProduceRequest`` and ``ProduceRequest.json`` of relea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from broker.replicas.interface import Appended, AppendResults
-from broker.server.context import Answer, CloseConnectionError, ServerContext
+from broker.replicas.interface import Appended, AppendResults, Prepared, Prepares
+from broker.replicas.turn import Turn, paced
+from broker.server.by_topic import by_topic
+from broker.server.context import Answer, CloseConnectionError, Preparing, ServerContext
+from broker.server.portions import LOCAL_PORTION, portions
 from broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
@@ -25,7 +28,7 @@ _RECORD_ERRORS_SINCE = 8
 _NO_ACKS = 0
 
 
-def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer]:
+def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer] | Preparing:
     """Append now; answer when ``acks`` asks for it.
 
     Raises:
@@ -35,21 +38,64 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
     body = request.body
     if body.transactional_id is not None:
         return _refused(request, ErrorCode.UNSUPPORTED_VERSION, "transactions are not served")
-    results = context.appends.append(
-        {
-            TopicPartition(topic.name, partition.index): partition.records
-            for topic in body.topic_data
-            for partition in topic.partition_data
-        },
-        acks=body.acks,
-        timeout_ms=milliseconds(body.timeout),
-        allow_zstd=request.version >= _ZSTD_SINCE,
-        allow_internal_topics=request.client_id == ADMIN_CLIENT_ID,
-    )
-    if body.acks == _NO_ACKS:
+    asked = ((topic.name, each) for topic in body.topic_data for each in topic.partition_data)
+    if sum(len(topic.partition_data) for topic in body.topic_data) > LOCAL_PORTION:
+        return _append_many(context, request, asked)
+    batches = {TopicPartition(name, each.index): each.records for name, each in asked}
+    preparing = context.appends.prepare(batches)
+    if preparing is not None:
+        return Preparing(_append_later(context, request, preparing))
+    return _append(context, request, batches)
+
+
+async def _append_later(
+    context: ServerContext, request: Request, preparing: Prepares
+) -> Answer | Awaitable[Answer]:
+    return _append(context, request, await preparing)
+
+
+def _append(
+    context: ServerContext, request: Request, batches: Mapping[TopicPartition, Prepared]
+) -> Answer | Awaitable[Answer]:
+    results = _begin(context, request, batches)
+    if request.body.acks == _NO_ACKS:
         _close_on_error(results.result())
         return None
     return _answer(request, results.result()) if results.done() else _later(request.without_body(), results)
+
+
+def _begin(
+    context: ServerContext, request: Request, batches: Mapping[TopicPartition, Prepared]
+) -> asyncio.Future[AppendResults]:
+    return context.appends.append(
+        batches,
+        acks=request.body.acks,
+        timeout_ms=milliseconds(request.body.timeout),
+        allow_zstd=request.version >= _ZSTD_SINCE,
+        allow_internal_topics=request.client_id == ADMIN_CLIENT_ID,
+    )
+
+
+async def _append_many(context: ServerContext, request: Request, asked: Iterable[tuple[str, Any]]) -> Answer:
+    """Append in portions. The connection starts no other request meanwhile: this one's frame is long."""
+    batches = {TopicPartition(name, each.index): each.records async for name, each in paced(asked)}
+    begun, turn = [], Turn()
+    for portion in portions(tuple(batches.items()), LOCAL_PORTION):
+        some = dict(portion)
+        preparing = context.appends.prepare(some)
+        begun.append(_begin(context, request, some if preparing is None else await preparing))
+        await turn.yield_if_long()
+    results: AppendResults = {}
+    for appended in begun:
+        results |= await appended
+    if request.body.acks == _NO_ACKS:
+        _close_on_error(results)
+        return None
+    topics = []
+    for name, of_topic in (await by_topic(results)).items():
+        told = [_partition(request, each.partition, results[each]) async for each in paced(of_topic)]
+        topics.append(request.answer("TopicProduceResponse", name=name, partition_responses=tuple(told)))
+    return request.answer("ProduceResponse", responses=tuple(topics), throttle_time=NO_THROTTLE)
 
 
 async def _later(request: Request, results: asyncio.Future[AppendResults]) -> Answer:
@@ -89,7 +135,9 @@ def _close_on_error(results: AppendResults) -> None:
     for topic_partition, appended in results.items():
         if appended.error is not ErrorCode.NONE:
             raise CloseConnectionError(
-                f"a produce request with acks=0 failed for {topic_partition}: {appended.error.name}"
+                "a produce request with acks=0 failed",
+                partition=str(topic_partition),
+                error=appended.error.name,
             )
 
 

@@ -1,9 +1,9 @@
-"""Every line of state-change.log, as data: one table for what our brokers write and what the analysis reads.
+"""Every line of state-change.log that release 2.8 writes, as data.
 
 To write: build a ``StateChange`` through ``ControllerLines(controller_id, epoch)``,
 ``BrokerLines(broker_id)`` or ``RequestLines(broker_id, controller_id, controller_epoch, correlation_id)``,
-one method for each line of release 2.8; it carries its ``level``, ``message`` and ``entry(time)``.
-To read: ``read_message(text)``.
+one method for each line; it has its ``level``, ``message`` and ``entry(time)``.
+To read one of these lines: ``read_message(text)``. ``analysis.reading`` reads those of all other releases.
 """
 
 from cluster.model.statechange.broker_lines import BrokerLines, RequestLines

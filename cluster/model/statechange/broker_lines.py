@@ -16,7 +16,7 @@ from cluster.model.statechange.line import StateChange
 
 @dataclass(frozen=True, slots=True)
 class BrokerLines:
-    """What the broker ``broker_id`` has to log about its partitions (kafka-controller.md, 8.4)."""
+    """Builds the lines of the broker ``broker_id`` about its partitions."""
 
     broker_id: BrokerId
 
@@ -76,13 +76,13 @@ class BrokerLines:
 
 @dataclass(frozen=True, slots=True)
 class RequestLines:
-    """What a broker has to log while it handles one request of a controller (kafka-controller.md, 8.4).
+    """Builds the lines of a broker that handles one request of a controller.
 
     Attributes:
         broker_id: The broker that handles it.
         controller_id: The controller that sent it.
-        controller_epoch: The reign in which it was sent.
-        correlation_id: The request's number on its connection.
+        controller_epoch: The controller epoch that the request carries.
+        correlation_id: The correlation id of the request.
     """
 
     broker_id: BrokerId
@@ -93,7 +93,7 @@ class RequestLines:
     # LeaderAndIsr, the request.
 
     def handling_leader_and_isr(self, count: int) -> StateChange:
-        """INFO: a request of ``count`` partitions is taken up."""
+        """INFO: the broker begins to handle a request of ``count`` partitions."""
         return self._line(Kind.LEADER_AND_ISR_HANDLING, {"count": count}, epoch=False)
 
     def finished_leader_and_isr(self, duration_ms: int, count: int) -> StateChange:
@@ -106,7 +106,7 @@ class RequestLines:
         return self._line(Kind.LEADER_AND_ISR_RECEIVED, {"leadership": partition})
 
     def stale_leader_and_isr(self, latest: ControllerEpoch) -> StateChange:
-        """WARN: the whole request is ignored, the broker has heard a controller of the epoch ``latest``."""
+        """WARN: the whole request is ignored, the broker knows the controller epoch ``latest``."""
         return self._line(Kind.LEADER_AND_ISR_STALE_CONTROLLER, {"latest_controller_epoch": latest})
 
     def failed_leader_and_isr(self, cause: str, tp: TopicPartition | None = None) -> StateChange:
@@ -169,7 +169,7 @@ class RequestLines:
         return self._line(Kind.FETCHER_SKIPPED, {"tp": tp, "leader": leader})
 
     def already_leader(self, tp: TopicPartition, last: ControllerEpoch) -> StateChange:
-        """INFO: ``tp`` was led here before; ``last`` is the reign that wrote the state."""
+        """INFO: ``tp`` was led here before; ``last`` is the controller epoch of its state."""
         return self._line(Kind.BECOME_LEADER_SKIPPED, {"tp": tp, "last_controller_epoch": last})
 
     def same_leader(self, tp: TopicPartition, last: ControllerEpoch, leader: BrokerId) -> StateChange:
@@ -199,7 +199,7 @@ class RequestLines:
     # StopReplica.
 
     def handling_stop_replica(self, count: int) -> StateChange:
-        """INFO: a request of ``count`` replicas is taken up."""
+        """INFO: the broker begins to handle a request of ``count`` replicas."""
         return self._line(Kind.STOP_REPLICA_HANDLING, {"count": count}, epoch=False)
 
     def received_stop_replica(self, partition: StopReplicaPartition) -> StateChange:
@@ -208,7 +208,7 @@ class RequestLines:
         return self._line(Kind.STOP_REPLICA_RECEIVED, values)
 
     def stale_stop_replica(self, latest: ControllerEpoch) -> StateChange:
-        """WARN: the whole request is ignored, the broker has heard a controller of the epoch ``latest``."""
+        """WARN: the whole request is ignored, the broker knows the controller epoch ``latest``."""
         return self._line(Kind.STOP_REPLICA_STALE_CONTROLLER, {"latest_controller_epoch": latest})
 
     def stop_replica_offline_directory(self, partition: StopReplicaPartition) -> StateChange:
@@ -243,20 +243,20 @@ class RequestLines:
     # UpdateMetadata.
 
     def stale_update_metadata(self, latest: ControllerEpoch) -> StateChange:
-        """WARN: the whole request is ignored, the broker has heard a controller of the epoch ``latest``."""
+        """WARN: the whole request is ignored, the broker knows the controller epoch ``latest``."""
         return self._line(Kind.UPDATE_METADATA_STALE_CONTROLLER, {"latest_controller_epoch": latest})
 
     def cached_metadata(self, partition: UpdateMetadataPartition) -> StateChange:
-        """TRACE: one partition is now known as the request says."""
+        """TRACE: the metadata cache takes one partition from the request."""
         values = {"leadership": partition, "tp": partition.topic_partition}
         return self._line(Kind.METADATA_CACHED, values)
 
     def deleted_metadata(self, tp: TopicPartition) -> StateChange:
-        """TRACE: one partition is known no more."""
+        """TRACE: the metadata cache drops one partition."""
         return self._line(Kind.METADATA_DELETED, {"tp": tp})
 
     def updated_metadata(self, added: int, deleted: int) -> StateChange:
-        """INFO: so many partitions were taken over and dropped; not for a request without any."""
+        """INFO: the metadata cache took and dropped so many partitions; not logged if there are none."""
         return self._line(Kind.METADATA_UPDATED, {"count": added, "deleted_count": deleted})
 
     @staticmethod

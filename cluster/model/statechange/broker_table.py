@@ -1,6 +1,6 @@
-"""The other lines of a broker: a partition's start, StopReplica, UpdateMetadata, and life without ZooKeeper.
+"""The other lines of a broker of release 2.8: a partition's start, StopReplica, UpdateMetadata.
 
-Source: kafka-controller.md, sections 8.4 and 8.5; state-change-in-the-wild.md for KRaft.
+Source: ``ReplicaManager.scala``, ``Partition.scala``.
 """
 
 from __future__ import annotations
@@ -9,20 +9,7 @@ from cluster.model.statechange.kinds import Kind
 from cluster.model.statechange.template import Speaker, Template, row
 
 _B = Speaker.BROKER
-_STATE = "<leadership:leader_and_isr_state>"
-_LEADER_WITH_ID = (
-    "Leader <tp> with topic id <topic_id> starts at leader epoch <leader_epoch> from offset <offset> with "
-    "partition "
-    "epoch <partition_epoch>, high watermark <high_watermark>, ISR <isr:id_array>, adding replicas "
-    "<adding:id_array> and removing replicas <removing:id_array>"
-)
-_FOLLOWER_WITH_EPOCH = (
-    "Follower <tp> starts at leader epoch <leader_epoch> from offset <offset> with partition epoch "
-    "<partition_epoch> "
-    "and high watermark <high_watermark>. Current leader is <leader>. "
-)
 _PREVIOUS = "Previous leader epoch was <previous_leader_epoch>."
-_PREVIOUS_LEADER = "Previous leader <previous_leader> and previous leader epoch was <previous_leader_epoch>."
 
 _PARTITION = (
     row(
@@ -33,63 +20,9 @@ _PARTITION = (
         "" + _PREVIOUS,
     ),
     row(
-        # Builds of the 2.6 trunk print the lists bare.
-        Kind.LEADER_STARTS, _B, "INFO", "2.6.0",
-        "Leader <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
-        "<high_watermark> "
-        "ISR <isr:ids> addingReplicas <adding:ids> removingReplicas <removing:ids> ." + _PREVIOUS,
-    ),
-    row(Kind.LEADER_STARTS, _B, "INFO", "3.3 to 3.4", f"{_LEADER_WITH_ID}. {_PREVIOUS}"),
-    row(
-        Kind.LEADER_STARTS, _B, "INFO", "3.5",
-        f"{_LEADER_WITH_ID} <under_min_isr:under_min_isr>. {_PREVIOUS}",
-    ),
-    row(
-        Kind.LEADER_STARTS, _B, "INFO", "3.6+",
-        f"{_LEADER_WITH_ID} <under_min_isr:under_min_isr>. {_PREVIOUS_LEADER}",
-    ),
-    row(
         Kind.FOLLOWER_STARTS, _B, "INFO", "2.6 to 3.2",
         "Follower <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
         "<high_watermark>. " + _PREVIOUS,
-    ),
-    row(Kind.FOLLOWER_STARTS, _B, "INFO", "3.3 to 3.5", _FOLLOWER_WITH_EPOCH + _PREVIOUS),
-    row(Kind.FOLLOWER_STARTS, _B, "INFO", "3.6+", _FOLLOWER_WITH_EPOCH + _PREVIOUS_LEADER),
-    row(
-        Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "3.3+",
-        f"Skipped the become-leader state change for <tp> with topic id <topic_id> and partition state "
-        f"{_STATE} since "
-        "it is already the leader with leader epoch <leader_epoch>. Current high watermark "
-        "<high_watermark>, ISR "
-        "<isr:id_array>, adding replicas <adding:id_array> and removing replicas <removing:id_array>.",
-    ),
-    row(
-        Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "3.3+",
-        f"Skipped the become-follower state change for <tp> with topic id <topic_id> and partition state "
-        f"{_STATE} since "
-        "it is already a follower with leader epoch <leader_epoch>.",
-    ),
-    row(
-        Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "3.3+",
-        f"Skipped the become-leader state change for <tp> with topic id <topic_id> and partition state "
-        f"{_STATE} since "
-        "the leader is already at a newer partition epoch <partition_epoch>.",
-    ),
-    row(
-        Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "3.3+",
-        f"Skipped the become-follower state change for <tp> with topic id <topic_id> and partition state "
-        f"{_STATE} since "
-        "the follower is already at a newer partition epoch <partition_epoch>.",
-    ),
-    row(
-        Kind.LEADER_RECOVERED, _B, "INFO", "3.3+",
-        "The topic partition <tp> was marked as RECOVERING. Marking the topic partition as RECOVERED.",
-    ),
-    row(
-        Kind.LEADER_RECOVERED, _B, "INFO", "3.2",
-        "The topic partition <tp> was marked as RECOVERING. Leader log recovery is not implemented. Marking "
-        "the topic "
-        "partition as RECOVERED.",
     ),
     row(
         Kind.BECOME_LEADER_ZOOKEEPER_EXCEPTION, _B, "ERROR", "2.7+",
@@ -157,26 +90,6 @@ _STOP_REPLICA = (
         Kind.STOP_REPLICA_SAME_EPOCH, _B, "INFO", "2.6 to 3.7",
         _IGNORING_STOP + "since its associated leader epoch <leader_epoch> matches the current leader epoch",
     ),
-    row(
-        Kind.STOP_REPLICA_STARTED, _B, "TRACE", "0.8 to 2.5",
-        "Handling stop replica (delete=<delete>) for partition <tp>",
-    ),
-    row(
-        Kind.STOP_REPLICA_FINISHED, _B, "TRACE", "0.8 to 2.5",
-        "Finished handling stop replica (delete=<delete>) for partition <tp>",
-    ),
-    row(
-        Kind.STOP_REPLICA_NO_REPLICA, _B, "TRACE", "0.8 to 2.5",
-        "Ignoring stop replica (delete=<delete>) for partition <tp> as replica doesn't exist on broker",
-    ),
-    row(
-        Kind.STOP_REPLICA_STORAGE_ERROR, _B, "ERROR", "1.0 to 2.5",
-        "Ignoring stop replica (delete=<delete>) for partition <tp> due to storage exception",
-    ),
-    row(
-        Kind.STOP_REPLICA_STALE_CONTROLLER, _B, "WARN", "0.8 to 2.5",
-        "Received stop replica request from an old controller epoch <controller_epoch>. " + _STALE,
-    ),
 )  # fmt: skip
 
 _SENT_BY = (
@@ -201,14 +114,10 @@ _UPDATE_METADATA = (
         "Deleted partition <tp> from metadata cache " + _SENT_BY,
     ),
     row(
-        Kind.METADATA_TOPIC_DELETED, _B, "TRACE", "0.8.1",
-        "Deleted partitions for topic <topic:text> from metadata cache " + _SENT_BY,
-    ),
-    row(
         Kind.METADATA_UPDATED, _B, "INFO", "2.6+",
         "Add <count> partitions and deleted <deleted_count> partitions from metadata cache " + _SENT_BY,
     ),
 )  # fmt: skip
 
 BROKER_TABLE: tuple[Template, ...] = (*_PARTITION, *_STOP_REPLICA, *_UPDATE_METADATA)
-"""Every line of a broker under ZooKeeper that is not about LeaderAndIsr."""
+"""Every line of a broker that is not about LeaderAndIsr."""

@@ -26,7 +26,7 @@ from cluster.model.statechange.values import write_node
 
 @dataclass(frozen=True, slots=True)
 class ControllerLines:
-    """What the controller ``controller_id`` in the reign ``epoch`` has to log (kafka-controller.md, 8.3).
+    """Builds the lines of the controller ``controller_id`` with the controller epoch ``epoch``.
 
     Partition and replica states are given as Kafka names them: ``OnlinePartition``, ``OfflineReplica`` …
     """
@@ -128,12 +128,12 @@ class ControllerLines:
     def reassignment_sent(
         self, state: PartitionState, assignment: Assignment, leader: BrokerId, tp: TopicPartition
     ) -> StateChange:
-        """INFO: the leader of ``tp`` was told the assignment of a running reassignment."""
+        """INFO: the leader of ``tp`` was sent the assignment of a running reassignment."""
         values = {"leadership": state, "assignment": assignment, "broker": leader, "tp": tp}
         return self._line(Kind.REASSIGNMENT_SENT, values)
 
     def reassignment_not_sent(self, assignment: Assignment, tp: TopicPartition) -> StateChange:
-        """ERROR: the leader of ``tp`` could not be told that assignment."""
+        """ERROR: that assignment could not be sent to the leader of ``tp``."""
         return self._line(Kind.REASSIGNMENT_NOT_SENT, {"assignment": assignment, "tp": tp})
 
     def _twice(self) -> dict[str, Any]:

@@ -1,8 +1,6 @@
-"""The lines that a controller logs, in every form since 0.8.
+"""The lines that a controller of release 2.8 logs.
 
-Source: kafka-controller.md, sections 8.3 and 8.5. Up to 0.11 the text begins with a small letter and
-partitions are ``[topic,0]``; the reader takes both, so such a line needs no row of its own where its words
-are the same.
+Source: ``PartitionStateMachine.scala``, ``ReplicaStateMachine.scala``, ``ControllerChannelManager.scala``.
 """
 
 from __future__ import annotations
@@ -21,52 +19,13 @@ _PARTITIONS = (
         "Changed partition <tp> state from <from> to <to=NewPartition> with assigned replicas <replicas:ids>",
     ),
     row(
-        Kind.PARTITION_NEW, _C, "TRACE", "0.8.0",
-        "Changed partition <tp> state from <from> to <to=New> with assigned replicas <replicas:ids>",
-    ),
-    row(
         Kind.PARTITION_ONLINE, _C, _TRACE_THEN_INFO, "1.1+",
         "Changed partition <tp> from <from> to <to=OnlinePartition> with state <leadership:leader_and_isr>",
-    ),
-    row(
-        Kind.PARTITION_ONLINE, _C, "TRACE", "0.8 to 1.0",
-        "Changed partition <tp> from <from> to <to=OnlinePartition> with leader <leader>",
     ),
     row(Kind.PARTITION_DOWN, _C, "TRACE", "0.8+", "Changed partition <tp> state from <from> to <to>"),
     row(
         Kind.PARTITION_CHANGE_FAILED, _C, "ERROR", "1.1+",
         _TWICE + "failed to change state for partition <tp> from <from> to <to>",
-    ),
-    row(
-        Kind.PARTITION_CHANGE_FAILED, _C, "ERROR", "0.8 to 1.0",
-        "Initiated state change for partition <tp> from <from> to <to> failed",
-    ),
-    row(Kind.ELECTION_STARTED, _C, "TRACE", "0.8 to 1.0", "Started leader election for partition <tp>"),
-    row(Kind.ELECTION_WON, _C, "TRACE", "0.8 to 1.0", "Elected leader <leader> for Offline partition <tp>"),
-    row(
-        Kind.ELECTION_ABORTED, _C, "ERROR", "0.8 to 1.0",
-        "Aborted leader election for partition <tp> since the LeaderAndIsr path was already written by "
-        "another "
-        "controller. This probably means that the current controller <aborted_controller> went through a "
-        "soft failure "
-        "and another controller was elected with epoch <latest_controller_epoch>.",
-    ),
-    row(
-        Kind.ELECTION_FAILED, _C, "ERROR", "0.8 to 1.0",
-        "Encountered error while electing leader for partition <tp> due to: <error>",
-    ),
-    row(
-        Kind.NEW_PARTITION_NOT_ALIVE, _C, "ERROR", "0.8 to 1.0",
-        "Encountered error during state change of partition <tp> from <from=New> to <to=Online>, assigned "
-        "replicas are "
-        "[<assigned:text>], live brokers are [<live:text>]. No assigned replica is alive.",
-    ),
-    row(
-        Kind.NEW_PARTITION_EXISTS, _C, "ERROR", "0.8 to 1.0",
-        "Encountered error while changing partition <tp>'s state from <from=New> to <to=Online> since "
-        "LeaderAndIsr path "
-        "already exists with value <leadership:leader_and_isr> and controller epoch "
-        "<latest_controller_epoch>",
     ),
 )  # fmt: skip
 
@@ -76,16 +35,8 @@ _REPLICAS = (
         "Changed state of replica <replica> for partition <tp> from <from> to <to>",
     ),
     row(
-        Kind.REPLICA_CHANGE, _C, "TRACE", "0.8.0",
-        "Changed state of replica <replica> for partition <tp> to <to>",
-    ),
-    row(
         Kind.REPLICA_CHANGE_FAILED, _C, "ERROR", "1.1+",
         _TWICE + "initiated state change of replica <replica> for partition <tp> from <from> to <to> failed",
-    ),
-    row(
-        Kind.REPLICA_CHANGE_FAILED, _C, "ERROR", "0.8 to 1.0",
-        "Initiated state change of replica <replica> for partition <tp> from <from> to <to> failed",
     ),
     row(
         Kind.ISR_REMOVAL, _C, "INFO", "2.6+",
@@ -104,36 +55,9 @@ _SENT = (
         "partition <tp>",
     ),
     row(
-        Kind.LEADER_AND_ISR_SENDING, _C, "TRACE", "0.8.1 to 0.8.2",
-        "Sending <transition> LeaderAndIsr request <leadership:leader_and_isr_state> with correlationId "
-        "<correlation_id> to broker <broker> for partition <tp>",
-    ),
-    row(
-        Kind.LEADER_AND_ISR_SENDING, _C, "TRACE", "0.8.0",
-        "Sending <transition> LeaderAndIsr request with correlationId <correlation_id> to broker <broker> "
-        "for "
-        "partition <tp>",
-    ),
-    row(
         Kind.LEADER_AND_ISR_BATCH, _C, "INFO", "2.6+",
         "Sending LeaderAndIsr request to broker <broker> with <leaders> become-leader and <followers> "
         "become-follower partitions",
-    ),
-    row(
-        Kind.UPDATE_METADATA_SENDING, _C, "TRACE", "0.10.2 to 2.5",
-        "Sending UpdateMetadata request <leadership:update_metadata_state> to brokers <brokers> for "
-        "partition <tp>",
-    ),
-    row(
-        Kind.UPDATE_METADATA_SENDING, _C, "TRACE", "0.8 to 0.10.1",
-        "Sending UpdateMetadata request <leadership:update_metadata_state> to broker <broker> for partition "
-        "<tp>",
-    ),
-    row(
-        Kind.UPDATE_METADATA_SENDING, _C, "TRACE", "0.8 to 0.8.2",
-        "Sending UpdateMetadata request <leadership:update_metadata_state> with correlationId "
-        "<correlation_id> to "
-        "broker <broker> for partition <tp>",
     ),
     row(
         Kind.UPDATE_METADATA_BATCH, _C, "INFO", "2.6+",
@@ -148,12 +72,6 @@ _SENT = (
         "Sending StopReplica request for <count> replicas to broker <broker>",
     ),
     row(
-        # To brokers whose inter.broker.protocol.version is below 2.6: ours speak 2.6, so this is read and
-        # not written.
-        Kind.STOP_REPLICA_BATCH, _C, "INFO", "2.6 to 2.7",
-        "Sending StopReplica request (delete = <delete>) for <count> replicas to broker <broker>",
-    ),
-    row(
         Kind.REASSIGNMENT_SENT, _C, _TRACE_THEN_INFO, "2.4+",
         "Sent LeaderAndIsr request <leadership:leader_isr_and_epoch> with new replica assignment "
         "<assignment:assignment> to leader <broker> for partition being reassigned <tp>",
@@ -163,18 +81,6 @@ _SENT = (
         "Failed to send LeaderAndIsr request with new replica assignment <assignment:assignment> to leader "
         "for "
         "partition being reassigned <tp>",
-    ),
-    row(
-        Kind.REASSIGNMENT_SENT, _C, "TRACE", "0.8 to 2.3",
-        "Sent LeaderAndIsr request <leadership:leader_isr_and_epoch> with new assigned replica list "
-        "<replicas:ids> to "
-        "leader <broker> for partition being reassigned <tp>",
-    ),
-    row(
-        Kind.REASSIGNMENT_NOT_SENT, _C, "ERROR", "0.8.1 to 2.3",
-        "Failed to send LeaderAndIsr request with new assigned replica list <replicas:ids> to leader for "
-        "partition "
-        "being reassigned <tp>",
     ),
 )  # fmt: skip
 
@@ -186,20 +92,8 @@ _RECEIVED = (
         "<node:node>",
     ),
     row(
-        Kind.RESPONSE_RECEIVED, _C, "TRACE", "0.8 to 0.8.2",
-        "Received response correlationId <correlation_id> for a request sent to broker <node:node>",
-    ),
-    row(
-        Kind.RESPONSE_RECEIVED, _C, "TRACE", "0.9 to 1.0",
-        "Received response <response:text> for a request sent to broker <node:node>",
-    ),
-    row(
         Kind.LEADER_AND_ISR_ERROR, _NO_EPOCH, "ERROR", "2.5+",
         "Received error <error_code:word> in LeaderAndIsr response <response:text> from broker <broker>",
-    ),
-    row(
-        Kind.LEADER_AND_ISR_ERROR, _NO_EPOCH, "ERROR", "1.0 to 2.4",
-        "Received error in LeaderAndIsr response <response:text> from broker <broker>",
     ),
     row(
         Kind.UPDATE_METADATA_ERROR, _NO_EPOCH, "ERROR", "2.5+",
@@ -208,4 +102,4 @@ _RECEIVED = (
 )  # fmt: skip
 
 CONTROLLER_TABLE: tuple[Template, ...] = (*_PARTITIONS, *_REPLICAS, *_SENT, *_RECEIVED)
-"""Every line of a controller; of two forms that fit the same text, the one meant comes first."""
+"""Every line of a controller."""

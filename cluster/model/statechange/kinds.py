@@ -1,7 +1,4 @@
-"""What a line of state-change.log can say, one name for each thing said.
-
-A kind has one row in the table for each form that a release gave it; the name stays.
-"""
+"""What a line of state-change.log can say in release 2.8, one name for each thing said."""
 
 from __future__ import annotations
 
@@ -9,19 +6,13 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """The things a line can say. The value is what the ``kind`` column of the analysis holds."""
+    """The kinds of line. The value is what the column ``kind`` of the analysis holds."""
 
     # The controller's partition state machine.
     PARTITION_NEW = "partition-new"
     PARTITION_ONLINE = "partition-online"
     PARTITION_DOWN = "partition-down"
     PARTITION_CHANGE_FAILED = "partition-change-failed"
-    ELECTION_STARTED = "election-started"
-    ELECTION_WON = "election-won"
-    ELECTION_ABORTED = "election-aborted"
-    ELECTION_FAILED = "election-failed"
-    NEW_PARTITION_NOT_ALIVE = "new-partition-not-alive"
-    NEW_PARTITION_EXISTS = "new-partition-exists"
 
     # The controller's replica state machine.
     REPLICA_CHANGE = "replica-change"
@@ -32,7 +23,6 @@ class Kind(StrEnum):
     # What the controller sends, and what it hears back.
     LEADER_AND_ISR_SENDING = "leader-and-isr-sending"
     LEADER_AND_ISR_BATCH = "leader-and-isr-batch"
-    UPDATE_METADATA_SENDING = "update-metadata-sending"
     UPDATE_METADATA_BATCH = "update-metadata-batch"
     STOP_REPLICA_SENDING = "stop-replica-sending"
     STOP_REPLICA_BATCH = "stop-replica-batch"
@@ -53,18 +43,11 @@ class Kind(StrEnum):
     LEADER_AND_ISR_NOT_ASSIGNED = "leader-and-isr-not-assigned"
     LEADER_AND_ISR_FAILED = "leader-and-isr-failed"
     TOPIC_ID_MISMATCH = "topic-id-mismatch"
-    TOPIC_ID_ASSIGNED = "topic-id-assigned"
-    TOPIC_ID_REMOVED = "topic-id-removed"
     TRANSITION_STARTED = "transition-started"
     TRANSITION_COMPLETED = "transition-completed"
-    TRANSITION_DISCARDED = "transition-discarded"
-    FETCHERS_STOPPED = "fetchers-stopped"
     LEADER_FETCHERS_STOPPED = "leader-fetchers-stopped"
     FOLLOWER_FETCHERS_STOPPED = "follower-fetchers-stopped"
-    LOG_TRUNCATED = "log-truncated"
-    FETCHER_STARTED = "fetcher-started"
     FETCHER_SKIPPED = "fetcher-skipped"
-    TOPIC_ID_UPDATE_SKIPPED = "topic-id-update-skipped"
     BECOME_LEADER_SKIPPED = "become-leader-skipped"
     BECOME_FOLLOWER_SKIPPED = "become-follower-skipped"
     BECOME_LEADER_OFFLINE = "become-leader-offline"
@@ -72,17 +55,12 @@ class Kind(StrEnum):
     NEW_LEADER_UNAVAILABLE = "new-leader-unavailable"
     LEADER_STARTS = "leader-starts"
     FOLLOWER_STARTS = "follower-starts"
-    LEADER_RECOVERED = "leader-recovered"
     BECOME_LEADER_ZOOKEEPER_EXCEPTION = "become-leader-zookeeper-exception"
     BECOME_FOLLOWER_ZOOKEEPER_EXCEPTION = "become-follower-zookeeper-exception"
 
     # A broker and its StopReplica requests.
     STOP_REPLICA_HANDLING = "stop-replica-handling"
     STOP_REPLICA_RECEIVED = "stop-replica-received"
-    STOP_REPLICA_STARTED = "stop-replica-started"
-    STOP_REPLICA_FINISHED = "stop-replica-finished"
-    STOP_REPLICA_NO_REPLICA = "stop-replica-no-replica"
-    STOP_REPLICA_STORAGE_ERROR = "stop-replica-storage-error"
     STOP_REPLICA_STALE_CONTROLLER = "stop-replica-stale-controller"
     STOP_REPLICA_STALE_EPOCH = "stop-replica-stale-epoch"
     STOP_REPLICA_SAME_EPOCH = "stop-replica-same-epoch"
@@ -93,18 +71,4 @@ class Kind(StrEnum):
     UPDATE_METADATA_STALE_CONTROLLER = "update-metadata-stale-controller"
     METADATA_CACHED = "metadata-cached"
     METADATA_DELETED = "metadata-deleted"
-    METADATA_TOPIC_DELETED = "metadata-topic-deleted"
     METADATA_UPDATED = "metadata-updated"
-
-    # A broker without ZooKeeper (KRaft).
-    KRAFT_TRANSITIONING = "kraft-transitioning"
-    KRAFT_PARTITION_CREATED = "kraft-partition-created"
-    KRAFT_PARTITION_MISSING = "kraft-partition-missing"
-    KRAFT_PARTITION_REPLACED = "kraft-partition-replaced"
-    KRAFT_FETCHERS_STOPPED = "kraft-fetchers-stopped"
-    KRAFT_FETCHING_FAILED = "kraft-fetching-failed"
-    KRAFT_DELETING = "kraft-deleting"
-    KRAFT_DELETION_FAILED = "kraft-deletion-failed"
-
-    # Neither broker nor controller.
-    LOGGER_REGISTERED = "logger-registered"

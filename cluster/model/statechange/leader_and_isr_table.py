@@ -1,7 +1,6 @@
-"""The lines that a broker logs when it handles LeaderAndIsr, in every form since 0.8.
+"""The lines that a broker of release 2.8 logs when it handles LeaderAndIsr.
 
-Source: kafka-controller.md, sections 8.4 and 8.5. What the controller's other requests make a broker log is
-in ``broker_table``.
+Source: ``ReplicaManager.scala``. ``broker_table`` has the lines about the controller's other requests.
 """
 
 from __future__ import annotations
@@ -44,12 +43,6 @@ _REQUEST = (
         f"from {_BY}",
     ),
     row(
-        Kind.LEADER_AND_ISR_RECEIVED, _B, "TRACE", "0.8 to 2.3",
-        f"Received LeaderAndIsr request <leadership:leader_and_isr_state> correlation id <correlation_id> "
-        f"from {_BY} "
-        "for partition <tp>",
-    ),
-    row(
         Kind.LEADER_AND_ISR_STALE_CONTROLLER, _B, "WARN", "0.8.1+",
         _IGNORING + "since its controller epoch <controller_epoch> is old. Latest known controller epoch is "
         "<latest_controller_epoch>",
@@ -68,16 +61,6 @@ _REQUEST = (
         "leader epoch <current_leader_epoch>",
     ),
     row(
-        Kind.LEADER_AND_ISR_STALE_EPOCH, _B, "WARN", "0.10.1 to 2.2",
-        _IGNORING_ONE + "since its associated leader epoch <leader_epoch> is not higher than the current "
-        "leader epoch <current_leader_epoch>",
-    ),
-    row(
-        Kind.LEADER_AND_ISR_STALE_EPOCH, _B, "WARN", "0.8 to 0.10.0",
-        _IGNORING_ONE + "since its associated leader epoch <leader_epoch> is old. Current leader epoch is "
-        "<current_leader_epoch>",
-    ),
-    row(
         Kind.LEADER_AND_ISR_SAME_EPOCH, _B, "DEBUG, INFO from 2.6", "2.3+",
         _IGNORING_ONE + "since its associated leader epoch <leader_epoch> matches the current leader epoch",
     ),
@@ -88,24 +71,6 @@ _REQUEST = (
         "<requested_topic_id:uuid>.",
     ),
     row(
-        Kind.TOPIC_ID_MISMATCH, _B, "ERROR", "3.0+",
-        "Topic ID in memory: <topic_id:uuid> does not match the topic ID for partition <tp> received: "
-        "<requested_topic_id:uuid>.",
-    ),
-    row(
-        Kind.TOPIC_ID_ASSIGNED, _B, "INFO", "3.0+",
-        "Updating log for <tp> to assign topic ID <topic_id:uuid> from LeaderAndIsr request from controller "
-        "<controller> with correlation id <correlation_id> epoch <controller_epoch>",
-    ),
-    row(
-        Kind.TOPIC_ID_REMOVED, _B, "INFO", "3.1+",
-        "Updating PartitionFetchState for <tp> to remove log topic ID <topic_id:uuid> since LeaderAndIsr "
-        "request from "
-        "controller <controller> with correlation id <correlation_id> epoch <controller_epoch> did not "
-        "contain a "
-        "topic ID",
-    ),
-    row(
         Kind.LEADER_AND_ISR_FAILED, _B, "ERROR", "1.0+",
         f"Error while processing LeaderAndIsr request correlationId <correlation_id> received from {_BY} for "
         "partition <tp>",
@@ -114,24 +79,6 @@ _REQUEST = (
         Kind.LEADER_AND_ISR_FAILED, _B, "ERROR", "1.0+",
         f"Error while processing LeaderAndIsr request with correlationId <correlation_id> received from "
         f"{_BY}",
-    ),
-    row(
-        Kind.LEADER_AND_ISR_FAILED, _B, "ERROR", "3.1+",
-        f"Error while processing LeaderAndIsr request with correlationId <correlation_id> received from "
-        f"{_BY} when "
-        "trying to update topic IDs in the fetchers",
-    ),
-    row(
-        Kind.LEADER_AND_ISR_FAILED, Speaker.NOBODY, "ERROR", "0.8 to 0.11",
-        "Error on broker <speaker_id> while processing LeaderAndIsr request correlationId <correlation_id> "
-        "received "
-        f"from {_BY} for partition <tp>",
-    ),
-    row(
-        Kind.LEADER_AND_ISR_FAILED, Speaker.NOBODY, "ERROR", "0.8 to 0.11",
-        "Error on broker <speaker_id> while processing LeaderAndIsr request with correlationId "
-        "<correlation_id> "
-        f"received from {_BY}",
     ),
 )  # fmt: skip
 
@@ -148,20 +95,12 @@ _TRANSITION = (
         _HANDLING + "<transition=become-follower> transition for partition <tp> with leader <leader>",
     ),
     row(
-        Kind.TRANSITION_STARTED, _B, "TRACE", "0.8.1 to 1.1",
-        _HANDLING + "<transition=become-follower> transition for partition <tp>",
-    ),
-    row(
         Kind.TRANSITION_COMPLETED, _B, "TRACE", "0.8.1+",
         _COMPLETED + "<transition=become-leader> transition for partition <tp>",
     ),
     row(
         Kind.TRANSITION_COMPLETED, _B, "TRACE", "2.0+",
         _COMPLETED + "<transition=become-follower> transition for partition <tp> with leader <leader>",
-    ),
-    row(
-        Kind.TRANSITION_COMPLETED, _B, "TRACE", "0.8.1 to 1.1",
-        _COMPLETED + "<transition=become-follower> transition for partition <tp>",
     ),
     row(
         Kind.LEADER_FETCHERS_STOPPED, _B, "INFO", "2.6+",
@@ -175,81 +114,18 @@ _TRANSITION = (
         "<correlation_id> for <count> partitions",
     ),
     row(
-        Kind.FETCHERS_STOPPED, _B, "TRACE", "1.0 to 2.5",
-        f"Stopped fetchers as part of <transition=become-leader> request from {_BY} with correlation id "
-        "<correlation_id> for partition <tp>" + _LAST_UPDATE,
-    ),
-    row(
-        Kind.FETCHERS_STOPPED, _B, "TRACE", "0.8 to 1.1",
-        f"Stopped fetchers as part of <transition> request from {_BY} with correlation id <correlation_id> "
-        f"for "
-        "partition <tp>",
-    ),
-    row(
-        Kind.FETCHERS_STOPPED, _B, "TRACE", "2.0 to 2.5",
-        f"Stopped fetchers as part of <transition=become-follower> request from {_BY} with correlation id "
-        "<correlation_id> for partition <tp> with leader <leader>",
-    ),
-    row(
-        Kind.LOG_TRUNCATED, _B, "TRACE", "2.0 to 2.5",
-        "Truncated logs and checkpointed recovery boundaries for partition <tp> as part of become-follower "
-        "request "
-        f"with correlation id <correlation_id> from {_BY} with leader <leader>",
-    ),
-    row(
-        Kind.LOG_TRUNCATED, _B, "TRACE", "0.8 to 1.1",
-        "Truncated logs and checkpointed recovery boundaries for partition <tp> as part of become-follower "
-        "request "
-        f"with correlation id <correlation_id> from {_BY}",
-    ),
-    row(
-        Kind.FETCHER_STARTED, _B, "TRACE", "2.4 to 2.5",
-        f"Started fetcher to new leader as part of become-follower request from {_BY} with correlation id "
-        "<correlation_id> for partition <tp> with leader <leader:end_point>",
-    ),
-    row(
-        Kind.FETCHER_STARTED, _B, "TRACE", "2.0 to 2.3",
-        f"Started fetcher to new leader as part of become-follower request from {_BY} with correlation id "
-        "<correlation_id> for partition <tp> with leader <leader>",
-    ),
-    row(
-        Kind.FETCHER_STARTED, _B, "TRACE", "0.8 to 1.1",
-        f"Started fetcher to new leader as part of become-follower request from {_BY} with correlation id "
-        "<correlation_id> for partition <tp>",
-    ),
-    row(
         Kind.FETCHER_SKIPPED, _B, "TRACE", "2.0+",
         "Skipped the adding-fetcher step of the become-follower state change with correlation id "
         "<correlation_id> "
         f"from {_BY} for partition <tp> with leader <leader> since it is shutting down",
     ),
     row(
-        Kind.FETCHER_SKIPPED, _B, "TRACE", "0.8 to 1.1",
-        "Skipped the adding-fetcher step of the become-follower state change with correlation id "
-        "<correlation_id> "
-        f"from {_BY} for partition <tp> since it is shutting down",
-    ),
-    row(
-        Kind.TOPIC_ID_UPDATE_SKIPPED, _B, "TRACE", "3.1+",
-        "Skipped the update topic ID step of the become-follower state change with correlation id "
-        "<correlation_id> "
-        f"from {_BY} for partition <tp> since it is shutting down",
-    ),
-    row(
         Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "1.0 to 3.2",
         _SKIPPED_LEADER + _LAST_UPDATE + " since it is already the leader for the partition.",
     ),
     row(
-        Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "0.9 to 0.11",
-        _SKIPPED_LEADER + " since it is already the leader for the partition.",
-    ),
-    row(
         Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "1.0 to 3.2",
         _SKIPPED_FOLLOWER + _LAST_UPDATE + " since the new leader <leader> is the same as the old leader",
-    ),
-    row(
-        Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "0.8 to 0.11",
-        _SKIPPED_FOLLOWER + " since the new leader <leader> is the same as the old leader",
     ),
     row(
         Kind.BECOME_LEADER_OFFLINE, _B, "ERROR", "1.0+",
@@ -264,60 +140,15 @@ _TRANSITION = (
         + _LAST_UPDATE + " with leader <leader>" + _OFFLINE,
     ),
     row(
-        Kind.BECOME_FOLLOWER_OFFLINE, _B, "ERROR", "1.0 to 1.1",
-        f"Skipped the become-follower state change with correlation id <correlation_id> from {_BY} for "
-        f"partition <tp>"
-        + _LAST_UPDATE + _OFFLINE,
-    ),
-    row(
         Kind.NEW_LEADER_UNAVAILABLE, _B, "ERROR", "1.0+",
         f"Received LeaderAndIsrRequest with correlation id <correlation_id> from {_BY} for partition <tp>"
         + _LAST_UPDATE + _UNAVAILABLE,
     ),
-    row(
-        Kind.NEW_LEADER_UNAVAILABLE, _B, "ERROR", "0.8 to 0.11",
-        f"Received LeaderAndIsrRequest with correlation id <correlation_id> from {_BY} for partition <tp>"
-        + _UNAVAILABLE,
-    ),
 )  # fmt: skip
 
-_FIRST_RELEASE = (
-    row(
-        Kind.LEADER_AND_ISR_HANDLING, _B, "TRACE", "0.8.0",
-        f"Handling LeaderAndIsr request correlation id <correlation_id> received from {_BY} for partition "
-        f"<tp>",
-    ),
-    row(
-        Kind.LEADER_AND_ISR_FINISHED, _B, "TRACE", "0.8.0",
-        f"Handled LeaderAndIsr request correlationId <correlation_id> received from {_BY} for partition <tp>",
-    ),
-    row(
-        Kind.TRANSITION_STARTED, _B, "TRACE", "0.8.0",
-        f"Received LeaderAndIsr request correlationId <correlation_id> from {_BY} starting the <transition> "
-        f"transition "
-        "for partition <tp>",
-    ),
-    row(
-        Kind.TRANSITION_COMPLETED, _B, "TRACE", "0.8.0",
-        "Completed <transition> transition for partition <tp>",
-    ),
-    row(
-        Kind.TRANSITION_COMPLETED, _B, "TRACE", "0.8.0",
-        "Completed the <transition> transition for partition <tp>",
-    ),
-    row(
-        Kind.TRANSITION_DISCARDED, _B, "TRACE", "0.8.0",
-        f"Discarded the <transition> request with correlation id <correlation_id> from {_BY} for partition "
-        f"<tp> since "
-        "current leader epoch <current_leader_epoch> is >= the request's leader epoch <leader_epoch>",
-    ),
-    row(
-        # The two numbers stand in each other's place.
-        Kind.LEADER_AND_ISR_STALE_CONTROLLER, _B, "WARN", "0.8.0",
-        "Received LeaderAndIsr request correlation id <controller_epoch> with an old controller epoch "
-        "<correlation_id>. Latest known controller epoch is <latest_controller_epoch>",
-    ),
-)  # fmt: skip
 
-LEADER_AND_ISR_TABLE: tuple[Template, ...] = (*_REQUEST, *_TRANSITION, *_FIRST_RELEASE)
-"""Every line of a broker about LeaderAndIsr; of two forms that fit one text, the one meant comes first."""
+LEADER_AND_ISR_TABLE: tuple[Template, ...] = (
+    *_REQUEST,
+    *_TRANSITION,
+)
+"""Every line of a broker about LeaderAndIsr."""

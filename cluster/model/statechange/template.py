@@ -1,8 +1,9 @@
 """One row of the table of lines: a text with named, typed fields, from which line and pattern both come.
 
 A text holds fields as ``<name>``, ``<name:format>`` or ``<name=constant>``. A field without a format has the
-one that its name implies, an integer where none is. A constant is a part of the text that is also a value: in
-``Changed partition <tp> state from <from> to <to=NewPartition> …`` the state reached is always the same.
+one that its name implies or that is called like it, an integer where there is none. A constant is a part of
+the text that is also a value: in ``Changed partition <tp> state from <from> to <to=NewPartition> …`` the
+state reached is always the same.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from cluster.model.statechange.kinds import Kind
 from cluster.model.statechange.levels import OUR_RELEASE, Level, Release, is_between, release
 from cluster.model.statechange.values import FORMATS, ValueFormat
 
@@ -28,8 +28,6 @@ _FORMAT_OF_NAME = {
     "transition": "transition",
     "delete": "flag",
     "error": "text",
-    "topic_id": "optional_text",
-    "previous_leader": "optional_id",
 }
 
 
@@ -56,7 +54,8 @@ class Template:
         levels: Its level, each with the first release that has it, in ascending order.
         since: The first release with this form.
         until: The last release with this form, None for to this day.
-        text: The line without its prefix, as in 1.0 and later; before that the first letter was small.
+        text: The line without its prefix.
+        spellings: The formats that the fields name.
         pattern: A regular expression for the whole of such a text; one named group for each field that is no
             constant.
         formats: The format of each field that is no constant.
@@ -66,12 +65,13 @@ class Template:
         blanks: The names of the fields that are no constants, as they occur in the text.
     """
 
-    kind: Kind
+    kind: StrEnum
     speaker: Speaker
     levels: tuple[tuple[Release, Level], ...]
     since: Release
     until: Release | None
     text: str
+    spellings: Mapping[str, ValueFormat] = field(default_factory=lambda: FORMATS, compare=False, repr=False)
     pattern: str = field(init=False, compare=False, repr=False)
     formats: dict[str, ValueFormat] = field(init=False, compare=False, repr=False)
     constants: dict[str, str] = field(init=False, compare=False, repr=False)
@@ -80,7 +80,7 @@ class Template:
     blanks: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        pattern, formats, constants = _parse(self.text)
+        pattern, formats, constants = _parse(self.text, self.spellings)
         fields = [found for found in _FIELD.finditer(self.text) if not found["constant"]]
         form = _FIELD.sub(lambda found: found["constant"] or "%s", self.text.replace("%", "%%"))
         object.__setattr__(self, "pattern", pattern)
@@ -131,7 +131,15 @@ class Template:
         return self.constants | values
 
 
-def row(kind: Kind, speaker: Speaker, level: str, releases: str, text: str) -> Template:
+def row(
+    kind: StrEnum,
+    speaker: Speaker,
+    level: str,
+    releases: str,
+    text: str,
+    *,
+    spellings: Mapping[str, ValueFormat] = FORMATS,
+) -> Template:
     """A row of the table, in the words that a table can be read in.
 
     Args:
@@ -140,6 +148,7 @@ def row(kind: Kind, speaker: Speaker, level: str, releases: str, text: str) -> T
         level: ``"TRACE"``, or with changes ``"TRACE, INFO from 2.6"``.
         releases: Those with this form: ``"2.6+"``, ``"0.8 to 1.0"`` or ``"0.8.0"`` alone.
         text: The line with its fields.
+        spellings: The formats that the fields name.
     """
     first, _, last = releases.partition(" to ")
     since = release(first.removesuffix("+"))
@@ -148,10 +157,12 @@ def row(kind: Kind, speaker: Speaker, level: str, releases: str, text: str) -> T
     for part in level.split(", "):
         name, _, changed = part.partition(" from ")
         levels.append((release(changed) if changed else since, Level[name]))
-    return Template(kind, speaker, tuple(levels), since, until, text)
+    return Template(kind, speaker, tuple(levels), since, until, text, spellings)
 
 
-def _parse(text: str) -> tuple[str, dict[str, ValueFormat], dict[str, str]]:
+def _parse(
+    text: str, spellings: Mapping[str, ValueFormat]
+) -> tuple[str, dict[str, ValueFormat], dict[str, str]]:
     formats: dict[str, ValueFormat] = {}
     constants: dict[str, str] = {}
     pattern = ""
@@ -164,7 +175,9 @@ def _parse(text: str) -> tuple[str, dict[str, ValueFormat], dict[str, str]]:
             constants[name] = found["constant"]
             pattern += re.escape(found["constant"])
         else:
-            formats[name] = FORMATS[found["format"] or _FORMAT_OF_NAME.get(name, "int")]
+            formats[name] = spellings[
+                found["format"] or _FORMAT_OF_NAME.get(name, name if name in spellings else "int")
+            ]
             pattern += f"(?P<{name}>{formats[name].pattern})"
     return pattern + re.escape(text[end:]), formats, constants
 

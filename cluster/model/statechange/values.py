@@ -1,8 +1,4 @@
-"""How values are spelled inside a line: for each format a pattern, a writer and a reader.
-
-The writers spell as release 2.8 does; the patterns and readers take the spellings of all releases, so that a
-new spelling of a value needs no new row in the table. Source: kafka-controller.md, section 8.2.
-"""
+"""How release 2.8 spells values inside a line: for each format a pattern, a writer and a reader."""
 
 from __future__ import annotations
 
@@ -31,8 +27,8 @@ class ValueFormat:
 
     Attributes:
         name: What a template calls it.
-        pattern: A regular expression without groups that matches every spelling.
-        write: The value as release 2.8 spells it.
+        pattern: A regular expression without groups that matches every spelling of a value.
+        write: Spells a value.
         read: The value that a matching text means.
     """
 
@@ -43,28 +39,25 @@ class ValueFormat:
 
 
 def is_readable(text: str) -> bool:
-    """Whether the numbers in a text can be read: Python refuses those of some thousand digits.
+    """Return whether every number in a text has at most 299 digits; Python refuses some thousand.
 
-    Kafka writes none nearly as long, and no name of a topic either (249 letters).
+    Kafka's numbers have at most 19 digits, and its topic names at most 249 letters.
     """
     return _ENDLESS.search(text) is None
 
 
 def read_topic_partition(text: str) -> TopicPartition:
-    """``[topic,0]`` (to 0.11) or ``topic-0``: a topic may hold hyphens, the last one counts.
+    """Read ``topic-0``. A topic may hold hyphens, so the last one counts.
 
     Raises:
-        ValueError: Where no partition number is there.
+        ValueError: The text does not end with a partition number.
     """
-    if text.startswith("["):
-        topic, _, partition = text[1:-1].rpartition(",")
-    else:
-        topic, _, partition = text.rpartition("-")
+    topic, _, partition = text.rpartition("-")
     return TopicPartition(topic, int(partition))
 
 
 def write_node(broker: Broker, listener: str = GRPC_LISTENER) -> str:
-    """A broker as ``org.apache.kafka.common.Node`` prints it: ``host:port (id: 1 rack: null)``.
+    """Write a broker as ``org.apache.kafka.common.Node`` prints it: ``host:port (id: 1 rack: null)``.
 
     Args:
         broker: The broker.
@@ -79,7 +72,7 @@ def _read_node(text: str) -> int:
     found = _NODE_ID.search(text)
     if found is None:
         raise ValueError(f"a node names no broker id: {text!r}")
-    return int(found[1] or found[2] or found[3])
+    return int(found[1])
 
 
 def _write_assignment(value: Assignment) -> str:
@@ -104,28 +97,15 @@ def _read_ids(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in inner.split(",") if part.strip())
 
 
-def _read_optional_id(text: str) -> int | None:
-    inner = text.removeprefix("Some(").removesuffix(")")
-    return None if inner == "None" else int(inner)
-
-
-def _read_optional_text(text: str) -> str | None:
-    return None if text == "None" else text.removeprefix("Some(").removesuffix(")")
-
-
 def _join(values: Iterable[object], by: str = ",") -> str:
     return by.join(str(value) for value in values)
 
 
-def _optional(value: object) -> str:
-    return "None" if value is None else f"Some({value})"
-
-
-_NODE_ID = re.compile(r"Node\((-?\d+),|\bid: ?(-?\d+)|^(-?\d+)$", re.ASCII)
+_NODE_ID = re.compile(r"\(id: (-?\d+) ", re.ASCII)
 _ASSIGNED = re.compile(r"\w+=([\d,]*?)(?=, |\))", re.ASCII)
 _ENDLESS = re.compile(r"\d{300}")
 _IDS = r"(?:-?\d+(?:, ?-?\d+)*)?"
-_TOPIC_PARTITION = r"(?:\[[^\s,\[\]]+,\s?\d+\]|[^\s,\[\]]+-\d+)"
+_TOPIC_PARTITION = r"[^\s,\[\]]+-\d+"
 _EACH_TOPIC_PARTITION = re.compile(_TOPIC_PARTITION, re.ASCII)
 
 _FORMATS = (
@@ -148,31 +128,12 @@ _FORMATS = (
     ValueFormat("id_array", rf"\[{_IDS}\]", lambda ids: f"[{_join(ids)}]", _read_ids),
     ValueFormat(
         "id_set",
-        rf"\w*Set\({_IDS}\)",
+        rf"(?:Hash)?Set\({_IDS}\)",
         lambda ids: f"HashSet({_join(ids, ', ')})" if ids else "Set()",
         _read_ids,
     ),
-    ValueFormat("optional_id", r"Some\(-?\d+\)|None", _optional, _read_optional_id),
-    ValueFormat("optional_text", r"Some\([^\s()]*\)|None", _optional, _read_optional_text),
-    ValueFormat(
-        "node",
-        r"(?:Node\(-?\d+, \S+, \d+\)|\S+ \(id: -?\d+ rack: [^()]*\)|id:\d+,host:\S+,port:\d+|-?\d+)",
-        str,
-        _read_node,
-    ),
+    ValueFormat("node", r"\S+ \(id: -?\d+ rack: [^()]*\)", str, _read_node),
     ValueFormat("assignment", r"ReplicaAssignment\([^()]*\)", _write_assignment, _read_assignment),
-    ValueFormat(
-        "under_min_isr",
-        r"(?:\(under-min-isr\))?",
-        lambda under: "(under-min-isr)" if under else "",
-        bool,
-    ),
-    ValueFormat(
-        "end_point",
-        r"BrokerEndPoint\(id=-?\d+, host=\S+\)",
-        str,
-        lambda text: int(text[18 : text.index(",")]),
-    ),
     ValueFormat("leader_and_isr", LEADERSHIP_PATTERN, write_leader_and_isr, read_leadership),
     ValueFormat("leader_isr_and_epoch", LEADERSHIP_PATTERN, write_partition_state, read_leadership),
     ValueFormat("leader_and_isr_state", LEADERSHIP_PATTERN, write_leader_and_isr_partition, read_leadership),

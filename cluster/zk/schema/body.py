@@ -99,6 +99,13 @@ class Body:
         """An object whose values are strings."""
         return dict(self._checked(key, self._fields.get(key), is_text_map, "an object of strings"))
 
+    def int64s_by_id(self, key: str) -> dict[int, int]:
+        """An object from broker ids to numbers of 64 bits that are not negative."""
+        value = self._checked(
+            key, self._fields.get(key), is_int64_map, "an object from broker ids to numbers"
+        )
+        return {int(broker): number for broker, number in value.items()}
+
     def replicas_by_partition(self, key: str) -> dict[int, tuple[int, ...]]:
         """An object from partition numbers to lists of broker ids."""
         value = self._checked(
@@ -160,6 +167,15 @@ def are_objects(value: Any) -> bool:
 def is_text_map(value: Any) -> bool:
     """Whether this JSON value is an object whose values are strings."""
     return isinstance(value, dict) and all(map(is_text, value)) and all(map(is_text, value.values()))
+
+
+def is_int64_map(value: Any) -> bool:
+    """Whether this JSON value is an object from broker ids to numbers of 64 bits, not negative."""
+    return (
+        isinstance(value, dict)
+        and all(int32_of(broker) is not None for broker in value)
+        and all(type(number) is int and 0 <= number <= INT64_MAX for number in value.values())
+    )
 
 
 def is_replica_map(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""``/controller``, ``/controller_epoch`` and ``/brokers/ids/<id>``."""
+"""``/controller``, ``/controller_epoch``, ``/brokers/ids/<id>`` and the controller's record."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from cluster.model.brokers import Broker, Endpoint
+from cluster.model.controllership import ControllerRecord
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.zk.schema import paths
@@ -15,6 +16,8 @@ BROKER_VERSION = 4
 """What IBP 0.10.0-IV1 to 2.6 writes; 5 would add ``features``."""
 
 MAXIMUM_PORT = 65535
+
+_LOG_DIR_LOCKS = "log_dir_locks"
 
 _ENDPOINT = re.compile(
     r"(?P<listener>[^:/]+)://(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>[0-9]{1,5})"
@@ -59,10 +62,33 @@ def decode_controller_epoch(content: bytes) -> ControllerEpoch:
     return ControllerEpoch(epoch)
 
 
+def encode_controller_record(record: ControllerRecord) -> bytes:
+    """``/barnabas/controller``, version 1."""
+    epochs = {str(broker): epoch for broker, epoch in record.broker_epochs.items()}
+    return encode_json({"version": 1, "controller_epoch": record.epoch, "broker_epochs": epochs})
+
+
+def decode_controller_record(content: bytes) -> ControllerRecord:
+    """``/barnabas/controller``."""
+    body = Body(paths.CONTROLLER_RECORD, content)
+    epochs = {
+        BrokerId(broker): BrokerEpoch(epoch) for broker, epoch in body.int64s_by_id("broker_epochs").items()
+    }
+    return ControllerRecord(ControllerEpoch(body.int32("controller_epoch")), epochs)
+
+
 def encode_broker(
-    endpoints: tuple[Endpoint, ...], rack: str | None, timestamp_ms: int, jmx_port: int = -1
+    endpoints: tuple[Endpoint, ...],
+    rack: str | None,
+    timestamp_ms: int,
+    jmx_port: int = -1,
+    log_dir_locks: frozenset[str] = frozenset(),
 ) -> bytes:
-    """A registration of version 4; ``host`` and ``port`` are those of the first PLAINTEXT endpoint."""
+    """A registration of version 4; ``host`` and ``port`` are those of the first PLAINTEXT endpoint.
+
+    The field ``log_dir_locks`` is ours. Kafka reads the fields that it knows by name and passes over others
+    (``BrokerIdZNode.decode``).
+    """
     plaintext = next((e for e in endpoints if e.security_protocol == "PLAINTEXT"), None)
     fields: dict[str, object] = {
         "listener_security_protocol_map": {e.listener: e.security_protocol for e in endpoints},
@@ -75,6 +101,8 @@ def encode_broker(
     }
     if rack is not None:
         fields["rack"] = rack
+    if log_dir_locks:
+        fields[_LOG_DIR_LOCKS] = sorted(log_dir_locks)
     return encode_json(fields)
 
 
@@ -95,6 +123,12 @@ def decode_broker(broker_id: BrokerId, content: bytes, epoch: BrokerEpoch) -> Br
         protocols = body.text_map(known) if body.has(known) else {}
         endpoints = tuple(_decode_endpoint(body, text, protocols) for text in body.texts("endpoints"))
     return Broker(broker_id, epoch, endpoints, body.text("rack") if body.has("rack") else None)
+
+
+def decode_log_dir_locks(broker_id: BrokerId, content: bytes) -> frozenset[str]:
+    """The locks of log directories that a registered process holds; none where it tells none, as Kafka."""
+    body = Body(paths.broker(broker_id), content)
+    return frozenset(body.texts(_LOG_DIR_LOCKS)) if body.has(_LOG_DIR_LOCKS) else frozenset()
 
 
 def encode_endpoint(endpoint: Endpoint) -> str:

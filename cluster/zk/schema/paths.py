@@ -1,4 +1,4 @@
-"""Every path of Kafka's ZooKeeper tree that we use, below the chroot."""
+"""Every path of Kafka's ZooKeeper tree that we use, and the one of our own, below the chroot."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from cluster.zk.schema.body import int32_of, is_text
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
+CONTROLLER_RECORD = "/barnabas/controller"
 CLUSTER_ID = "/cluster/id"
 FEATURE = "/feature"
 BROKER_IDS = "/brokers/ids"

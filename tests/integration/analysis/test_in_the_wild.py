@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from analysis.blocks import BlockReader, Origin
+from analysis.reading.blocks import BlockReader, Origin
+from analysis.reading.times import Clock
 from analysis.sources import broker_of
-from analysis.times import Clock
 
 Row = dict[str, Any]
 AT = "[2017-01-17 11:00:00,{:03}]"

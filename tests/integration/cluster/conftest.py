@@ -7,6 +7,7 @@ import pytest
 from barnabas.cluster import LocalCluster
 
 OVERRIDES = {
+    "failpoints.over.http": "true",
     "zookeeper.session.timeout.ms": "3000",
     "replica.lag.time.max.ms": "2000",
     # What a fault has moved stays where it is, or nobody could say what moved it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient
+from kazoo.client import KazooClient
 
 from barnabas.faults.waiting import wait_until
 from barnabas.observe import Observer
@@ -40,3 +41,30 @@ def test_no_broker_denies_a_topic_before_it_knows_which_there_are(killed_and_bac
 
     wait_until(all_have_told_of_it, "an answer of each broker about its topic", ANSWER_S)
     assert {answer for told in answers.values() for answer in told} == {3}
+
+
+@pytest.fixture
+def with_topics_of_which_nobody_is_told(cluster):
+    """Nodes of topics by hand: an illegal name, no partitions, no live replica, a mark for deletion."""
+    Observer(cluster.bootstrap).create_topic("orders", partitions=3)
+    zk = KazooClient(cluster.zookeeper_connect)
+    zk.start()
+    try:
+        for name, partitions in (("b@d", b'{"0":[1]}'), ("empty", b"{}"), ("homeless", b'{"0":[9]}')):
+            zk.create(f"/brokers/topics/{name}", b'{"version":1,"partitions":%b}' % partitions)
+        zk.create("/brokers/topics/spoiled", b"junk")
+        zk.create("/admin/delete_topics/homeless")
+    finally:
+        zk.stop()
+        zk.close()
+    return cluster
+
+
+def test_a_start_waits_for_no_topic_of_which_nobody_is_told(with_topics_of_which_nobody_is_told):
+    cluster = with_topics_of_which_nobody_is_told
+    for broker_id in cluster.brokers:
+        cluster.kill(broker_id)
+        cluster.restart(broker_id)
+    for broker in cluster.brokers.values():
+        (server_log,) = broker.directory.rglob("server.log")
+        assert "Serving clients, though" not in server_log.read_text()

@@ -19,7 +19,11 @@ from cluster.zk.session import ZooKeeperSession
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
 FETCHING = "follower.fetch"
-OVERRIDES = {"zookeeper.session.timeout.ms": "3000", "replica.lag.time.max.ms": "2000"}
+OVERRIDES = {
+    "zookeeper.session.timeout.ms": "3000",
+    "replica.lag.time.max.ms": "2000",
+    "failpoints.over.http": "true",
+}
 BROKERS = 4
 
 

@@ -39,7 +39,7 @@ def read_until(reader, count, deadline_s=20.0):
 @pytest.fixture
 def patient_cluster(tmp_path):
     """Its leaders never drop a follower from the ISR while a test runs."""
-    overrides = {"replica.lag.time.max.ms": "120000"}
+    overrides = {"replica.lag.time.max.ms": "120000", "failpoints.over.http": "true"}
     with LocalCluster(tmp_path / "cluster", overrides=overrides) as running:
         yield running
 

@@ -26,6 +26,7 @@ A, B = 1, 2
 FETCHING = "follower.fetch"
 DEADLINE_S = 40.0
 OVERRIDES = {
+    "failpoints.over.http": "true",
     "zookeeper.session.timeout.ms": "3000",
     "auto.leader.rebalance.enable": "false",
     # A follower hears of a new high watermark with the next answer; one that is held tells it nothing.

@@ -69,7 +69,7 @@ class Member:
         self.store = ZooKeeperStore(session)
         await self.store.cluster.create_persistent_paths()
         epoch = await self.store.brokers.register(
-            self.id, self.stub.endpoints, None, now_ms=1, holds_endpoints=True
+            self.id, self.stub.endpoints, None, now_ms=1, log_dir_locks=frozenset({f"of broker {self.id}"})
         )
         await self.node.start(self.store)
         return epoch

@@ -19,6 +19,7 @@ from broker.replicas.hosted import HostedPartition
 from broker.replicas.interface import Appended, Fetched, FetchPartition
 from broker.replicas.service import ReplicaService
 from broker.replicas.settings import ReplicaSettings
+from broker.server.control_door import ControlDoor
 from broker.server.peers import PeerServer
 from cluster.model.brokers import Broker, Endpoint
 from cluster.model.commands import Refused
@@ -159,9 +160,20 @@ class Node:
             write=self.lines.append,
             on_metadata=lambda _: None,
         )
-        self.service.gate.registered(self.epoch)
+        gate = self.service.gate
+        gate.registered(self.epoch)
+
+        async def latest_epoch() -> ControllerEpoch:
+            return gate.controller_epoch
+
         self.server = PeerServer(
-            self.service.leadership, self.service.sessions, NoController(), settings.session_timeout_ms
+            self.service.leadership,
+            self.service.sessions,
+            ControlDoor(self.id, gate, self.lines.append, latest_epoch),
+            NoController(),
+            settings.session_timeout_ms,
+            ranges=self.service.ranges,
+            most_connections=100,
         )
         self.port = await self.server.start("127.0.0.1", self.port)
         self.service.start()
@@ -221,6 +233,7 @@ class Cluster:
         self.states = States()
         self.nodes = {i: Node(i, directory / str(i), self.states, log_config) for i in (1, 2, 3)}
         self.live: set[int] = set()
+        self.told: set[int] = set()
 
     async def start(self, *ids: int) -> None:
         for broker_id in ids:
@@ -251,7 +264,9 @@ class Cluster:
             cached = UpdateMetadataPartition(TP, state, replicas)
             update = UpdateMetadataRequest(BrokerId(9), REIGN, node.epoch, (cached,), brokers)
             assert (await node.service.leadership.update_metadata(update)).error is ErrorCode.NONE
-            partition = LeaderAndIsrPartition(TP, state, Assignment(replicas))
+            is_new = broker_id not in self.told
+            self.told.add(broker_id)
+            partition = LeaderAndIsrPartition(TP, state, Assignment(replicas), is_new)
             order = LeaderAndIsrRequest(BrokerId(9), REIGN, node.epoch, (partition,), brokers)
             answer = await node.service.leadership.leader_and_isr(order)
             assert answer.partition_errors[TP] is ErrorCode.NONE

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from broker.core import divergence
+from broker.core.replica import Replica
 from broker.replicas import follower_session, leadership
 from cluster.model.errors import ErrorCode
 from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
@@ -16,11 +17,12 @@ from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
 
 @pytest.fixture
 def truncation_by_high_watermark(monkeypatch):
-    """Followers cut their logs at the high watermark, and leaders compare no epochs."""
+    """Followers cut their logs at the high watermark; leaders compare no epochs and believe any offset."""
     monkeypatch.setattr(
         leadership, "cut_on_becoming_follower", lambda _epoch, end, high_watermark: min(end, high_watermark)
     )
     monkeypatch.setattr(follower_session, "agreement", lambda *_: divergence.Agreement.AGREES)
+    monkeypatch.setattr(Replica, "may_have", lambda *_: True)
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.blocks import BlockReader, Origin
 from analysis.derived.catalog import DERIVED
 from analysis.derived.store import derive
+from analysis.reading.blocks import BlockReader, Origin
+from analysis.reading.times import Clock
 from analysis.scan import events, plain
 from analysis.session import spark_session
 from analysis.sources import find
 from analysis.tables import EVENTS
-from analysis.times import Clock
 from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
 from cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
 from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from analysis.growing import (
-    GrowingLogs,
-    GrowingLogsSource,
-    Log,
-    Range,
-    find_logs,
-    noted,
-    unreadable,
-    whole_until,
-)
-from analysis.tables import EVENTS
+from analysis.growing import Log, added_blocks, find_logs, whole_until
+from analysis.reading.splits import Split
 
 LINE = (
     "[2026-11-21 03:12:45,{:03}] INFO [Broker id=1] Handling StopReplica request correlationId {} "
@@ -35,92 +27,68 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "state-change.log"
 
 
-def rows(reader: GrowingLogs, start: dict[str, int]) -> tuple[dict[str, int], list[int]]:
-    end = reader.latestOffset(start, None)
-    found = []
-    for part in reader.partitions(start, end):
-        for batch in reader.read(part):
-            found += batch["correlation_id"].to_pylist()
-    return end, found
-
-
-def reader(folder: Path, rest_s: float = 1e9) -> GrowingLogs:
-    source = GrowingLogsSource(
-        {
-            "paths": str(folder),
-            "zone": "UTC",
-            "broker": "",
-            "rest_s": str(rest_s),
-            "notes": str(folder / "notes"),
-        }
+def rows(roots: Path, start: dict[str, int], rest_s: float = 1e9) -> tuple[dict[str, int], list[int]]:
+    """How far the logs can be read now, and the numbers of the lines that were added since ``start``."""
+    logs = find_logs([str(roots)], rest_s)
+    end = start | {key: whole_until(log, start.get(key, 0)) for key, log in logs.items()}
+    text = b"".join(
+        block
+        for key, log in logs.items()
+        if end[key] > start.get(key, 0)
+        for block in added_blocks(Split(str(log.path), start.get(key, 0), end[key]))
     )
-    assert source.schema() == EVENTS
-    made = source.streamReader(EVENTS)
-    assert isinstance(made, GrowingLogs)
-    return made
+    return end, [int(number) for number in re.findall(rb"correlationId (\d+)", text)]
 
 
 def test_the_last_entry_waits_for_the_next(log: Path, tmp_path: Path) -> None:
     log.write_text(line(1) + line(2))
-    here = reader(tmp_path)
-    place, found = rows(here, here.initialOffset())
+    place, found = rows(tmp_path, {})
     assert found == [1]
     with log.open("a") as file:
         file.write("x.Y: z\n" + line(3))
-    place, found = rows(here, place)
+    place, found = rows(tmp_path, place)
     assert found == [2]
-    assert rows(here, place)[1] == []
+    assert rows(tmp_path, place)[1] == []
 
 
 def test_a_rolled_log_is_read_to_its_end_and_its_successor_from_its_begin(log: Path, tmp_path: Path) -> None:
     log.write_text(line(1) + line(2))
-    here = reader(tmp_path)
-    place, _ = rows(here, here.initialOffset())
+    place, _ = rows(tmp_path, {})
     log.rename(tmp_path / "state-change.log.2026-11-21-03")
     log.write_text(line(3) + line(4))
-    place, found = rows(here, place)
+    place, found = rows(tmp_path, place)
     assert sorted(found) == [2, 3]
-    # As after a restart: the place is all that is known.
-    assert rows(reader(tmp_path), place)[1] == []
+    assert rows(tmp_path, place)[1] == []
 
 
 def test_a_log_that_rests_is_read_to_its_end(log: Path, tmp_path: Path) -> None:
     log.write_text(line(1))
     os.utime(log, (0, 0))
-    place, found = rows(reader(tmp_path, 1.0), {"": 0})
+    place, found = rows(tmp_path, {}, 1.0)
     assert found == [1]
     with log.open("a") as file:
         file.write(line(2))
     os.utime(log, (0, 0))
-    assert rows(reader(tmp_path, 1.0), place)[1] == [2]
+    assert rows(tmp_path, place, 1.0)[1] == [2]
 
 
 def test_a_compressed_log_is_read_when_it_rests(tmp_path: Path) -> None:
     path = tmp_path / "state-change.log.1.gz"
     path.write_bytes(gzip.compress((line(1) + line(2)).encode() + os.urandom(64)))
-    assert rows(reader(tmp_path), {"": 0})[1] == []
+    assert rows(tmp_path, {})[1] == []
     os.utime(path, (0, 0))
-    place, found = rows(reader(tmp_path, 1.0), {"": 0})
-    assert found[:1] == [1]
-    assert rows(reader(tmp_path, 1.0), place)[1] == []
-
-
-def test_what_of_a_log_cannot_be_read_is_noted(tmp_path: Path) -> None:
-    torn, odd = tmp_path / "state-change.log.1.gz", tmp_path / "state-change.log.2"
-    torn.write_bytes(gzip.compress((line(1) * 9).encode())[:-9])
-    odd.write_bytes(line(2).encode().replace(b"Handling", b"Handl\xffng") * 2)
-    os.utime(torn, (0, 0))
-    rows(reader(tmp_path, 1.0), {"": 0})
-    notes = {Path(note["source"]).name: note for note in noted(tmp_path / "notes")}
-    assert notes[torn.name]["error"] == "the compressed text ends early"
-    assert (notes[odd.name]["error"], notes[odd.name]["replaced"]) == (None, 2)
+    place, found = rows(tmp_path, {}, 1.0)
+    assert found == [1, 2]
+    assert rows(tmp_path, place, 1.0)[1] == []
 
 
 def test_what_cannot_be_read_at_all_is_named(tmp_path: Path) -> None:
     (tmp_path / "state-change.log").symlink_to(tmp_path / "gone")
-    named = f"{tmp_path / 'state-change.log'}: No such file or directory"
-    assert unreadable([str(tmp_path)]) == {named}
-    assert unreadable([str(tmp_path / "gone.log"), str(tmp_path / "*.gz")]) == frozenset()
+    unreadable: list[str] = []
+    assert (
+        find_logs([str(tmp_path), str(tmp_path / "gone.log"), str(tmp_path / "*.gz")], 0.0, unreadable) == {}
+    )
+    assert unreadable == [f"{tmp_path / 'state-change.log'}: No such file or directory"]
 
 
 def test_a_glob_names_what_fits_it_now(log: Path, tmp_path: Path) -> None:
@@ -131,10 +99,9 @@ def test_a_glob_names_what_fits_it_now(log: Path, tmp_path: Path) -> None:
 
 def test_a_log_that_is_gone_keeps_its_place(log: Path, tmp_path: Path) -> None:
     log.write_text(line(1) + line(2))
-    here = reader(tmp_path)
-    place, _ = rows(here, here.initialOffset())
+    place, _ = rows(tmp_path, {})
     log.unlink()
-    assert rows(here, place) == (place, [])
+    assert rows(tmp_path, place) == (place, [])
 
 
 def test_a_log_of_a_few_bytes_is_left_for_later(log: Path, tmp_path: Path) -> None:
@@ -149,9 +116,3 @@ def test_of_a_long_tail_only_whole_lines_count(log: Path, monkeypatch: pytest.Mo
     found = Log(log, len(text), is_closed=False)
     assert whole_until(found, 0) == len(line(1) + line(2))
     assert whole_until(found, len(text)) == len(text)
-
-
-def test_only_ranges_are_read(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="expected a range"):
-        next(reader(tmp_path).read(object()))
-    assert Range("a", 1, 2).end == 2

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from analysis import job
+from analysis.follow import PAUSE_S
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,6 @@ def ran(spark: SparkSession, logs: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 def test_a_run_writes_tables_and_tells_the_story(spark: SparkSession, ran: Ran) -> None:
     assert ran.code == 0
     assert ran.told == (ran.out / "report.txt").read_text()
@@ -55,7 +54,6 @@ def test_a_run_writes_tables_and_tells_the_story(spark: SparkSession, ran: Ran) 
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 def test_what_could_not_be_read_is_told_and_the_rest_goes_on(spark: SparkSession, ran: Ran) -> None:
     assert "state-change.log.1.gz: the compressed text ends early" in ran.complained
     assert spark.read.parquet(str(ran.out / "files")).where("error is not null").count() == 2
@@ -65,7 +63,6 @@ def test_what_could_not_be_read_is_told_and_the_rest_goes_on(spark: SparkSession
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 def test_a_file_of_something_else_is_told_apart(
     spark: SparkSession, logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,7 +72,6 @@ def test_a_file_of_something_else_is_told_apart(
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
@@ -162,7 +158,6 @@ def test_a_form_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 def test_following_tells_what_a_run_tells_until_it_is_interrupted(
     spark: SparkSession,
     ran: Ran,
@@ -170,16 +165,14 @@ def test_following_tells_what_a_run_tells_until_it_is_interrupted(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    looks = iter(range(3))
+    looks = iter(range(2))
 
-    def wait(query: StreamingQuery, timeout: int) -> bool:
-        assert timeout == job.LOOK_S
-        query.processAllAvailable()
-        if next(looks) == 2:
+    def pause(seconds: float) -> None:
+        assert seconds == PAUSE_S
+        if next(looks) == 1:
             raise KeyboardInterrupt
-        return False
 
-    monkeypatch.setattr(StreamingQuery, "awaitTermination", wait)
+    monkeypatch.setattr(job, "_pause", pause)
     monkeypatch.setattr("analysis.follow.REST_S", 0.0)
     assert job.run(ran.paths, tmp_path, spark, is_followed=True) == 0
     for name in ("leaders", "controllers", "isr", "requests", "unavailability"):

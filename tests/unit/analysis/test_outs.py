@@ -49,7 +49,6 @@ def test_a_folder_that_may_not_be_written_to_is_told_at_once(
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 def test_what_spark_writes_itself_is_the_same(
     spark: SparkSession, logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,7 +68,6 @@ def test_what_spark_writes_itself_is_the_same(
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 def test_a_file_system_that_is_away_is_named(
     spark: SparkSession, logs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

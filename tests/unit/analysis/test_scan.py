@@ -14,7 +14,7 @@ from analysis.scan import Reading, events, write_events
 from analysis.sources import find
 from analysis.tables import EVENTS
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_every_line_is_a_row_and_its_trace_is_with_it(table: DataFrame) -> None:

@@ -15,12 +15,15 @@ from analysis import session
 
 def test_the_model_and_the_analysis_are_shipped_and_nothing_else(tmp_path: Path) -> None:
     names = zipfile.ZipFile(session._package(tmp_path)).namelist()
-    assert {"analysis/grammar.py", "cluster/__init__.py", "cluster/model/statechange/reader.py"} <= set(names)
+    assert {
+        "analysis/reading/grammar.py",
+        "cluster/__init__.py",
+        "cluster/model/statechange/reader.py",
+    } <= set(names)
     assert all(name.startswith(("analysis/", "cluster/model/", "cluster/__init__.py")) for name in names)
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 def test_it_runs_here_and_draws_no_progress(spark: SparkSession) -> None:
     assert spark.conf.get("spark.master") == "local[*]"
     assert spark.conf.get("spark.ui.showConsoleProgress") == "false"

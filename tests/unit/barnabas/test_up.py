@@ -1,3 +1,4 @@
+import errno
 import signal
 import socket
 
@@ -27,9 +28,43 @@ def test_a_taken_port_is_one_line_and_an_exit_status(tmp_path, capsys):
     )
 
 
-def test_signals_ask_to_stop_and_are_given_back():
-    before = signal.getsignal(signal.SIGTERM)
-    with up._asked_to_stop() as asked:
-        signal.raise_signal(signal.SIGTERM)
-        assert asked.is_set()
-    assert signal.getsignal(signal.SIGTERM) is before
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_ask_to_stop_and_are_given_back(number):
+    outside = signal.signal(number, signal.SIG_DFL)
+    try:
+        with up._asked_to_stop() as asked:
+            signal.raise_signal(number)
+            assert asked.is_set()
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, outside)
+
+
+def test_a_hangup_that_is_ignored_stays_so():
+    outside = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with up._asked_to_stop():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, outside)
+
+
+def test_an_interrupt_counts_though_a_shell_started_it_in_the_background():
+    outside = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with up._asked_to_stop() as asked:
+            signal.raise_signal(signal.SIGINT)
+            assert asked.is_set()
+    finally:
+        signal.signal(signal.SIGINT, outside)
+
+
+def test_a_terminal_that_was_closed_keeps_nothing_from_being_stopped(monkeypatch):
+    class Closed:
+        def write(self, _text):
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("sys.stdout", Closed())
+    monkeypatch.setattr("sys.stderr", Closed())
+    up._say("stopping")
+    assert up._fail("broken") == 1

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.blocks import BlockReader, Origin
 from analysis.parts import PartWriter, commit, prepare
-from analysis.times import Clock
+from analysis.reading.blocks import BlockReader, Origin
+from analysis.reading.times import Clock
 from bench.plain_reader import read_logs
 from bench.state_change_logs import write_logs
 

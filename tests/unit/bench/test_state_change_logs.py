@@ -6,8 +6,8 @@ import hashlib
 from datetime import UTC
 from pathlib import Path
 
-from analysis.blocks import BlockReader, Origin
-from analysis.times import Clock
+from analysis.reading.blocks import BlockReader, Origin
+from analysis.reading.times import Clock
 from bench.state_change_logs import write_logs
 
 

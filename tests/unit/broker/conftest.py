@@ -64,6 +64,28 @@ def patched(batch: bytes, at: int, new: bytes) -> bytes:
     return changed[:17] + Struct(">I").pack(crc32c(changed[21:])) + changed[21:]
 
 
+def transactional(batch: bytes) -> bytes:
+    """The batch as one of a transaction."""
+    return patched(batch, 21, b"\0\x10")
+
+
+def marker(kind: int, producer: tuple[int, int], base_offset: int, epoch: int = 0) -> bytes:
+    """The control batch that ends a transaction: 0 aborts it, 1 commits it."""
+    builder = AiokafkaBuilder(
+        magic=2,
+        compression_type=0,
+        is_transactional=True,
+        producer_id=producer[0],
+        producer_epoch=producer[1],
+        base_sequence=-1,
+        batch_size=1 << 20,
+    )
+    key, value = Struct(">hh").pack(0, kind), Struct(">hi").pack(0, 3)
+    builder.append(0, timestamp=BASE_TIME, key=key, value=value, headers=[])
+    built = patched(bytes(builder.build()), 21, b"\0\x30")
+    return Struct(">qii").pack(base_offset, len(built) - 12, epoch) + built[16:]
+
+
 class ImmediateExecutor(Executor):
     """Runs what it is given at once, on the caller's thread."""
 

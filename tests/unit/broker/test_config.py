@@ -85,6 +85,7 @@ def test_unknown_keys_are_named():
         ({"metrics.address": "9999"}, "metrics.address has the value '9999'; it must be host:port"),
         ({"replica.fetch.wait.max.ms": "40000"}, "at most replica.socket.timeout.ms, which is 30000"),
         ({"replica.lag.time.max.ms": "100"}, "at most replica.lag.time.max.ms, which is 100"),
+        ({"queued.max.request.bytes": "1000"}, "at least socket.request.max.bytes, which is 104857600"),
         ({"listeners": "PLAINTEXT://:9092"}, "inter.broker.listener.name has the value 'GRPC'"),
         ({"listeners": "GRPC://:9092"}, "two at least, one of them for clients"),
         ({"inter.broker.listener.name": "PLAINTEXT"}, "it must be one of GRPC"),

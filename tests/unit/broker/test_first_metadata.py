@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from broker.core.metadata_cache import MetadataCache
-from broker.first_metadata import NAMED, topics_to_hear_of, wait_for_first_metadata
+from broker.first_metadata import wait_for_first_metadata
 from broker.server.metadata_purgatories import MetadataPurgatories
 from cluster.model.brokers import Broker
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
@@ -24,29 +24,24 @@ class Told:
     def __init__(self) -> None:
         self.metadata, self.purgatories = MetadataCache(), MetadataPurgatories()
 
-    def tell(self, *topics: str) -> None:
+    def tell(self, *topics: str, is_complete: bool = False) -> None:
         state = PartitionState(LeaderAndIsr(1, LeaderEpoch(0), ALONE), ControllerEpoch(1))
         partitions = tuple(UpdateMetadataPartition(TopicPartition(t, 0), state, ALONE) for t in topics)
-        change = self.metadata.apply(UpdateMetadataRequest(1, 1, 1, partitions, (LIVE,)))
-        self.purgatories.changed(change)
+        request = UpdateMetadataRequest(1, 1, 1, partitions, (LIVE,), is_complete)
+        self.purgatories.changed(self.metadata.apply(request))
+
+    def tell_all(self) -> None:
+        self.tell("orders", is_complete=True)
 
     def elected(self, controller: BrokerId = ALONE[0]) -> None:
         """The broker's own watch has seen who is controller."""
         self.metadata.controller_changed(controller)
         self.purgatories.controller_changed()
 
-    def wait(self, *topics: str, session_timeout_ms: int = 60_000) -> asyncio.Future[None]:
+    def wait(self, session_timeout_ms: int = 60_000) -> asyncio.Future[None]:
         return asyncio.ensure_future(
-            wait_for_first_metadata(topics, self.metadata, self.purgatories, session_timeout_ms)
+            wait_for_first_metadata(self.metadata, self.purgatories, session_timeout_ms)
         )
-
-
-class Store:
-    async def names(self):
-        return {"orders", "payments", "gone"}
-
-    async def marked(self):
-        return {"gone", "long-gone"}
 
 
 @pytest.fixture
@@ -60,25 +55,21 @@ async def a_while() -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_is_being_deleted_is_not_waited_for():
-    assert await topics_to_hear_of(Store(), Store()) == {"orders", "payments"}
-
-
-async def test_the_wait_ends_with_the_last_topic(told):
-    waiting = told.wait("orders", "payments")
+async def test_the_wait_ends_when_the_controller_says_that_it_has_told_of_all(told):
+    waiting = told.wait()
     told.elected()
     told.tell()  # a new controller speaks of brokers first
     told.tell("orders")
     await a_while()
     assert not waiting.done()
-    told.tell("payments")
+    told.tell(is_complete=True)
     with capture_logs() as lines:
         await waiting
     assert lines == []
 
 
-@pytest.mark.parametrize(("first", "then"), [("elected", "tell"), ("tell", "elected")])
-async def test_where_there_is_no_topic_a_controller_is_waited_for(told, first, then):
+@pytest.mark.parametrize(("first", "then"), [("elected", "tell_all"), ("tell_all", "elected")])
+async def test_the_controller_is_waited_for_as_well(told, first, then):
     waiting = told.wait()
     getattr(told, first)()
     await a_while()
@@ -90,9 +81,9 @@ async def test_where_there_is_no_topic_a_controller_is_waited_for(told, first, t
 
 
 async def test_a_controller_that_is_no_live_broker_does_not_count(told):
-    told.tell("orders")
+    told.tell_all()
     told.elected(BrokerId(2))
-    waiting = told.wait("orders")
+    waiting = told.wait()
     await a_while()
     assert not waiting.done()
     told.elected()
@@ -100,10 +91,9 @@ async def test_a_controller_that_is_no_live_broker_does_not_count(told):
 
 
 async def test_a_controller_that_never_speaks_is_not_waited_for_forever(told):
-    topics = [f"t-{number:02}" for number in range(NAMED + 1)]
     with capture_logs() as lines:
-        await told.wait(*topics, session_timeout_ms=1)
-    nobody, line = lines
-    assert nobody["event"] == "Serving clients, though no live broker is known to be controller"
-    assert line["log_level"] == nobody["log_level"] == "warning"
-    assert line["event"].endswith(f"of {NAMED + 1} topics, such as {', '.join(topics[:NAMED])}")
+        await told.wait(session_timeout_ms=1)
+    assert [(line["log_level"], line["event"]) for line in lines] == [
+        ("warning", "Serving clients, though no live broker is known to be controller"),
+        ("warning", "Serving clients, though no controller has told of all topics; 0 are known"),
+    ]

@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 from broker.leader_store import PARTITIONS_PER_NOTE, LeaderStore
 from cluster.model.ids import TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Create, request_bytes
 from cluster.zk.schema.admin import encode_partitions
 from cluster.zk.schema.body import ZnodeDecodeError
@@ -64,3 +64,24 @@ async def test_each_note_fits_into_a_znode_and_all_of_them_name_every_change():
     assert all(
         request_bytes(Create("/n", encode_partitions(note))) < MAXIMUM_REQUEST_BYTES for note in notes.left
     )
+
+
+class Topics:
+    """Topics of which one is spoiled."""
+
+    async def names(self):
+        return {"t", "spoiled"}
+
+    async def read(self, names):
+        (name,) = names
+        if name == "spoiled":
+            raise ZnodeDecodeError("/brokers/topics/spoiled", b"{", "JSON")
+        return {"t": SimpleNamespace(partitions={0: Assignment((1, 2))})} if name == "t" else {}
+
+
+async def test_the_assignments_of_a_topic_are_told_apart_from_what_cannot_be_read():
+    store = LeaderStore(SimpleNamespace(topics=Topics()))
+    assert await store.topic_names() == {"t", "spoiled"}
+    assert await store.assignments_of("t") == {0: Assignment((1, 2))}
+    assert await store.assignments_of("spoiled") is None
+    assert await store.assignments_of("gone") is None

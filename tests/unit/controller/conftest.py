@@ -16,10 +16,9 @@ from cluster.model.epochs import (
     EpochVersion,
     LeaderEpoch,
     PartitionVersion,
-    Zxid,
 )
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from controller.core import (
     effects,
     effects_configs,
@@ -44,7 +43,7 @@ class World:
     Attributes:
         context: The controller's.
         stray: What stands in ``/controller`` where that is nobody's election.
-        zxids: The transaction that last wrote each of ``states``.
+        record: The recorded broker epochs.
         effects: Every effect so far that is no question.
         questions: Every question so far.
         failures: Errors that are raised instead of answers, each time a question of that kind is asked.
@@ -64,7 +63,7 @@ class World:
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)
     topics: dict[str, dict[int, Assignment]] = field(default_factory=dict)
     states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
-    zxids: dict[TopicPartition, Zxid] = field(default_factory=dict)
+    record: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
     requested: effects_reassignment.RequestedReassignments | None = None
@@ -87,6 +86,10 @@ class World:
             endpoints = (Endpoint("PLAINTEXT", f"b{number}", 9092), Endpoint("GRPC", f"b{number}", 19092))
             id_ = BrokerId(number)
             self.brokers[id_] = Broker(id_, BrokerEpoch(self._transaction()), endpoints, rack)
+
+    def settle(self) -> None:
+        """As a controller that has dealt with every registration."""
+        self.record = {id_: broker.epoch for id_, broker in self.brokers.items()}
 
     def epoch_of(self, number: int) -> BrokerEpoch:
         return self.brokers[BrokerId(number)].epoch
@@ -114,7 +117,6 @@ class World:
         self.states[tp] = PartitionState(
             LeaderAndIsr(BrokerId(leader), LeaderEpoch(epoch), ids(*isr), version), by
         )
-        self.zxids[tp] = self._transaction()
 
     def run(self, *inputs: Input) -> list[Effect]:
         """Have each input decided and performed; the effects that are no questions."""
@@ -148,9 +150,9 @@ class World:
                 self.effects.append(effect)
             self.scribe(effect, answer)
 
-    def _transaction(self) -> Zxid:
+    def _transaction(self) -> int:
         self._zxid += 1
-        return Zxid(self._zxid)
+        return self._zxid
 
     def answer(self, question: Ask[Any]) -> object:
         reign = getattr(question, "reign", None)
@@ -174,7 +176,7 @@ class World:
             case effects.ReadAssignments(topics):
                 return {topic: dict(self.topics[topic]) for topic in topics if topic in self.topics}
             case effects.ReadPartitionStates(tps):
-                return {tp: WrittenState(self.states[tp], self.zxids[tp]) for tp in tps if tp in self.states}
+                return {tp: self.states[tp] for tp in tps if tp in self.states}
             case effects.ReadTopicConfigs(topics):
                 return {topic: self.configs.get(topic, {}) for topic in topics}
         return self._read_notes(question)
@@ -217,6 +219,11 @@ class World:
                     return False
                 self.topics[name], self.configs[name] = dict(assignments), dict(configs)
                 return True
+            case effects.RecordEpoch(_):
+                return dict(self.record)
+            case effects.RecordBrokers(broker_epochs, _):
+                self.record = dict(broker_epochs)
+                return None
             case effects.DeleteIsrChanges(notes, _):
                 for note in notes:
                     self.notes.pop(note, None)
@@ -264,7 +271,7 @@ class World:
                 self.configs.pop(topic, None)
                 self.marked.discard(topic)
                 for tp in [tp for tp in self.states if tp.topic == topic]:
-                    del self.states[tp], self.zxids[tp]
+                    del self.states[tp]
                 return None
         raise AssertionError(f"this world has no answer to {question}")
 
@@ -272,7 +279,6 @@ class World:
         if tp in self.states:
             return "NodeExists"
         self.states[tp] = state
-        self.zxids[tp] = self._transaction()
         return None
 
     def _write_states(self, states: Mapping[TopicPartition, PartitionState]) -> effects.StatesWritten:
@@ -292,7 +298,6 @@ class World:
                 versions[tp] = PartitionVersion(state.leader_and_isr.version + 1)
                 written = state.leader_and_isr.written_as(versions[tp])
                 self.states[tp] = replace(state, leader_and_isr=written)
-                self.zxids[tp] = self._transaction()
         return effects.StatesWritten(versions, frozenset(conflicts), failures)
 
     # What the tests ask for
@@ -321,6 +326,7 @@ def make_world() -> MakeWorld:
     def make(*brokers: int, controller: int = 1, active: bool = True, **facts: Any) -> World:
         world = World(ControllerContext(Facts(BrokerId(controller), **facts)))
         world.register(*(brokers or (1, 2, 3)))
+        world.settle()
         if active:
             world.run(Startup())
             world.effects.clear()

@@ -16,6 +16,7 @@ from cluster.model.requests import (
     LeaderAndIsrRequest,
     StopReplicaPartition,
     StopReplicaRequest,
+    UpdateMetadataPartition,
     UpdateMetadataRequest,
 )
 from cluster.runtime.supervisor import Supervisor
@@ -172,6 +173,28 @@ def test_a_large_request_is_sent_in_parts(make):
     assert tuple(p for part in parts for p in part.partitions) == request.partitions
 
 
-@pytest.mark.parametrize("request_", [umr(), lisr(0), stop(0)], ids=lambda r: type(r).__name__)
+def test_only_the_last_part_says_that_all_was_told():
+    partition = UpdateMetadataPartition(
+        TopicPartition("t", 0), PartitionState(LeaderAndIsr.initial(1, (1,)), 1), (1,)
+    )
+    whole = replace(umr(), partitions=(partition,) * (PARTITIONS_PER_MESSAGE + 1), is_complete=True)
+    assert [part.is_complete for part in chunks(whole)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "request_", [umr(), replace(umr(), is_complete=True), lisr(0), stop(0)], ids=lambda r: type(r).__name__
+)
 def test_a_small_request_is_one_part(request_):
     assert list(chunks(request_)) == [request_]
+
+
+def test_a_full_list_in_parts_says_how_many_follow():
+    whole = replace(lisr(*range(7)), is_full=True)
+    assert [(part.is_full, part.parts_to_follow) for part in chunks(whole, 3)] == [
+        (True, 2),
+        (True, 1),
+        (True, 0),
+    ]
+    first, _, _ = chunks(whole, 3)
+    assert [part.parts_to_follow for part in chunks(first, 2)] == [3, 2]
+    assert [part.parts_to_follow for part in chunks(replace(whole, is_full=False), 3)] == [0, 0, 0]

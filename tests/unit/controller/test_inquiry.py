@@ -6,9 +6,9 @@ import pytest
 
 from cluster.model.brokers import Broker
 from cluster.model.controllership import Controllership
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion, Zxid
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState, WrittenState
+from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
 from cluster.zk.fence import Fence
 from cluster.zk.operations import Change
@@ -23,9 +23,9 @@ from controller.inquiry import Inquiry
 
 T0, T1, T2 = (TopicPartition("t", n) for n in range(3))
 REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
+OWN = paths.broker(BrokerId(1))
 LED = LeaderAndIsr.initial(BrokerId(1), (BrokerId(1),))
 STATE = PartitionState(LED, ControllerEpoch(3))
-WRITTEN = WrittenState(STATE, Zxid(40))
 
 
 class Table:
@@ -76,6 +76,14 @@ async def test_the_race():
     assert [name for name, _, _ in table.calls] == ["look", "elect", "give_up"]
 
 
+async def test_the_record():
+    table = Table(record_epoch={BrokerId(1): BrokerEpoch(7)}, record_brokers=None)
+    asking, _ = inquiry(controller=table)
+    assert await asking.answer(effects.RecordEpoch(REIGN)) == {1: 7}
+    assert await asking.answer(effects.RecordBrokers({BrokerId(1): BrokerEpoch(8)}, REIGN)) is None
+    assert [arguments for _, arguments, _ in table.calls] == [(FENCE,), ({1: 8}, FENCE)]
+
+
 async def test_who_has_lost_the_race_leaves_the_features_alone():
     cluster = Table()
     asking, _ = inquiry(controller=Table(elect=ControllerMoved("3 won")), cluster=cluster)
@@ -103,7 +111,7 @@ async def test_all_that_a_reign_has_watched_is_unwatched_and_nothing_that_every_
     asking, watches = inquiry()
     for_a_reign = [
         paths.BROKER_IDS,
-        paths.broker(BrokerId(1)),
+        paths.broker(BrokerId(2)),
         paths.TOPICS,
         paths.topic("t"),
         paths.partition_state(T0),
@@ -119,10 +127,18 @@ async def test_all_that_a_reign_has_watched_is_unwatched_and_nothing_that_every_
     assert watches.paths() == [paths.CONFIG_CHANGES, paths.CONTROLLER]
 
 
+async def test_the_registration_of_this_broker_stays_watched():
+    """The broker itself hears of its end, whether or not it is controller."""
+    asking, watches = inquiry()
+    watches.add(OWN, children=False)
+    asking.stop_watching()
+    assert watches.paths() == [OWN]
+
+
 async def test_what_is_no_more_is_kept_nowhere():
     """Brokers that come and go, topics, partitions that move: a reign may last for years."""
     gone = [paths.broker(BrokerId(7)), paths.topic("t"), paths.partition_state(T0)]
-    asking, watches = inquiry(partitions=Table(read_written={T0: WRITTEN}))
+    asking, watches = inquiry(partitions=Table(read={T0: STATE}))
     await asking.answer(effects_reassignment.WatchPartitionStates((T0,)))
     for path in gone:
         watches.add(path, children=False)
@@ -135,10 +151,10 @@ async def test_states_that_cannot_be_read_are_left_out():
     def read(some):
         if T1 in some:
             raise ZnodeDecodeError("/t/1", b"?", "JSON")
-        return dict.fromkeys(some, WRITTEN)
+        return dict.fromkeys(some, STATE)
 
-    asking, _ = inquiry(partitions=Table(read_written=read))
-    assert await asking.answer(effects.ReadPartitionStates((T0, T1, T2))) == {T0: WRITTEN, T2: WRITTEN}
+    asking, _ = inquiry(partitions=Table(read=read))
+    assert await asking.answer(effects.ReadPartitionStates((T0, T1, T2))) == {T0: STATE, T2: STATE}
 
 
 async def test_settings_that_are_not_there_are_none_and_unreadable_ones_unknown():

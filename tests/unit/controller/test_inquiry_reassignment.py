@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion, Zxid
+from cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState, WrittenState
+from cluster.model.partition import LeaderAndIsr, PartitionState
 from cluster.zk.errors import BadVersion, NoNode
 from cluster.zk.fence import Fence
 from controller.core.effects import Reign
@@ -21,7 +21,7 @@ from controller.inquiry_reassignment import REASSIGNMENT
 T0 = TopicPartition("t", 0)
 REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
 LED = LeaderAndIsr(BrokerId(1), 0, (BrokerId(1),), PartitionVersion(0))
-WRITTEN = WrittenState(PartitionState(LED, ControllerEpoch(3)), Zxid(40))
+WRITTEN = PartitionState(LED, ControllerEpoch(3))
 
 
 class Requests:
@@ -63,9 +63,9 @@ async def test_what_was_changed_meanwhile_is_not_written(error):
 
 
 async def test_states_are_read_with_a_watch():
-    async def read_written(some, *, watch):
+    async def read(some, *, watch):
         assert watch
         return dict.fromkeys(some, WRITTEN)
 
-    found = await answer(WatchPartitionStates((T0,)), partitions=SimpleNamespace(read_written=read_written))
+    found = await answer(WatchPartitionStates((T0,)), partitions=SimpleNamespace(read=read))
     assert found == {T0: WRITTEN}

@@ -10,16 +10,17 @@ from cluster.model.commands import CreateTopics, NewTopic, Refused
 from cluster.model.commands_elections import ElectionType, ElectLeaders
 from cluster.model.commands_shutdown import ControlledShutdown
 from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, LeaderEpoch
 from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.model.requests import StopReplicaPartition, StopReplicaRequest, StopReplicaResponse
 from cluster.runtime.metrics import Metrics
 from cluster.runtime.supervisor import Supervisor
 from cluster.zk.errors import SessionExpired, ZooKeeperTimeout
 from cluster.zk.fence import Fence
 from cluster.zk.operations import Change, WatchEvent
 from controller.core import reign
-from controller.node import ControllerNode, ControllerSettings
+from controller.node import ControllerNode, ControllerSettings, deletion_answers
 
 DEADLINE_S = 10
 
@@ -48,6 +49,12 @@ class Race:
     async def give_up(self):
         self.named = None
 
+    async def record_epoch(self, _fence):
+        return {}
+
+    async def record_brokers(self, _broker_epochs, _fence):
+        return None
+
 
 def empty_store(race):
     """The stores of a cluster without brokers and topics."""
@@ -64,7 +71,7 @@ def empty_store(race):
         cluster=SimpleNamespace(disable_features=nothing),
         brokers=SimpleNamespace(ids=none, read=none),
         topics=SimpleNamespace(names=none, read=none),
-        partitions=SimpleNamespace(read=none, read_written=none),
+        partitions=SimpleNamespace(read=none),
         deletions=SimpleNamespace(marked=none),
         elections=SimpleNamespace(preferred=nothing),
         reassignments=SimpleNamespace(read=nothing),
@@ -189,3 +196,20 @@ async def test_who_gets_no_answer_from_zookeeper_contests_again_in_the_same_sess
     await stage.until_learned(-1)
     await stage.until_learned(1)
     assert stage.race.epoch == 2
+
+
+def test_a_replica_to_be_deleted_of_which_a_broker_says_nothing_was_not_deleted():
+    stops = tuple(
+        StopReplicaPartition(TopicPartition("t", number), LeaderEpoch(0), delete=number < 2)
+        for number in range(3)
+    )
+    request = StopReplicaRequest(BrokerId(1), ControllerEpoch(1), BrokerEpoch(7), stops)
+    first, second = (stop.topic_partition for stop in stops[:2])
+    unforeseen = ErrorCode.UNKNOWN_SERVER_ERROR
+    assert deletion_answers(request, StopReplicaResponse(ErrorCode.NONE, {first: ErrorCode.NONE})) == {
+        first: ErrorCode.NONE,
+        second: unforeseen,
+    }
+    assert deletion_answers(request, StopReplicaResponse(unforeseen)) == dict.fromkeys(
+        (first, second), unforeseen
+    )

@@ -45,7 +45,8 @@ def metrics():
 @pytest.fixture
 def performer(recorder, metrics):
     return Performer(
-        Outlets(recorder, recorder, metrics, recorder, recorder.on_controller, recorder, recorder)
+        Outlets(recorder, recorder, metrics, recorder, recorder.on_controller, recorder, recorder, recorder),
+        dice=lambda: 0.5,
     )
 
 
@@ -76,7 +77,7 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
         ("on_controller", (BrokerId(3), ControllerEpoch(2))),
         ("set", (60.0,)),
         ("cancel", ()),
-        ("set", (2.0,)),
+        ("set", (2.5,)),
         ("reply", (reply,)),
     ]
 

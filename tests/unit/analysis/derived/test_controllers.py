@@ -12,7 +12,7 @@ from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.statechange import RequestLines
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_a_reign_is_one_row(story: Mapping[str, DataFrame]) -> None:

@@ -15,7 +15,7 @@ from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import LeaderAndIsr
 from cluster.model.statechange import ControllerLines
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_each_change_is_a_row_and_unseen_steps_are_counted(story: Mapping[str, DataFrame]) -> None:

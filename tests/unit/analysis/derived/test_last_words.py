@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from analysis.derived.last_words import with_last_words
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_the_last_line_before_the_moment_is_found(story: Mapping[str, DataFrame]) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from analysis.derived.leaders import LOST, NEW, NONE, SAME
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_a_reign_tells_why_it_began_and_ended(story: Mapping[str, DataFrame]) -> None:

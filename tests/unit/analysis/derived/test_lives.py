@@ -18,7 +18,7 @@ from cluster.model.partition import LeaderAndIsr, PartitionState
 from cluster.model.requests import UpdateMetadataPartition
 from cluster.model.statechange import ControllerLines, RequestLines
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 TP = TopicPartition("again", 0)
 ONE, TWO = BrokerId(1), BrokerId(2)

@@ -13,7 +13,7 @@ from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.model.statechange import ControllerLines, RequestLines, StateChange
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from analysis.derived.states import states
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_a_state_is_one_row_whoever_told_it(story: Mapping[str, DataFrame]) -> None:

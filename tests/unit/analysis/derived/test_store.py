@@ -12,7 +12,6 @@ from analysis.derived.catalog import DERIVED
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 def test_tables_lie_beside_the_events_and_replace_former_ones(
     story: Mapping[str, DataFrame], stored: Path
 ) -> None:

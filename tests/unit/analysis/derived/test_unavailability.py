@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from analysis.derived.unavailability import BOTH_OFFLINE, NEVER_LED, NOBODY_IN_SYNC, UNSEEN
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_an_outage_has_a_begin_an_end_and_a_cause(story: Mapping[str, DataFrame]) -> None:

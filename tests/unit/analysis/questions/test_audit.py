@@ -16,7 +16,7 @@ from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import LeaderAndIsr
 from cluster.model.statechange import ControllerLines, RequestLines, StateChange
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from analysis.questions.availability import leaderless_minutes, partitions_without_leader, strip
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_the_longest_without_a_leader_comes_first(story: Mapping[str, DataFrame]) -> None:

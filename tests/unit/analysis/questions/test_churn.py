@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from analysis.questions.churn import flapping_brokers, isr_churn, under_replicated
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_the_most_restless_partitions_and_brokers(story: Mapping[str, DataFrame]) -> None:

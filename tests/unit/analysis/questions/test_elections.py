@@ -16,7 +16,7 @@ from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from cluster.model.partition import LeaderAndIsr
 from cluster.model.statechange import ControllerLines
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 

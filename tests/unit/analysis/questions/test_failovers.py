@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from analysis.questions.failovers import failovers
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 NEEDS = ("events", "unavailability", "controllers", "requests")
 

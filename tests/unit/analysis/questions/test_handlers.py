@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from analysis.questions.handlers import request_times, slowest_leader_and_isr
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_the_slowest_come_first(story: Mapping[str, DataFrame]) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from analysis.questions.reading import brokers, clock_skew, coverage, not_understood
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_what_no_rule_knows_is_counted_and_shown(story: Mapping[str, DataFrame]) -> None:

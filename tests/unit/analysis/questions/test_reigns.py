@@ -14,7 +14,7 @@ from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.partition import LeaderAndIsr, PartitionState
 from cluster.model.statechange import ControllerLines
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_who_was_controller_when(story: Mapping[str, DataFrame]) -> None:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from analysis.questions.stalls import write_stalls
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_all_that_kept_producers_waiting(story: Mapping[str, DataFrame]) -> None:

@@ -15,7 +15,7 @@ from analysis.questions.stalls import write_stalls
 from analysis.report import document as under_test
 from analysis.report.document import CELLS, gather
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 
 def test_all_questions_are_answered(story: Mapping[str, DataFrame]) -> None:

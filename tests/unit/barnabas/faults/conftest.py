@@ -1,7 +1,10 @@
 """A mock cluster: librdkafka's own, the wire protocol without our brokers. A machine that notes commands."""
 
+import struct
+
 import pytest
 from confluent_kafka.admin import AdminClient
+from crc32c import crc32c
 
 from barnabas.faults.links import NetworkError
 
@@ -12,6 +15,17 @@ def mock_bootstrap():
     brokers = owner.list_topics(timeout=5).brokers.values()
     yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
     del owner
+
+
+@pytest.fixture
+def batch():
+    """A function: a record batch as a broker writes it, which claims ``count`` records."""
+
+    def batch(base, count=1, epoch=0, value=b"v" * 40):
+        rest = struct.pack(">hiqqqhii", 0, count - 1, 0, 0, -1, -1, -1, count) + value
+        return struct.pack(">qiibI", base, 9 + len(rest), epoch, 2, crc32c(rest)) + rest
+
+    return batch
 
 
 class Machine:

@@ -7,21 +7,22 @@ import pytest
 from barnabas.cluster import ClusterError
 from barnabas.faults import chaos as module
 from barnabas.faults.arena import Arena
+from barnabas.faults.blows import Blow
 from barnabas.faults.chaos import Chaos
-from barnabas.faults.expiry import ExpiryError
 from barnabas.faults.history import Disturbed, History, Phase
 from barnabas.faults.links import NetworkError
-from barnabas.faults.nemeses import Blow
 from barnabas.faults.recovery import NotRecoveredError
 from barnabas.faults.schedule import BY_NAME, Step
 from barnabas.faults.traffic import ClientFailed
+from barnabas.faults.zookeeper_wire import WireError
 from barnabas.observe import ClusterView
 from barnabas.zookeeper_jars import ZooKeeperStartError
 
 
 class Traffic:
-    def __init__(self, bootstrap, history):
+    def __init__(self, bootstrap, history, *, flushed):
         self.partitions = ()
+        self.flushed = flushed
         self.churn = self
         self.created, self.deleted = 2, {"churn-1"}
         self.stopped = self.halted = False
@@ -155,6 +156,36 @@ def test_a_cluster_that_does_not_recover_ends_it_and_is_judged(chaos, monkeypatc
     assert chaos.findings.steps == 0
 
 
+def test_a_fault_that_is_not_undone_is_no_recovery(chaos, monkeypatch):
+    monkeypatch.setattr(module, "RECOVERY_TIMEOUT_S", 0.0)
+    blow = Blow("done", lambda: None, lacking=lambda: "a block is damaged")
+    monkeypatch.setattr(module, "strike", lambda *_: blow)
+    chaos.run(iter([step("damage-flip")]), seconds=60)
+    assert "a block is damaged" in chaos.findings.problems[0]
+    assert chaos.findings.steps == 0
+
+
+def test_a_fault_that_did_less_than_its_name_says_is_healed_and_does_not_count(chaos, struck, monkeypatch):
+    blow = Blow("done", lambda: struck.append("healed"), missed="nobody else is in sync")
+    monkeypatch.setattr(module, "strike", lambda *_: blow)
+    chaos.run(iter([step("power-cut-any")]), seconds=60)
+    assert "healed" in struck
+    assert chaos.findings.notes[0] == "power-cut-any could not strike: nobody else is in sync"
+    assert [phase for _, phase in phases(chaos)] == [*Phase]
+    assert chaos.findings.steps == 0
+
+
+def test_replicas_that_differ_in_the_end_are_a_problem(chaos, monkeypatch):
+    monkeypatch.setattr(module, "differing", lambda *_: ["t-0: on broker 2 offsets 5 to 6 are missing"])
+    chaos.run(iter([step("kill-any")]), seconds=60)
+    assert "t-0: on broker 2 offsets 5 to 6 are missing" in chaos.findings.problems
+
+
+def test_the_topics_are_flushed_where_that_is_asked_for(chaos):
+    assert not chaos._traffic.flushed
+    assert Chaos(chaos._arena, History(time.monotonic), print, flushed=True)._traffic.flushed
+
+
 def test_a_run_that_is_broken_off_halts_the_traffic(chaos, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -168,7 +199,7 @@ def test_a_run_that_is_broken_off_halts_the_traffic(chaos, monkeypatch):
 
 def test_what_could_not_strike_is_noted(chaos, monkeypatch):
     def refused(*_):
-        raise ExpiryError("there is no such znode")
+        raise WireError("there is no such znode")
 
     monkeypatch.setattr(module, "strike", refused)
     chaos.run(iter([step("session-expiry")]), seconds=60)
@@ -186,7 +217,7 @@ def test_a_nemesis_that_finds_nobody_has_struck_nobody(chaos, struck):
 
 def test_a_run_that_never_strikes_comes_to_an_end(chaos, monkeypatch):
     def refused(*_):
-        raise ExpiryError("there is no such znode")
+        raise WireError("there is no such znode")
 
     monkeypatch.setattr(module, "strike", refused)
     chaos.run(itertools.repeat(step("cut-off")), seconds=0, least_cuts=1)

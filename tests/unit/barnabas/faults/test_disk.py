@@ -10,7 +10,7 @@ from barnabas.faults.disk import DiskError, SmallDisk, turn_read_only
 @pytest.fixture
 def commands(monkeypatch):
     run = []
-    monkeypatch.setattr(module, "_run", lambda *command: run.append(" ".join(command)))
+    monkeypatch.setattr(module, "run", lambda *command: run.append(" ".join(command)))
     return run
 
 
@@ -86,4 +86,4 @@ def test_a_process_that_shares_our_mounts_is_left_alone(tmp_path):
 
 def test_a_command_that_fails_is_named_with_what_it_said():
     with pytest.raises(DiskError, match=r"ls --no-such-flag: .*no-such-flag"):
-        module._run("ls", "--no-such-flag")
+        module.run("ls", "--no-such-flag")

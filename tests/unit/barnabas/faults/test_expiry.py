@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from barnabas.faults.expiry import ExpiryError, expire_owner, password_of
+from barnabas.faults.expiry import expire_owner, password_of
+from barnabas.faults.zookeeper_wire import WireError
 
 OWNER = 0x10002269CD80000
 
@@ -103,5 +104,5 @@ def test_where_the_owner_is_quicker_it_is_tried_again(serve):
     ],
 )
 def test_what_is_in_the_way_is_told(serve, znode, said):
-    with pytest.raises(ExpiryError, match=said):
+    with pytest.raises(WireError, match=said):
         expire_owner(serve(**znode).address, "/brokers/ids/1")

@@ -1,6 +1,5 @@
 import contextlib
 import json
-import shutil
 import struct
 import time
 import zlib
@@ -11,7 +10,6 @@ from barnabas.cluster import ClusterError
 from barnabas.faults import __main__ as module
 from barnabas.faults.arena import Arena
 from barnabas.faults.chaos import Findings
-from barnabas.faults.disk import SmallDisk
 from barnabas.faults.epochs import Epochs
 from barnabas.faults.history import Acked, History, Read, Sent, Tail
 from barnabas.faults.schedule import BY_NAME, KINDS
@@ -124,20 +122,21 @@ def run(monkeypatch, tmp_path, clean_epochs):
 
     def run(*arguments, lost=False, raising=None):
         @contextlib.contextmanager
-        def arena_in(directory):
+        def arena_in(flags, directory):
             directory.mkdir(parents=True)
 
             yield Arena(None, None, None)
 
-        def striking(arena, noted, kinds, seed, seconds):
+        def striking(arena, noted, kinds, seed, flags):
             for op in history(lost=lost).ops():
                 noted.add(op)
             if raising is not None:
                 raise raising
-            return Findings(cuts=1, steps=1, notes=[f"seed {seed}, {seconds:g} s"])
+            return Findings(cuts=1, steps=1, notes=[f"seed {seed}, {flags.minutes:g} m"])
 
-        monkeypatch.setattr(module, "arena_in", arena_in)
+        monkeypatch.setattr(module, "_arena", arena_in)
         monkeypatch.setattr(module, "why_not", lambda: None)
+        monkeypatch.setattr(module.power, "why_not", lambda: None)
         monkeypatch.setattr(module, "remove_leftovers", lambda: None)
         monkeypatch.setattr(module, "_run", striking)
         monkeypatch.setattr(module, "analyze", lambda directory: (directory / "report").mkdir())
@@ -151,7 +150,7 @@ def test_a_run_that_passed_says_its_seed_and_leaves_nothing(run, capsys, tmp_pat
     assert run("--seed", "42", "--minutes", "2") == 0
     told = capsys.readouterr().out
     assert told.startswith("chaos: 2 minutes, SEED=42\n")
-    assert "seed 42, 120 s" in told
+    assert "seed 42, 2 m" in told
     (figures,) = (tmp_path / "chaos").iterdir()
     assert told.endswith(f"chaos: passed, 1 steps, 1 real network cuts, SEED=42; {figures}\n")
     kept = json.loads(figures.read_text())
@@ -182,16 +181,6 @@ def test_a_run_that_comes_to_no_judgement_says_so_and_keeps_what_it_has(run, cap
     assert (tmp_path / "chaos" / "42" / "history.jsonl").exists()
 
 
-def test_small_disks_are_copied_though_files_vanish(monkeypatch, tmp_path):
-    def copied(source, target):
-        target.mkdir()
-        raise shutil.Error("one has vanished")
-
-    monkeypatch.setattr(module.shutil, "copytree", copied)
-    module._keep_disks(Arena(None, None, None, {1: SmallDisk(tmp_path / "data-small", 1)}))
-    assert (tmp_path / "data-small-kept").exists()
-
-
 def test_a_kept_run_makes_way_for_the_next_of_its_seed(run, tmp_path):
     assert run("--seed", "42", lost=True) == 1
     assert run("--seed", "42", "--keep") == 0
@@ -207,11 +196,35 @@ def test_without_a_seed_a_fresh_one_is_printed(run, capsys):
     assert first != second
 
 
+def flags(*arguments):
+    return module.parser().parse_args(arguments)
+
+
+def test_all_copies_are_lost_at_once_only_where_each_write_is_synced(monkeypatch, capsys):
+    monkeypatch.setattr(module.power, "why_not", lambda: None)
+    everything = BY_NAME["power-cut-all"]
+    assert set(KINDS) - set(module.possible(flags())) == {everything}
+    assert module.possible(flags("--flush")) == KINDS
+    assert capsys.readouterr().out == ""
+    assert everything not in module.possible(flags("--only", "power-cut-all,kill-any"))
+    assert capsys.readouterr().out == "chaos: power-cut-all needs --flush\n"
+    with pytest.raises(SystemExit):
+        module.possible(flags("--only", "power-cut-all"))
+
+
+def test_where_no_power_can_be_cut_that_is_said_and_the_rest_goes_on(monkeypatch, capsys):
+    monkeypatch.setattr(module.power, "why_not", lambda: "no loop device")
+    kinds = {kind.name for kind in module.possible(flags())}
+    assert not any(name.startswith("power-cut") for name in kinds)
+    assert kinds >= {"empty-leader", "damage-flip", "duplicate-id", "disk-full"}
+    assert capsys.readouterr().out == "chaos: no power can be cut here: no loop device\n"
+
+
 def test_containers_have_no_small_disks(run, monkeypatch, capsys):
     monkeypatch.setattr(module.composed, "why_not", lambda: None)
     with pytest.raises(SystemExit):
         module.main(["--containers", "--only", "disk-full"])
-    assert "containers have no disks of their own to strike" in capsys.readouterr().err
+    assert "containers have no disks or processes of their own to strike" in capsys.readouterr().err
     monkeypatch.setattr(module.composed, "why_not", lambda: "there is no docker")
     assert module.main(["--containers"]) == 2
     assert "no real cut can be made here: there is no docker" in capsys.readouterr().out

@@ -2,7 +2,17 @@ import confluent_kafka
 import pytest
 
 from barnabas.cluster import ClusterError
-from barnabas.faults.recovery import NotRecoveredError, ended, revive, undeleted, wait_until_whole
+from barnabas.faults.blows import Blow
+from barnabas.faults.recovery import (
+    NotRecoveredError,
+    differing,
+    ended,
+    revive,
+    undeleted,
+    wait_until_undone,
+    wait_until_whole,
+)
+from barnabas.faults.zookeeper_wire import WireError
 from barnabas.observe import ClusterView, PartitionView
 from cluster.model.ids import TopicPartition
 
@@ -85,8 +95,45 @@ def test_a_cluster_that_is_not_ready_is_not_whole():
         wait_until_whole(Cluster(error=ClusterError("did not serve")), looks({}), (), timeout_s=0)
 
 
+def lacks(*answers):
+    """A fault of which this lacks, one look after another."""
+    left = list(answers)
+
+    def lacking():
+        found = left.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return Blow("done", lambda: None, lacking=lacking)
+
+
+def test_it_waits_until_nothing_lacks_that_faults_took():
+    wait_until_undone([Blow("other", lambda: None), lacks(WireError("away"), "one block", "")], timeout_s=20)
+    wait_until_undone([], timeout_s=0)
+
+
+@pytest.mark.parametrize("answer", ["one block is damaged", OSError("one block is damaged")])
+def test_what_lacks_for_good_is_told(answer):
+    with pytest.raises(NotRecoveredError, match="one block is damaged"):
+        wait_until_undone([lacks(answer)], timeout_s=0)
+
+
+def test_replicas_must_be_whole_and_the_same_in_the_end(tmp_path, batch):
+    log_dirs = {broker: (tmp_path / str(broker),) for broker in (1, 2)}
+    for (directory,) in log_dirs.values():
+        for tp in (TP, OTHER):
+            log = directory / f"{tp.topic}-{tp.partition}"
+            log.mkdir(parents=True)
+            (log / f"{0:020}.log").write_bytes(batch(0) + batch(1))
+    assert differing(log_dirs, (TP, OTHER), timeout_s=0) == []
+    (tmp_path / "2" / "t-1" / f"{0:020}.log").write_bytes(batch(0))
+    assert differing(log_dirs, (TP, OTHER), timeout_s=0) == ["t-1: on broker 2 offsets 1 to 1 are missing"]
+    assert differing({}, (TP, OTHER), timeout_s=0) == []
+
+
 def test_deleted_topics_must_go_from_metadata_and_disks(tmp_path):
-    for log in ("data/gone-0", "data/gone-1.5f2e-delete", "data/kept-0", "data-small/gone-10"):
+    for log in ("data/gone-0", "data/gone-1.5f2e-delete", "data/kept-0", "disks/data-small/gone-10"):
         (tmp_path / log).mkdir(parents=True)
     cluster = Cluster(Broker(1, tmp_path))
     view = {TopicPartition("gone", 0): WHOLE, TopicPartition("kept", 0): WHOLE}

@@ -36,6 +36,15 @@ def test_a_cut_is_among_the_first_three_steps(seed):
     assert any(step.kinds[0].is_cut for step in islice(schedule(seed), 3))
 
 
+def test_of_three_copies_one_is_gone_at_a_time():
+    steps = islice(schedule(11), 20 * len(KINDS))
+    pairs = [step.kinds for step in steps if len(step.kinds) == 2 and any(k.takes_copies for k in step.kinds)]
+    assert pairs
+    for one, other in pairs:
+        assert Role.NOBODY in {kind.role for kind in (one, other) if not kind.takes_copies}
+        assert not (one.takes_copies and other.takes_copies)
+
+
 def test_without_cuts_among_the_kinds_there_are_none():
     kinds = (BY_NAME["kill-any"], BY_NAME["lossy-links"])
     steps = list(islice(schedule(1, kinds), 10))

@@ -237,6 +237,19 @@ def test_a_partition_that_is_not_there_cannot_be_throttled(run: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("action", ["--cancel", "--verify"])
+def test_a_named_broker_that_is_dead_keeps_nobody_from_success(
+    run: Any, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    admin = Admin()
+    monkeypatch.setattr(admin, "racks", lambda: dict.fromkeys((1, 2, 4)))
+    err = "Warning: broker-level throttles stay on broker 3, expected to be live to have them removed\n"
+    code, out = run(admin, action, *WITH_FILE, err=err)
+    assert code == 0
+    assert "Clearing broker-level throttles on brokers 1,2,4\n" in out
+    assert [name for name, _ in admin.settings] == ["1", "2", "4", "t"]
+
+
 def test_cancel_takes_back_what_runs_of_the_file(run: Any) -> None:
     admin = Admin(running={T0: MOVING, T1: MOVING})
     moves = "None of the specified partition moves are active.\n"

@@ -12,7 +12,6 @@ from bench.cases import analyze
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
 def test_both_read_and_are_compared() -> None:
     # A process of its own: there may be but one Spark context in each.
     script = "import json; from bench.cases.analyze import measure; run = measure(20_000)"

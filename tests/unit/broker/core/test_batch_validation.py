@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.core import batch_validation
 from broker.core.batch_validation import (
     AppendOrigin,
     check_fetched,
@@ -158,6 +159,21 @@ def test_records_that_cannot_be_read_are_not_named(batch, patch_batch):
     assert (refusal.reason, refusal.faults) == (Reason.TIMESTAMP_OUT_OF_RANGE, ())
 
 
+@pytest.mark.parametrize("codec", [1, 4])
+def test_records_of_a_compressed_batch_that_is_long_are_not_named(batch, codec):
+    """A few KB may unpack to 64 MB, and nothing of it is needed to refuse the batch."""
+    limited = replace(CONFIG, message_timestamp_difference_max_ms=1000)
+    refusal = judge(batch(2, timestamps=[0, 0], value=bytes(40_000), codec=codec), limited)
+    assert (refusal.reason, refusal.faults) == (Reason.TIMESTAMP_OUT_OF_RANGE, ())
+
+
+def test_only_so_many_records_are_looked_at(batch, monkeypatch):
+    monkeypatch.setattr(batch_validation, "MAX_NAMED_RECORDS", 3)
+    limited = replace(CONFIG, message_timestamp_difference_max_ms=1000)
+    refusal = judge(batch(5, timestamps=[NOW, NOW, *[NOW + 2000] * 3]), limited)
+    assert [fault.index for fault in refusal.faults] == [2]
+
+
 def test_a_coordinator_may_write_control_batches(batch, patch_batch):
     assert isinstance(
         judge(patch_batch(batch(), 21, b"\x00\x20"), origin=AppendOrigin.COORDINATOR), RecordBatch
@@ -174,6 +190,16 @@ def test_fetched_batches_must_follow_each_other(batch):
         verdict = check_fetched(records, expected)
         assert isinstance(verdict, Refusal)
         assert verdict.reason is Reason.OFFSETS_NOT_MONOTONIC
+
+
+def test_only_compaction_leaves_gaps(batch):
+    first, second = batch(2, base_offset=5, epoch=1), batch(3, base_offset=9, epoch=1)
+    assert len(check_fetched(first + second, 4)) == 2
+    for records, expected, gap in ((first + second, 5, "from 7 to 9"), (first, 4, "from 4 to 5")):
+        verdict = check_fetched(records, expected, may_have_gaps=False)
+        assert verdict.reason is Reason.OFFSETS_NOT_MONOTONIC
+        assert gap in str(verdict)
+    assert len(check_fetched(first, 5, may_have_gaps=False)) == 1
 
 
 def test_fetched_batches_are_checked_before_any_is_written(batch, patch_batch):

@@ -12,6 +12,7 @@ from broker.core.control_gate import (
     StaleBrokerEpoch,
     StaleControllerEpoch,
     StopVerdict,
+    UnconfirmedControllerEpoch,
     judge_leadership,
     judge_stop,
 )
@@ -39,6 +40,17 @@ def test_a_reign_that_was_read_in_zookeeper_counts_before_its_controller_speaks(
     assert gate.judge(3, -1) == StaleControllerEpoch(3, 4)
     gate.adopt(0)
     assert gate.controller_epoch == 4, "what is known is never forgotten"
+
+
+def test_a_look_remembers_nothing():
+    gate = ControlGate()
+    gate.registered(50)
+    gate.adopt(3)
+    assert gate.look_at(4, 50) == UnconfirmedControllerEpoch(4, 3)
+    assert gate.look_at(3, 50) is None
+    assert gate.look_at(2, 50) == StaleControllerEpoch(2, 3)
+    assert gate.look_at(4, 49) == StaleBrokerEpoch(49, 50)
+    assert gate.controller_epoch == 3
 
 
 @pytest.mark.parametrize("broker_epoch", [-1, 50, 51])

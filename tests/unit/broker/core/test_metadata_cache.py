@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from broker.core.metadata_cache import MetadataCache
 from cluster.model.brokers import Broker
 from cluster.model.ids import LEADER_DURING_DELETE, TopicPartition
@@ -30,6 +32,15 @@ def test_partitions_are_merged_and_brokers_replaced():
     assert cache.broker(2).epoch == 12
     assert list(cache.topics) == ["t"]
     assert cache.partition_count == 2
+
+
+def test_it_is_complete_once_a_controller_has_said_so():
+    cache = MetadataCache()
+    cache.apply(request([partition("t", 0)]))
+    assert not cache.is_complete
+    cache.apply(replace(request(), is_complete=True))
+    cache.apply(request([partition("t", 1)]))
+    assert cache.is_complete
 
 
 def test_what_changes_without_a_new_leader_epoch_is_taken_over():

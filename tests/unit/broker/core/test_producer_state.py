@@ -15,6 +15,7 @@ from broker.core.producer_state import (
 )
 from broker.core.record_batch import CONTROL_BIT, MAX_SEQUENCE, TRANSACTIONAL_BIT, BatchHeader
 from broker.core.refusals import Reason, Refusal
+from broker.core.transactions import CompletedTransaction, ControlRecordType, EndTransactionMarker
 
 CLIENT = AppendOrigin.CLIENT
 
@@ -91,7 +92,12 @@ def test_expiry_spares_open_transactions():
     )
     assert state.expire(500) == (1,)
     assert {entry.producer_id for entry in state} == {2, 3}
-    state.update(header(-1, producer=3, time=0, attributes=TRANSACTIONAL_BIT | CONTROL_BIT))
+    marker = EndTransactionMarker(ControlRecordType.COMMIT, 7)
+    ended = state.update(
+        header(-1, producer=3, time=0, attributes=TRANSACTIONAL_BIT | CONTROL_BIT, offset=6), marker
+    )
+    assert ended == CompletedTransaction(3, 5, 6, is_aborted=False)
+    assert state.get(3).coordinator_epoch == 7
     assert state.expire(500) == (3,)
     assert state.expire(899) == ()
     assert state.expire(900) == (2,)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import re
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -8,9 +10,11 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.core import records as records_module
 from broker.core.batch_validation import check_leader_append
+from broker.core.compression import compress
 from broker.core.log_config import LogConfig
-from broker.core.recompression import recompress
+from broker.core.recompression import is_short, long_recompression, recompress, recompression
 from broker.core.record_batch import (
     HEADER_SIZE,
     BatchHeader,
@@ -169,3 +173,80 @@ def test_a_stream_that_is_none_is_refused(batch, patch_batch):
     refusal = recompress(taken(patch_batch(batch(2), 21, b"\x00\x01")), config(Codec.ZSTD), NOW)
     assert refusal.reason is Reason.UNREADABLE_RECORDS
     assert "cannot be decompressed" in refusal.detail
+
+
+def many(count, codec=Codec.GZIP, *, header_count=None):
+    """Records of seven bytes, all with offset delta 0, so that each must be written anew."""
+    header_count = count if header_count is None else header_count
+    header = BatchHeader(0, 0, -1, 2, 0, codec, header_count - 1, NOW, NOW, -1, -1, -1, header_count)
+    return with_records(header, compress(codec, b"\x0c\0\0\0\x01\x01\0" * count))
+
+
+def test_too_many_records_are_refused_before_they_are_unpacked():
+    steps = recompression(many(10, header_count=9_000_000), config(Codec.LZ4), NOW)
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    refusal = end.value.value
+    assert refusal.reason is Reason.UNREADABLE_RECORDS
+    assert refusal.detail == "9000000 records, expected 1000000 at most"
+
+
+def test_an_uncompressed_batch_may_hold_as_many_as_fit(monkeypatch):
+    monkeypatch.setattr(records_module, "MAX_RECORDS", 10)
+    assert isinstance(recompress(many(50, Codec.UNCOMPRESSED), config(Codec.LZ4), NOW), RecordBatch)
+    assert isinstance(recompress(many(50), config(Codec.LZ4), NOW), Refusal)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
+def test_a_thousand_bytes_that_may_be_megabytes_take_long(batch, codec):
+    """A KB of zstd may hold 32 MB in one record, one of gzip 1 MB."""
+    data = batch(1, value=bytes(100), codec=codec)
+    is_long = long_recompression(data, config(Codec.LZ4), NOW) is not None
+    assert is_long is (codec is Codec.ZSTD)
+
+
+def test_others_can_go_on_every_few_hundred_records():
+    count = 20_000
+    steps, result, calls, pauses = recompression(many(count), config(Codec.LZ4), NOW), None, 0, 0
+    with contextlib.suppress(StopIteration):
+        while True:
+            work = steps.send(result)
+            calls, pauses = calls + (work is not None), pauses + (work is None)
+            result = None if work is None else work()
+    assert isinstance(result, RecordBatch)
+    assert calls == 2
+    assert pauses > count / 300 + count * 7 / 9000
+
+
+def test_what_is_made_of_a_hundred_thousand_records_takes_a_few_times_their_bytes():
+    before = many(100_000)
+    tracemalloc.start()
+    assert isinstance(recompress(before, config(Codec.LZ4), NOW), RecordBatch)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * 700_000
+
+
+def test_a_record_of_too_many_headers_is_refused():
+    headers = [(b"", b"")] * 10_001
+    refusal = recompress(batch_of(record(0, headers=headers)), config(Codec.GZIP), NOW)
+    assert refusal.reason is Reason.UNREADABLE_RECORDS
+    assert isinstance(
+        recompress(batch_of(record(0, headers=headers[1:])), config(Codec.GZIP), NOW), RecordBatch
+    )
+
+
+@pytest.mark.parametrize(("count", "value", "short"), [(1, 10, True), (101, 1, False), (1, 2000, False)])
+def test_what_is_short(batch, count, value, short):
+    assert is_short(taken(batch(count, value=bytes(value))).header) is short
+
+
+def test_only_what_is_long_and_will_be_written_is_recompressed_before_the_append(batch):
+    gzip, as_produced = config(Codec.GZIP), config("producer")
+    long, short = batch(200), batch(2)
+    assert long_recompression(long, gzip, NOW) is not None
+    assert long_recompression(short, gzip, NOW) is None
+    assert long_recompression(long, as_produced, NOW) is None
+    assert long_recompression(batch(200, codec=Codec.GZIP), gzip, NOW) is None
+    assert long_recompression(long[:-1], gzip, NOW) is None
+    assert long_recompression(None, gzip, NOW) is None

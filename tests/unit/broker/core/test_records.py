@@ -61,10 +61,25 @@ def test_timestamps_have_64_bits(batch, patch_batch):
         next(times)
 
 
+def outcome_of(steps):
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from([-1, 0, 5, 70, 9000, 2**40]), min_size=1, max_size=6), st.integers(0, 4))
 def test_a_survey_says_what_a_reader_that_is_not_ours_would(batch, times, codec):
     data = batch(len(times), timestamps=times, codec=codec)
     stamped = [record.timestamp for record in DefaultRecordBatch(data) if record.timestamp != -1]
-    found = survey(parse_header(data), decompress(only(data)))
+    found = outcome_of(survey(parse_header(data), decompress(only(data))))
     assert found == (min(stamped, default=-1), max(stamped, default=-1), False)
+
+
+def test_no_more_is_unpacked_than_asked_for(batch):
+    data = only(batch(2, value=bytes(100_000), codec=1))
+    assert len(list(record_times(data))) == 2
+    with pytest.raises(CorruptRecordsError, match="into 65536 bytes"):
+        list(record_times(data, 65_536))

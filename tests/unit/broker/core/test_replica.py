@@ -271,3 +271,24 @@ def test_the_low_watermark_is_the_lowest_start_of_the_live(leader):
     assert leader.low_watermark(4, everyone) == 2
     assert leader.low_watermark(4, lambda broker_id: broker_id != 3) == 4
     assert leader.low_watermark(7, lambda broker_id: broker_id != 3) == 5
+
+
+def test_a_follower_may_have_what_former_leaders_had_and_what_this_one_sent(leader):
+    assert [leader.may_have(2, offset) for offset in (0, 1)] == [True, False]
+    leader.sent(2, 5)
+    leader.sent(2, 3)
+    leader.sent(9, 100)
+    assert [leader.may_have(2, offset) for offset in (5, 6)] == [True, False]
+    assert not leader.may_have(3, 1)
+    leader.become_leader(order(epoch=7), 20, 0)
+    assert [leader.may_have(3, offset) for offset in (20, 21)] == [True, False]
+
+
+def test_a_member_that_lost_committed_records_leaves_at_once(leader):
+    leader.appended(10, 0)
+    for broker_id in (2, 3):
+        fetch(leader, broker_id, 10, 10)
+    assert leader.propose_shrink(10, 0) is None
+    assert fetch(leader, 3, 9, 10).must_leave
+    assert not fetch(leader, 2, 10, 10).must_leave
+    assert leader.propose_shrink(10, 0).state.leader_and_isr.isr == (1, 2)

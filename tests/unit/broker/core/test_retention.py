@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.core.log_config import LogConfig
-from broker.core.retention import Breach, Deletion, LogFacts, SegmentFacts, deletable
+from broker.core.retention import Breach, Deletion, LogFacts, SegmentFacts, deletable, stray_delay_ms
 
 NOW = 1_700_000_000_000
 KEEP = LogConfig(retention_ms=-1, retention_bytes=-1)
@@ -114,3 +114,10 @@ def test_the_same_as_three_slow_passes(log, retention_ms, retention_bytes, polic
         retention_ms=retention_ms, retention_bytes=retention_bytes, cleanup_policy=frozenset(policy)
     )
     assert deletable(log, config, NOW) == slow(log, config, NOW)
+
+
+def test_a_stray_stays_as_long_as_its_records_would_and_longer_than_a_deleted_file():
+    assert stray_delay_ms(LogConfig(retention_ms=70_000)) == 70_000
+    assert stray_delay_ms(LogConfig(retention_ms=1)) == LogConfig().file_delete_delay_ms
+    assert stray_delay_ms(LogConfig(retention_ms=-1)) is None
+    assert stray_delay_ms(LogConfig(cleanup_policy=frozenset({"compact"}))) is None

@@ -7,9 +7,11 @@ import pytest
 
 from broker.core.log_config import LogConfig
 from broker.core.record_batch import whole_batches
+from broker.core.steps import at_once
 from broker.disk.checkpoints import HIGH_WATERMARK, LOG_START_OFFSET, META_PROPERTIES, RECOVERY_POINT
 from broker.disk.errors import CorruptLogError, InconsistentDirectoryError, KafkaStorageError
 from broker.disk.log_dir import CLEAN_SHUTDOWN
+from broker.disk.lookup import offset_at
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
@@ -123,8 +125,8 @@ def assert_all_is_there(log, batches):
     for offset in range(start, end):
         assert log.read(offset, 1, end).records == batches[offset]
         assert log.read(offset, 1 << 20, offset // 2 * 2 + 2).records == batches[offset]
-        assert log.offset_at(time_of(offset))[:2] == (time_of(offset), offset)
-    assert log.offset_at(time_of(END)) is None
+        assert at_once(offset_at(log, time_of(offset)))[:2] == (time_of(offset), offset)
+    assert at_once(offset_at(log, time_of(END))) is None
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])

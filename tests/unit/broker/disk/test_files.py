@@ -96,6 +96,37 @@ def test_a_directory_is_synced(tmp_path):
         sync_directory(tmp_path / "none")
 
 
+def test_a_lock_is_that_of_one_file_and_of_no_copy(tmp_path):
+    def identity(name):
+        fd = files.lock_file(tmp_path / name)
+        try:
+            return files.lock_identity(fd)
+        finally:
+            files.close_file(fd)
+
+    first = identity("lock")
+    assert len(first) == 22
+    assert identity("lock") == first
+    (tmp_path / "link").hardlink_to(tmp_path / "lock")
+    assert identity("link") == first
+    (tmp_path / "kept").hardlink_to(tmp_path / "lock")
+    (tmp_path / "lock").unlink()
+    assert identity("lock") != first
+
+
+def test_a_lock_of_another_boot_or_machine_is_another(tmp_path, monkeypatch):
+    fd = files.lock_file(tmp_path / "lock")
+    try:
+        here = files.lock_identity(fd)
+        monkeypatch.setattr(files, "_BOOT_ID", tmp_path / "boot_id")
+        (tmp_path / "boot_id").write_text("of another boot")
+        elsewhere = files.lock_identity(fd)
+        (tmp_path / "boot_id").unlink()
+        assert len({here, elsewhere, files.lock_identity(fd)}) == 3
+    finally:
+        files.close_file(fd)
+
+
 def test_two_names_of_a_directory_lead_to_one_place(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (tmp_path / "linked").symlink_to(tmp_path / "made-later")

@@ -9,7 +9,9 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from broker.core.log_config import LogConfig
 from broker.core.record_batch import TimestampType, parse_header, whole_batches
 from broker.core.refusals import Reason, Refusal
+from broker.core.steps import at_once
 from broker.disk.errors import KafkaStorageError
+from broker.disk.lookup import offset_at
 from broker.disk.results import FetchDataInfo, OffsetOutOfRange
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.errors import ErrorCode
@@ -65,7 +67,7 @@ def test_log_append_time_is_the_brokers(logs, batch):
     read = DefaultRecordBatch(everything(log))
     assert read.validate_crc()
     assert [record.timestamp for record in read] == [1_800_000_000_000] * 2
-    assert log.offset_at(1_799_999_999_999) == (1_800_000_000_000, 0, 3)
+    assert at_once(offset_at(log, 1_799_999_999_999)) == (1_800_000_000_000, 0, 3)
 
 
 def test_a_duplicate_is_answered_and_not_written(logs, batch):
@@ -197,14 +199,14 @@ def test_offset_at(logs, batch):
     log = logs.open(SMALL)
     for n in range(30):
         log.append_as_leader(batch(3, timestamps=[1000 * n, 1000 * n + 10, 1000 * n + 20]), EPOCH)
-    assert log.offset_at(0) == (0, 0, 3)
-    assert log.offset_at(11_010) == (11_010, 34, 3)
-    assert log.offset_at(11_011) == (11_020, 35, 3)
-    assert log.offset_at(11_021) == (12_000, 36, 3)
-    assert log.offset_at(29_020) == (29_020, 89, 3)
-    assert log.offset_at(29_021) is None
+    assert at_once(offset_at(log, 0)) == (0, 0, 3)
+    assert at_once(offset_at(log, 11_010)) == (11_010, 34, 3)
+    assert at_once(offset_at(log, 11_011)) == (11_020, 35, 3)
+    assert at_once(offset_at(log, 11_021)) == (12_000, 36, 3)
+    assert at_once(offset_at(log, 29_020)) == (29_020, 89, 3)
+    assert at_once(offset_at(log, 29_021)) is None
     log.raise_log_start(80)
-    assert log.offset_at(0) == (26_020, 80, 3)
+    assert at_once(offset_at(log, 0)) == (26_020, 80, 3)
 
 
 @pytest.mark.parametrize("offset", range(0, 81, 3))

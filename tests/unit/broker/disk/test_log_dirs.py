@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import resource
 import shutil
 from dataclasses import replace
 
 import pytest
 
 from broker.core.log_config import LogConfig
-from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError, LogNameError
+from broker.disk import files
+from broker.disk.errors import (
+    InconsistentDirectoryError,
+    KafkaStorageError,
+    LogNameError,
+    MissingLogError,
+    NoDescriptorError,
+)
 from broker.disk.log_dir import CLEAN_SHUTDOWN
 from cluster.model.epochs import LeaderEpoch
 from cluster.model.ids import TopicPartition
@@ -174,3 +184,128 @@ def test_a_log_that_may_lie_in_a_failed_directory_is_not_made_elsewhere(open_dir
         dirs.get_or_create(tp(1), is_new=False)
     assert refusal.value.log_dir == paths[1]
     assert dirs.get_or_create(tp(2), is_new=True).directory.parent == paths[0]
+
+
+def test_a_log_that_must_be_there_is_not_made(open_dirs, paths):
+    dirs = open_dirs(*paths)
+    with pytest.raises(MissingLogError, match="there is no log of events-0, which is not new"):
+        dirs.get_or_create(tp(0), is_new=False, may_begin_empty=False)
+    assert (dirs.live, dict(dirs.offline), dirs.logs) == (paths, {}, {})
+    log = dirs.get_or_create(tp(0))
+    assert dirs.get_or_create(tp(0), is_new=False, may_begin_empty=False) is log
+
+
+def test_a_stray_is_kept_as_long_as_its_records_would_have_been(open_dirs, paths, batch):
+    now = [1_700_000_000_000]
+    config = replace(LogConfig(), retention_ms=100_000, file_delete_delay_ms=10)
+    dirs = open_dirs(paths[0], config=config, clock=lambda: now[0], at_once=True)
+    dirs.get_or_create(tp(0)).append_as_leader(batch(3), EPOCH)
+    dirs.checkpoint_high_watermarks({tp(0): 3})
+    dirs.put_aside(tp(0), "of the test")
+    dirs.put_aside(tp(1), "there is none")
+    assert (dirs.get(tp(0)), dirs.get_or_create(tp(0)).log_end_offset, dirs.high_watermark(tp(0))) == (
+        None,
+        0,
+        0,
+    )
+    dirs.close()
+    (stray,) = paths[0].glob("events-0.*-stray")
+
+    now[0] += 100_000 - 1
+    dirs = open_dirs(paths[0], config=config, clock=lambda: now[0], at_once=True)
+    assert set(dirs.logs) == {tp(0)}
+    dirs.purge_deleted()
+    assert (stray / f"{0:020d}.log").exists()
+    now[0] += 1
+    dirs.purge_deleted()
+    assert not stray.exists()
+
+
+def test_a_stray_that_cannot_be_put_aside_goes_offline_with_its_directory(open_dirs, paths, monkeypatch):
+    dirs = open_dirs(*paths)
+    dirs.get_or_create(tp(0))
+
+    def refuse(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(KafkaStorageError, match="putting events-0 aside"):
+        dirs.put_aside(tp(0), "of the test")
+    assert dirs.live == paths[1:]
+
+
+def test_each_directory_in_use_has_a_lock_of_its_own(open_dirs, paths):
+    dirs = open_dirs(*paths)
+    both = dirs.locks
+    assert len(both) == 2
+    dirs.fail(paths[0], "broken")
+    assert dirs.locks < both
+    assert len(dirs.locks) == 1
+
+
+class Refusing:
+    """Stands for `os.open`: from now on the system says that too many files are open."""
+
+    def __init__(self, monkeypatch, number):
+        self.is_refusing = True
+        real = os.open
+
+        def refuse(path, flags, mode=0o777, **more):
+            if self.is_refusing:
+                raise OSError(number, os.strerror(number))
+            return real(path, flags, mode, **more)
+
+        monkeypatch.setattr(files.os, "open", refuse)
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_too_many_open_files_are_no_fault_of_a_disk(open_dirs, paths, batch, monkeypatch, number):
+    dirs = open_dirs(*paths, config=LogConfig(segment_bytes=100))
+    log = dirs.get_or_create(tp(0))
+    log.append_as_leader(batch(3), EPOCH)
+    refusing = Refusing(monkeypatch, number)
+    with pytest.raises(NoDescriptorError):
+        dirs.get_or_create(tp(1))
+    with pytest.raises(NoDescriptorError):
+        log.append_as_leader(batch(3), EPOCH)  # which needs a new segment
+    dirs.checkpoint_recovery_points()
+    dirs.flush_due_logs()
+    log.begin_flush()
+    with pytest.raises(NoDescriptorError):
+        log.flush()
+    for _ in range(3):
+        dirs.checkpoint_high_watermarks({tp(0): 1})
+    assert dirs.offline == {}
+    refusing.is_refusing = False
+    assert log.append_as_leader(batch(3), EPOCH).first_offset == 3
+    log.flush()
+    dirs.get_or_create(tp(1)).append_as_leader(batch(1), EPOCH)
+    dirs.close()
+    assert dirs.offline == {}
+    again = open_dirs(*paths, config=LogConfig(segment_bytes=100))
+    assert {name: log.log_end_offset for name, log in again.logs.items()} == {tp(0): 6, tp(1): 1}
+
+
+def test_descriptors_that_are_kept_back_serve_the_logs_when_there_are_no_others(
+    open_dirs, paths, batch, monkeypatch
+):
+    dirs = open_dirs(*paths, config=LogConfig(segment_bytes=100))
+    log = dirs.get_or_create(tp(0))
+    files.keep_spare_descriptors(8)
+    taken = []
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        highest = os.dup(0)
+        taken.append(highest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, before[1]))
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
+        for _ in range(4):
+            log.append_as_leader(batch(3), EPOCH)
+        assert log.segment_count == 4
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for each in taken:
+            os.close(each)
+        files.keep_spare_descriptors(0)

@@ -13,9 +13,7 @@ from broker.disk.flushing import Flushing
 from broker.disk.log_files import LogFiles
 from broker.disk.names import files_with, offset_of
 from broker.disk.recovery import LogState, load_log
-from broker.disk.results import FetchDataInfo
 from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import Offset
 
 EPOCH = LeaderEpoch(3)
 CONFIG = LogConfig(index_interval_bytes=100)
@@ -116,9 +114,8 @@ def test_a_segment_is_named_by_its_first_batch_also_behind_a_gap(files, later, b
     files.roll(CONFIG, 0, 70)
     put(files, batch(2, base_offset=70))
     assert [segment.base_offset for segment in files.segments] == [0, 70]
-    assert files.read(2, 1 << 20, 72, min_one_batch=True) == FetchDataInfo(
-        batch(2, base_offset=70), Offset(72)
-    )
+    found = files.read(2, 1 << 20, 72, min_one_batch=True)
+    assert (bytes(found.records), found.next_offset) == (batch(2, base_offset=70), 72)
     later.run()
     assert (files.directory / f"{70:020d}.snapshot").exists()
 
@@ -137,10 +134,13 @@ def test_what_cannot_be_read_goes_with_what_is_truncated(files, batch, to):
     assert files.bytes_between(0, 6) == files.segments.size
 
 
-def test_a_record_that_cannot_be_decoded_is_told(files, batch, patch_batch):
-    put(files, patch_batch(batch(2, timestamps=[10, 20]), 61, b"\x7f"))
-    with pytest.raises(CorruptLogError, match=r"log, byte 0: 2 records of the batch at offset 0"):
-        files.offset_at(15)
+def test_a_batch_is_found_by_time_and_offset(files, batch):
+    put(files, batch(2, timestamps=[10, 20]) + batch(2, base_offset=2, timestamps=[5, 30]))
+    assert files.batch_since(15, 0).batch.header.base_offset == 0
+    second = files.batch_since(15, 2)
+    assert (second.batch.header.base_offset, second.position) == (2, len(batch(2)))
+    assert second.batch.data == batch(2, base_offset=2, timestamps=[5, 30])
+    assert files.batch_since(31, 0) is None
 
 
 @pytest.mark.parametrize("max_bytes", [1, 200, 1 << 20])
@@ -154,7 +154,7 @@ def test_what_lies_before_a_corrupt_batch_is_read(files, batch, max_bytes, upper
     files.segments.forget()
     for offset in range(6):
         found = files.read(offset, max_bytes, upper_bound, min_one_batch=True)
-        (first, *_) = whole_batches(found.records)
+        (first, *_) = whole_batches(bytes(found.records))
         assert bytes(first.data) == built[offset // 2]
         if upper_bound == 7:
             assert found.next_offset <= 6

@@ -10,6 +10,8 @@ from broker.disk.names import (
     parse_partition_directory,
     partition_directory,
     segment_file,
+    stray_directory,
+    stray_topic,
 )
 from cluster.model.ids import TopicPartition
 
@@ -57,3 +59,18 @@ def test_deleted_directories_fit_into_a_name(topic):
     assert is_deleted_directory(name)
     assert parse_partition_directory(name) is None
     assert not is_deleted_directory("t-0")
+
+
+@pytest.mark.parametrize("tp", [TopicPartition("a-7", 0), TopicPartition("x" * 249, 2**31 - 1)])
+def test_a_stray_is_no_partition_and_not_deleted(tp):
+    name = stray_directory(tp)
+    assert len(name) <= 255
+    assert name.endswith("-stray")
+    assert tp.topic.startswith(stray_topic(name))
+    assert (parse_partition_directory(name), is_deleted_directory(name)) == (None, False)
+    assert stray_directory(tp) != name
+
+
+@pytest.mark.parametrize("name", ["a-0", "a-0.0123-stray", "a-stray", f"a-0.{'0' * 32}-delete"])
+def test_what_is_no_stray(name):
+    assert stray_topic(name) is None

@@ -173,7 +173,7 @@ class SnapshotAndTailMachine(RuleBasedStateMachine):
     def replayed(self):
         state = ProducerState()
         for segment in self.log._files.segments:
-            for header in segment.headers_from(0):
+            for _, header in segment.batches_from(0):
                 state.update(header)
         return state
 

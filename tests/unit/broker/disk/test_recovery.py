@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.core.leader_epochs import LeaderEpochCache
 from broker.core.log_config import LogConfig
@@ -394,3 +395,46 @@ def test_only_a_new_epoch_is_followed(batch):
     for epoch, offset, new in ((-1, 0, False), (2, 0, True), (2, 5, False), (1, 6, False), (3, 7, True)):
         assert follow(parse_header(batch(base_offset=offset, epoch=epoch)), epochs) is new
     assert epochs.entries == ((2, 0), (3, 7))
+
+
+@pytest.mark.parametrize("preallocate", [False, True])
+def test_zeros_in_the_place_of_batches_are_told_unless_they_were_never_used(logs, batch, preallocate):
+    config = LogConfig(segment_bytes=5000, preallocate=preallocate)
+    log = write(logs.open(config), batch, 3)
+    size = log.size
+    log.abandon()
+    with logs.path(".log").open("r+b") as file:
+        file.truncate(size + 40)
+    with capture_logs() as said:
+        logs.open(config)
+    assert len(said) == (not preallocate)
+    with logs.path(".log").open("r+b") as file:
+        file.truncate(size + 200)
+        file.seek(size + 199)
+        file.write(b"x")
+    with capture_logs() as said:
+        logs.open(config)
+    assert f"at byte offset {size}" in said[0]["event"]
+    assert said[0]["event"].endswith("truncating to offset 6: 200 bytes are cut off")
+
+
+def test_each_segment_that_recovery_drops_is_told(logs, batch):
+    config = LogConfig(segment_bytes=100)
+    log = write(logs.open(config), batch, 4)
+    log.abandon()
+    with logs.path(".log", 2).open("r+b") as file:
+        file.seek(70)
+        file.write(b"\xff")
+    with capture_logs() as said:
+        logs.open(config)
+    told = [line["event"] for line in said]
+    assert [f"{base:020d}.log" in line for base, line in zip((2, 4, 6), told, strict=True)] == [True] * 3
+    assert all(line["log_level"] == "warning" for line in said)
+
+
+def test_segments_below_the_log_start_are_told_when_they_go(logs, batch):
+    write(logs.open(), batch, 2).abandon()
+    with capture_logs() as said:
+        logs.open(clean=False, log_start_offset=9)
+    assert said[0]["log_level"] == "error"
+    assert "logEndOffset (4) is smaller than logStartOffset (9)" in said[0]["event"]

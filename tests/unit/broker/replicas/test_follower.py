@@ -93,7 +93,7 @@ class Leader:
         await asyncio.sleep(self._silent_s)
         request = await self._unanswered.get()
         if request.partitions:
-            refusal = PartitionData("t", 0, ErrorCode.NOT_LEADER_OR_FOLLOWER, leader_epoch=5)
+            refusal = PartitionData("t", 0, ErrorCode.NOT_LEADER_OR_FOLLOWER, leader_epoch=5, fetch_id=1)
             return FetchResponse(partitions=[refusal])
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(request.max_wait_ms / 1000):
@@ -193,7 +193,7 @@ async def test_records_are_acknowledged_though_another_request_is_under_way(room
     room.write(leader, b"x")
     records = leader.log.read(0, 1 << 20, 1).records
     requests, never = [], asyncio.Event()
-    answers = [FetchResponse(partitions=[PartitionData("t", 0, leader_epoch=5, records=records)])]
+    answers = [FetchResponse(partitions=[PartitionData("t", 0, leader_epoch=5, fetch_id=1, records=records)])]
 
     class Stream:
         async def write(self, request):

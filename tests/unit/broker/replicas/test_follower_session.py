@@ -19,8 +19,12 @@ class Follower:
 
     def __init__(self, room):
         self.joined = []
+        self.lost = []
         self.session = FollowerSession(
-            2, room.hosted, lambda p, who: self.joined.append((p.topic_partition, who))
+            2,
+            room.hosted,
+            lambda p, who: self.joined.append((p.topic_partition, who)),
+            lambda p: self.lost.append(p.topic_partition),
         )
 
     def starts_at(self, offset, topic_partition=TP):
@@ -86,6 +90,7 @@ async def test_the_first_answer_about_a_partition_tells_its_high_watermark(room,
     partition = room.lead(epoch=3)
     room.write(partition, b"a", b"b")
     partition.replica.high_watermark = 2
+    partition.replica.sent(2, 2)
     for epoch in (3, 4):
         follower.ask(named(2, epoch=epoch, last_epoch=3))
         assert not follower.session.has_enough(1)
@@ -336,6 +341,7 @@ async def test_a_disk_that_fails_takes_all_its_partitions_along(room, follower, 
 async def test_an_answer_tells_of_a_log_that_starts_later(room, follower):
     partition = room.lead(isr=(1, 2))
     room.write(partition, b"a", b"b")
+    partition.replica.sent(2, 2)
     follower.ask(named(2, last_epoch=0))
     follower.answer()
     partition.log.raise_log_start(2)
@@ -349,6 +355,7 @@ async def test_a_followers_log_that_starts_later_is_taken_down_and_nothing_is_se
     partition = room.lead(isr=(1, 2))
     room.write(partition, b"a", b"b")
     follower.starts_at(1)
+    partition.replica.sent(2, 1)
     follower.ask(named(1, last_epoch=0))
     sent = follower.answer()[TP]
     follower.starts_at(1)
@@ -364,3 +371,64 @@ async def test_a_followers_log_start_of_an_old_epoch_says_nothing(room, follower
     room.lead(epoch=1, isr=(1, 2))
     follower.starts_at(5)
     assert partition.replica.remote(2).log_start_offset == 0
+
+
+async def test_one_that_asks_again_for_what_it_was_sent_has_not_taken_it(room, follower):
+    partition = room.lead(isr=(1, 2))
+    room.write(partition, b"a")
+    told = []
+    room.hosted.on_refetch = lambda where, offset: told.append((where, offset))
+    follower.ask(named(0))
+    follower.ask(named(0))
+    assert told == []
+    follower.answer()
+    follower.ask(named(0))
+    assert told == [(partition, 0)]
+    follower.answer()
+    follower.ask(named(1))
+    assert told == [(partition, 0)]
+
+
+async def test_a_fetch_from_beyond_what_was_sent_moves_nothing(room, follower):
+    """Such as a delayed one, of a topic of this name that was deleted."""
+    partition = room.lead(isr=(1, 2))
+    partition.replica.remote(3).caught_up_ms = -(10**9)
+    room.write(partition, b"a", b"b")
+    follower.ask(named(2, last_epoch=0))
+    assert follower.answer()[TP].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert (partition.replica.high_watermark, partition.replica.remote(2).log_end_offset) == (0, -1)
+    assert (follower.joined, follower.lost) == ([], [])
+    follower.ask(named(0))
+    data = follower.answer()[TP]
+    assert (data.error_code, data.fetch_offset) == (ErrorCode.NONE, 0)
+    follower.ask(named(2, last_epoch=0))
+    assert partition.replica.high_watermark == 2
+
+
+async def test_what_former_leaders_sent_a_follower_may_have(room, follower):
+    partition = room.lead(epoch=0, isr=(1, 2))
+    room.write(partition, b"a", b"b")
+    room.follow(epoch=1)
+    partition = room.lead(epoch=2, isr=(1, 2))
+    room.write(partition, b"c")
+    follower.ask(named(3, epoch=2, last_epoch=2))
+    assert follower.answer()[TP].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    follower.ask(named(2, epoch=2, last_epoch=0))
+    assert follower.answer()[TP].error_code == ErrorCode.NONE
+
+
+async def test_a_member_that_lost_committed_records_is_told_of_at_once(room, follower):
+    partition = room.lead(epoch=0, isr=(1, 2))
+    room.write(partition, b"a", b"b")
+    partition.replica.high_watermark = 2
+    follower.ask(named(0))
+    assert follower.lost == [TP]
+
+
+async def test_an_answer_repeats_what_was_asked(room, follower):
+    room.write(room.lead(), b"a")
+    asked = named(0)
+    asked.fetch_id = 7
+    follower.ask(asked)
+    data = follower.answer()[TP]
+    assert (data.fetch_id, data.fetch_offset) == (7, 0)

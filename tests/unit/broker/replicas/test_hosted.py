@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
-from broker.disk.errors import KafkaStorageError, LogNameError
+from broker.core.log_expectation import LogExpectation
+from broker.disk.errors import KafkaStorageError, LogNameError, MissingLogError
 from broker.replicas.interface import FetchPartition
 from broker.replicas.read import Reader
 from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
@@ -125,3 +127,35 @@ async def test_a_log_that_cannot_be_made_for_its_name_takes_no_other_with_it(roo
     room.hosted.disk_failed(caught.value)
     assert room.hosted.led(TP, UNKNOWN_LEADER_EPOCH) is partition
     assert list(room.hosted.offline) == []
+
+
+async def test_a_stray_is_not_adopted_by_a_new_partition(room, tmp_path):
+    stray = room.logs.get_or_create(TP)
+    stray.append_as_leader(room.batch(b"old"), 0)
+    with capture_logs() as said:
+        partition = room.hosted.host(TP, LogExpectation.NEW)
+    assert partition.log.log_end_offset == 0
+    assert partition.replica.high_watermark == 0
+    (line,) = (line for line in said if line["log_level"] == "warning")
+    assert line["event"].startswith("Log for partition t-0 is a stray, because the partition is new")
+    (aside,) = tmp_path.glob("t-0.*-stray")
+    assert (aside / f"{0:020d}.log").stat().st_size > 0
+
+
+async def test_a_partition_that_is_hosted_is_no_stray(room):
+    partition = room.lead()
+    room.write(partition, b"a")
+    assert room.hosted.host(TP, LogExpectation.NEW) is partition
+    assert partition.log.log_end_offset == 1
+
+
+async def test_a_replica_that_lost_its_log_is_refused_alone(room):
+    partition = room.lead()
+    with pytest.raises(MissingLogError, match="there is no log of u-3, which is not new") as caught:
+        room.hosted.host(OTHER, LogExpectation.REQUIRED)
+    with capture_logs() as said:
+        room.hosted.disk_failed(caught.value)
+    assert [line["log_level"] for line in said] == ["error"]
+    assert room.hosted.led(TP, UNKNOWN_LEADER_EPOCH) is partition
+    assert room.logs.get(OTHER) is None
+    assert room.hosted.host(OTHER, LogExpectation.OPTIONAL).log.log_end_offset == 0

@@ -91,7 +91,7 @@ async def test_a_shrink_is_written_counted_and_moves_the_high_watermark(
 ):
     """KAFKA-13091: after a shrink the high watermark waited for the next fetch."""
     script.outcomes = [1]
-    keeper._check(lagging)
+    keeper.check(lagging)
     await room.until(lambda: not supervisor.names)
     ((name, state),) = script.written
     assert (name, state) == (TP, PartitionState(LeaderAndIsr(1, 0, (1, 2), 0), 1))
@@ -113,7 +113,7 @@ async def test_an_expansion(room, keeper, script, supervisor):
 
 async def test_it_goes_on_while_zookeeper_is_away(room, *, keeper, script, supervisor, lagging):
     script.outcomes = [ZooKeeperTimeout("test"), ZooKeeperTimeout("test"), 1]
-    keeper._check(lagging)
+    keeper.check(lagging)
     await room.until(lambda: not supervisor.names)
     assert len(script.written) == 3
     assert lagging.replica.isr == (1, 2)
@@ -121,7 +121,7 @@ async def test_it_goes_on_while_zookeeper_is_away(room, *, keeper, script, super
 
 async def test_it_gives_up_when_an_order_overtakes_it(room, *, keeper, script, supervisor, lagging):
     script.outcomes = [ZooKeeperTimeout("test")] * 100
-    keeper._check(lagging)
+    keeper.check(lagging)
     await room.until(lambda: script.written)
     room.lead(epoch=1)
     await room.until(lambda: not supervisor.names)
@@ -135,7 +135,7 @@ async def test_an_answer_after_the_order_that_overtook_it(room, *, keeper, scrip
             return 1
 
     keeper._store = Slow
-    keeper._check(lagging)
+    keeper.check(lagging)
     await room.until(lambda: not supervisor.names)
     assert (lagging.replica.isr, lagging.replica.version) == ((1, 2, 3), 0)
     assert keeper._metrics.isr_shrinks._value.get() == 0
@@ -153,7 +153,7 @@ async def test_an_answer_after_the_order_that_overtook_it(room, *, keeper, scrip
 async def test_another_version(room, *, keeper, script, supervisor, lagging, stands, isr, version, pending):
     script.outcomes = [BadVersion("/t")]
     script.stands = PartitionState(stands, 1)
-    keeper._check(lagging)
+    keeper.check(lagging)
     await room.until(lambda: not supervisor.names)
     replica = lagging.replica
     assert (replica.isr, replica.version, replica.pending is not None) == (isr, version, pending)
@@ -165,7 +165,7 @@ async def test_a_version_raised_behind_the_leader_costs_it_one_more_write(
     """KAFKA-1382, KAFKA-2729: it remembered the old version, and could never again change the ISR."""
     script.outcomes = [BadVersion("/t"), 6]
     script.stands = PartitionState(LeaderAndIsr(1, 0, (1, 2, 3), 5), 1)
-    keeper._check(lagging)
+    keeper.check(lagging)
     await room.until(lambda: not supervisor.names)
     assert [state.leader_and_isr.version for _, state in script.written] == [0, 5]
     assert (lagging.replica.isr, lagging.replica.version, lagging.replica.pending) == ((1, 2), 6, None)
@@ -173,14 +173,14 @@ async def test_a_version_raised_behind_the_leader_costs_it_one_more_write(
 
 async def test_a_state_that_is_gone(room, *, keeper, script, supervisor, lagging):
     script.outcomes = [NoNode("/t")]
-    keeper._check(lagging)
+    keeper.check(lagging)
     await room.until(lambda: not supervisor.names)
     assert lagging.replica.pending is not None
 
 
 async def test_a_state_that_vanishes_between_write_and_read(room, *, keeper, script, supervisor, lagging):
     script.outcomes = [BadVersion("/t"), NoNode("/t")]
-    keeper._check(lagging)
+    keeper.check(lagging)
     await room.until(lambda: not supervisor.names)
     assert len(script.written) == 2
 

@@ -171,29 +171,52 @@ async def test_a_request_speaks_only_of_the_roles_it_gives(room, scene):
     assert Kind.FOLLOWER_FETCHERS_STOPPED not in scene.kinds
 
 
-@pytest.mark.parametrize(("leader", "named"), [(1, [TP, OTHER]), (2, [None])])
-async def test_what_nobody_foresaw_is_logged_with_its_request(room, scene, monkeypatch, leader, named):
-    def fail(*_arguments, **_options):
-        raise ZeroDivisionError("a bug")
+@pytest.mark.parametrize("leader", [1, 2])
+async def test_an_error_nobody_foresaw_is_that_of_its_partition_alone(room, scene, monkeypatch, leader):
+    """The others lead or follow; and the same word, said again, finds nothing that it would repeat."""
+    replica = type(room.lead().replica)
+    room.hosted.remove(TP, delete=False)
+    role = "become_leader" if leader == 1 else "become_follower"
+    become = getattr(replica, role)
 
-    monkeypatch.setattr(room.hosted, "host", fail)
-    with pytest.raises(ZeroDivisionError):
-        await scene.order(room.order(leader, 3), room.order(leader, 3, topic_partition=OTHER))
-    failed = [line for line in scene.lines if line.kind is Kind.LEADER_AND_ISR_FAILED]
-    assert [line.values.get("tp") for line in failed] == named
-    assert {(line.level, line.cause) for line in failed} == {(Level.ERROR, "ZeroDivisionError: a bug")}
+    def fail(self, partition, *arguments):
+        result = become(self, partition, *arguments)
+        if partition.topic_partition == TP:
+            raise ZeroDivisionError("a bug")
+        return result
+
+    monkeypatch.setattr(replica, role, fail)
+    orders = room.order(leader, 3), room.order(leader, 3, topic_partition=OTHER)
+    answer = await scene.order(*orders)
+    assert answer.partition_errors == {TP: ErrorCode.UNKNOWN_SERVER_ERROR, OTHER: ErrorCode.NONE}
+    assert room.hosted.get(TP) is None
+    assert room.hosted.get(OTHER).replica.is_leader is (leader == 1)
+    (failed,) = [line for line in scene.lines if line.kind is Kind.LEADER_AND_ISR_FAILED]
+    assert failed.values["tp"] == TP
+    assert (failed.level, failed.cause) == (Level.ERROR, "ZeroDivisionError: a bug")
+    monkeypatch.undo()
+    assert (await scene.order(orders[0])).partition_errors == {TP: ErrorCode.NONE}
+    assert room.hosted.get(TP).replica.is_leader is (leader == 1)
 
 
-async def test_a_delete_that_fails_as_nobody_foresaw_is_logged(room, scene, monkeypatch):
-    await scene.order(room.order(2, 3))
+async def test_a_delete_that_fails_as_nobody_foresaw_is_answered_and_done_when_it_is_told_again(
+    room, scene, monkeypatch
+):
+    await scene.order(room.order(2, 3), room.order(2, 3, topic_partition=OTHER))
+    delete = room.logs.delete
 
-    def fail(_topic_partition):
-        raise ZeroDivisionError("a bug")
+    def fail(topic_partition):
+        if topic_partition == TP:
+            raise ZeroDivisionError("a bug")
+        delete(topic_partition)
 
     monkeypatch.setattr(room.logs, "delete", fail)
-    with pytest.raises(ZeroDivisionError):
-        await scene.stop((TP, -2, True))
+    answer = await scene.stop((TP, -2, True), (OTHER, -2, True))
+    assert answer.partition_errors == {TP: ErrorCode.UNKNOWN_SERVER_ERROR, OTHER: ErrorCode.NONE}
     assert Kind.STOP_REPLICA_EXCEPTION in scene.kinds
+    monkeypatch.undo()
+    assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.NONE}
+    assert room.logs.get(TP) is None
 
 
 async def test_a_partition_that_is_not_ours(room, scene):
@@ -239,13 +262,31 @@ async def test_a_log_that_knows_no_epoch_is_cut_at_the_high_watermark(room, scen
 
 
 async def test_a_disk_that_fails_is_answered_for_each_role(room, scene, tmp_path, monkeypatch):
-    def fail(_topic_partition, *, is_new):
+    def fail(*_, **__):
         raise KafkaStorageError(tmp_path, "test")
 
     monkeypatch.setattr(room.logs, "get_or_create", fail)
     answer = await scene.order(room.order(1, 0), room.order(2, 0, topic_partition=OTHER))
     assert set(answer.partition_errors.values()) == {ErrorCode.KAFKA_STORAGE_ERROR}
     assert {Kind.BECOME_LEADER_OFFLINE, Kind.BECOME_FOLLOWER_OFFLINE} <= set(scene.kinds)
+
+
+@pytest.mark.parametrize(("leader", "isr"), [(1, (1, 2, 3)), (2, (1, 2, 3)), (-1, (1,))])
+async def test_who_is_in_sync_without_a_log_neither_leads_nor_follows(room, scene, leader, isr):
+    answer = await scene.order(room.order(leader, 7, isr, is_new=False))
+    assert answer.partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert (room.hosted.get(TP), room.logs.get(TP)) == (None, None)
+    assert {Kind.BECOME_LEADER_OFFLINE, Kind.BECOME_FOLLOWER_OFFLINE} & set(scene.kinds)
+    # Out of the ISR it may begin with nothing.
+    answer = await scene.order(room.order(2, 8, (2,), is_new=False))
+    assert answer.partition_errors == {TP: ErrorCode.NONE}
+    assert scene.fetchers.followed == {TP: (2, 8, 9002)}
+
+
+async def test_a_new_partition_does_not_get_the_log_of_one_that_is_gone(room, scene):
+    room.logs.get_or_create(TP).append_as_leader(room.batch(b"old"), 4)
+    await scene.order(room.order(1, 0))
+    assert room.hosted.get(TP).log.log_end_offset == 0
 
 
 async def test_a_partition_that_can_have_no_directory_fails_alone_and_can_be_deleted(room, scene):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from broker.core.log_config import LogConfig
+from broker.core.transactions import AbortedTransaction
 from broker.disk.errors import CorruptLogError, KafkaStorageError
+from broker.disk.file_records import FileRecords
 from broker.replicas.interface import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, FetchPartition
 from broker.replicas.read import Reader
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
+from tests.unit.broker.conftest import build_batch, marker, transactional
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 MB = 1 << 20
@@ -45,6 +49,28 @@ async def test_what_is_committed_is_read(reader, partition):
     assert (fetched.high_watermark, fetched.last_stable_offset, fetched.log_start_offset) == (4, 4, 0)
 
 
+async def test_what_is_waited_for_is_read_afterwards(room, reader, partition):
+    wanted = {TP: FetchPartition(4, MB)}
+    enough = reader.wait(wanted, max_wait_ms=60_000, min_bytes=1)
+    assert not enough.done()
+    partition.replica.high_watermark = 6
+    room.hosted.high_watermark_rose(partition)
+    assert enough.done()
+    assert reader.read(wanted, MB)[TP].records
+
+
+async def test_who_does_not_wait_reads_at_once(reader, partition):
+    assert reader.wait({TP: FetchPartition(4, MB)}, max_wait_ms=0, min_bytes=1).done()
+    assert partition.replica.high_watermark == 4
+
+
+async def test_beyond_its_bytes_a_read_gives_nothing_or_one_batch(reader, partition):
+    wanted = {TP: FetchPartition(0, MB)}
+    one = len(partition.log.read(0, 1, 4, min_one_batch=True).records)
+    assert len(reader.read(wanted, 0)[TP].records) == one
+    assert len(reader.read(wanted, 0, at_least_one=False)[TP].records) == 0
+
+
 @pytest.mark.parametrize(
     ("offset", "error"), [(4, ErrorCode.NONE), (6, ErrorCode.NONE), (7, ErrorCode.OFFSET_OUT_OF_RANGE)]
 )
@@ -61,8 +87,33 @@ async def test_beyond_the_high_watermark_there_is_nothing(reader, offset, error)
 @pytest.mark.usefixtures("partition")
 async def test_epochs_are_checked(reader, epoch, error):
     assert fetch(reader, current_leader_epoch=epoch).result()[TP].error is error
-    assert reader.list_offset(TP, LATEST_TIMESTAMP, epoch).error is error
+    assert (await reader.list_offset(TP, LATEST_TIMESTAMP, epoch)).error is error
     assert reader.end_offset_for(TP, 3, epoch).error is error
+
+
+async def test_a_broker_that_is_no_replica_gets_no_records_and_no_error(reader, partition):
+    assert 9 not in partition.replica.assignment.replicas
+    fetched = fetch(reader, replica_id=9).result()[TP]
+    assert (fetched.error, bytes(fetched.records)) == (ErrorCode.NONE, b"")
+    assert (fetched.high_watermark, fetched.log_start_offset) == (4, 0)
+    assert fetch(reader, 7, replica_id=9).result()[TP].error is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+@pytest.mark.parametrize("replica_id", [2, -2, -7])
+async def test_replicas_and_consumers_by_any_id_get_what_is_committed(reader, partition, replica_id):
+    assert 2 in partition.replica.assignment.replicas
+    fetched = fetch(reader, replica_id=replica_id).result()[TP]
+    assert bytes(fetched.records) == partition.log.read(0, MB, 4).records
+
+
+async def test_many_records_stay_in_their_file(reader, partition, room):
+    for _ in range(100):
+        room.write(partition, bytes(1000))
+    end = partition.log.log_end_offset
+    partition.replica.high_watermark = end
+    fetched = fetch(reader).result()[TP]
+    assert isinstance(fetched.records, FileRecords)
+    assert bytes(fetched.records) == partition.log.read(0, MB, end).records
 
 
 async def test_a_reader_that_diverges_is_told_where(reader, partition):
@@ -152,7 +203,7 @@ async def test_a_disk_that_fails(reader, partition, monkeypatch, tmp_path, max_w
     def fail(*_, **__):
         raise KafkaStorageError(tmp_path, "test")
 
-    monkeypatch.setattr(partition.log, "read", fail)
+    monkeypatch.setattr(partition.log, "find", fail)
     monkeypatch.setattr(partition.log, "bytes_between", fail)
     assert fetch(reader, max_wait_ms=max_wait_ms).result()[TP].error is ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -164,8 +215,8 @@ async def test_a_lookup_that_fails_is_told(reader, partition, monkeypatch, error
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(partition.log, "offset_at", fail)
-    assert reader.list_offset(TP, 1_700_000_000_001).error is error.error
+    monkeypatch.setattr(partition.log, "batch_since", fail)
+    assert (await reader.list_offset(TP, 1_700_000_000_001)).error is error.error
 
 
 @pytest.mark.parametrize("max_wait_ms", [0, 60_000])
@@ -182,23 +233,23 @@ async def test_batches_that_cannot_be_read_are_told_and_the_others_served(reader
 
 @pytest.mark.usefixtures("partition")
 async def test_listed_offsets(reader):
-    latest = reader.list_offset(TP, LATEST_TIMESTAMP)
+    latest = await reader.list_offset(TP, LATEST_TIMESTAMP)
     assert (latest.error, latest.offset, latest.leader_epoch) == (ErrorCode.NONE, 4, 3)
-    earliest = reader.list_offset(TP, EARLIEST_TIMESTAMP)
+    earliest = await reader.list_offset(TP, EARLIEST_TIMESTAMP)
     assert (earliest.offset, earliest.leader_epoch) == (0, 3)
-    found = reader.list_offset(TP, 1_700_000_000_001)
+    found = await reader.list_offset(TP, 1_700_000_000_001)
     assert (found.offset, found.timestamp, found.leader_epoch) == (1, 1_700_000_000_001, 3)
-    assert reader.list_offset(TP, 1_800_000_000_000).offset == -1
-    assert reader.list_offset(OTHER, LATEST_TIMESTAMP).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert (await reader.list_offset(TP, 1_800_000_000_000)).offset == -1
+    assert (await reader.list_offset(OTHER, LATEST_TIMESTAMP)).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def test_a_new_leader_does_not_know_the_end_yet(room, reader, partition):
     room.lead(epoch=4)
     assert partition.replica.epoch_start_offset == 6
     for timestamp in (LATEST_TIMESTAMP, 1_800_000_000_000):
-        assert reader.list_offset(TP, timestamp).error is ErrorCode.OFFSET_NOT_AVAILABLE
-    assert reader.list_offset(TP, 1_700_000_000_001).offset == 1
-    assert reader.list_offset(TP, EARLIEST_TIMESTAMP).offset == 0
+        assert (await reader.list_offset(TP, timestamp)).error is ErrorCode.OFFSET_NOT_AVAILABLE
+    assert (await reader.list_offset(TP, 1_700_000_000_001)).offset == 1
+    assert (await reader.list_offset(TP, EARLIEST_TIMESTAMP)).offset == 0
 
 
 async def test_the_end_of_an_epoch(reader, partition):
@@ -214,17 +265,30 @@ async def test_a_lookup_by_time_among_records_that_nobody_can_read(room, reader,
     liar = patch_batch(room.batch(b"a", b"b"), 21, b"\x00\x04")
     partition.log.append_as_leader(liar, partition.replica.leader_epoch)
     room.hosted.grew(partition)
-    assert reader.list_offset(TP, 5).error is ErrorCode.CORRUPT_MESSAGE
+    assert (await reader.list_offset(TP, 5)).error is ErrorCode.CORRUPT_MESSAGE
+
+
+async def test_a_lookup_by_time_whose_log_is_closed_meanwhile_fails_no_disk(room, reader, patch_batch):
+    partition = room.lead(isr=(1,))
+    # The header promises a later record than there is, so the lookup goes on behind a pause.
+    liar = patch_batch(build_batch(2, timestamps=[10, 20], codec=1), 35, (99).to_bytes(8))
+    partition.log.append_as_leader(liar, partition.replica.leader_epoch)
+    looking = asyncio.ensure_future(reader.list_offset(TP, 50))
+    await asyncio.sleep(0)
+    assert not looking.done()
+    room.hosted.remove(TP, delete=True)
+    assert (await looking).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert list(room.hosted.offline) == []
 
 
 async def test_a_lookup_by_time_on_a_disk_that_fails(room, reader, monkeypatch):
     partition = room.lead(isr=(1,))
 
-    def failing(_):
+    def failing(*_):
         raise KafkaStorageError(room.logs.live[0], "reading")
 
-    monkeypatch.setattr(partition.log, "offset_at", failing)
-    assert reader.list_offset(TP, 5).error is ErrorCode.KAFKA_STORAGE_ERROR
+    monkeypatch.setattr(partition.log, "batch_since", failing)
+    assert (await reader.list_offset(TP, 5)).error is ErrorCode.KAFKA_STORAGE_ERROR
     assert list(room.hosted.offline) == [TP]
 
 
@@ -241,3 +305,50 @@ async def test_topics_compressed_with_zstd_are_for_clients_that_know_it(room, re
         wanted = {TP: FetchPartition(0, MB, allow_zstd=allow_zstd)}
         answer = reader.fetch(wanted, max_wait_ms=60_000, min_bytes=1, max_bytes=MB)
         assert answer.result()[TP].error is error
+
+
+@pytest.fixture
+def with_transactions(room):
+    """Offset 0 is plain, 1 is of an aborted transaction whose marker is at 2, 3 of an open one, 4 plain."""
+    made = room.lead(epoch=0, isr=(1,))
+    for each in (
+        build_batch(1, base_offset=0, epoch=0),
+        transactional(build_batch(1, base_offset=1, epoch=0, producer=(7, 0, 0))),
+        marker(0, (7, 0), 2),
+        transactional(build_batch(1, base_offset=3, epoch=0, producer=(7, 0, 1))),
+        build_batch(1, base_offset=4, epoch=0),
+    ):
+        made.log.append_as_follower(each)
+    made.replica.high_watermark = 5
+    return made
+
+
+async def test_read_committed_ends_at_the_last_stable_offset_and_hears_of_aborts(reader, with_transactions):
+    log = with_transactions.log
+    everything = fetch(reader).result()[TP]
+    assert (everything.high_watermark, everything.last_stable_offset) == (5, 3)
+    assert everything.records == log.read(0, MB, 5).records
+    assert everything.aborted_transactions == []
+    committed = fetch(reader, read_committed=True).result()[TP]
+    assert (committed.high_watermark, committed.last_stable_offset) == (5, 3)
+    assert committed.records == log.read(0, MB, 3).records
+    assert committed.aborted_transactions == [AbortedTransaction(7, 1, 2, 3)]
+    nothing = fetch(reader, 3, read_committed=True).result()[TP]
+    assert (nothing.records, nothing.aborted_transactions) == (b"", [])
+    # A long poll there waits: nothing is committed yet.
+    waiting = fetch(reader, 3, read_committed=True, max_wait_ms=60_000)
+    assert not waiting.done()
+    log.append_as_follower(marker(1, (7, 0), 5))
+    with_transactions.replica.high_watermark = 6
+    reader._hosted.high_watermark_rose(with_transactions)
+    assert (await waiting)[TP].last_stable_offset == 6
+
+
+async def test_read_committed_offsets_end_there_too(reader, with_transactions):
+    assert (await reader.list_offset(TP, LATEST_TIMESTAMP)).offset == 5
+    assert (await reader.list_offset(TP, LATEST_TIMESTAMP, read_committed=True)).offset == 3
+    time = 1_700_000_000_000
+    with_transactions.log.append_as_follower(build_batch(1, base_offset=5, epoch=0, timestamps=[time + 9]))
+    with_transactions.replica.high_watermark = 6
+    assert (await reader.list_offset(TP, time + 9)).offset == 5
+    assert (await reader.list_offset(TP, time + 9, read_committed=True)).offset == -1

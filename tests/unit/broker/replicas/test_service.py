@@ -40,6 +40,7 @@ async def test_from_start_to_close(room):
         "isr-announcements",
         "isr-check",
         "log-retention",
+        "log-scrub",
     ]
     await service.leadership.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0, (1,)),)))
     appended = await service.appends.append({TP: room.batch(b"a")}, acks=-1, timeout_ms=1000)
@@ -106,6 +107,7 @@ async def test_what_waits_and_what_runs_out_of_time_is_counted(room):
     assert late[TP].error is ErrorCode.REQUEST_TIMED_OUT
     assert metrics.produce_expirations.labels("t", 0)._value.get() == 1
     assert not any(waiter.done() for waiter in waiters)
+    service.hosted.get(TP).replica.sent(2, Offset(2))
     answers = service.sessions.serve(requests_of(2))
     await anext(answers)
     expired = metrics.fetch_expirations.labels(fetcherType="follower")._value

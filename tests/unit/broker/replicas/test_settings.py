@@ -19,6 +19,8 @@ NAMES = {
     "socket_timeout_ms": "replica.socket.timeout.ms",
     "high_watermark_checkpoint_interval_ms": "replica.high.watermark.checkpoint.interval.ms",
     "retention_check_interval_ms": "log.retention.check.interval.ms",
+    "scrub_interval_ms": "log.scrub.interval.ms",
+    "scrub_bytes_per_s": "log.scrub.io.max.bytes.per.second",
     "produce_purge_interval": "producer.purgatory.purge.interval.requests",
     "delete_records_purge_interval": "delete.records.purgatory.purge.interval.requests",
     "fetch_purge_interval": "fetch.purgatory.purge.interval.requests",

@@ -38,6 +38,11 @@ class FakeAppends:
         self.outcomes: dict[TopicPartition, Appended] = {}
         self.hold = False
         self.held: list[Callable[[], None]] = []
+        self.preparing: list[Any] = []
+
+    def prepare(self, batches: Any) -> Any:
+        prepared = self.preparing.pop(0) if self.preparing else None
+        return None if prepared is None else prepared(batches)
 
     def append(self, batches: Any, **options: Any) -> asyncio.Future[Any]:
         self.calls.append((dict(batches), options))
@@ -81,6 +86,7 @@ class FakeReads:
         self.epochs: list[int] = []
         self.held: asyncio.Future[Any] | None = None
         self.hold = False
+        self.portions: list[tuple[int, int, bool]] = []
 
     def fetch(self, partitions: Any, **options: Any) -> asyncio.Future[Any]:
         self.calls.append((dict(partitions), options))
@@ -92,10 +98,23 @@ class FakeReads:
             answer.set_result(results)
         return answer
 
-    def list_offset(
-        self, topic_partition: Any, timestamp: int, current_leader_epoch: int = -1
+    async def wait(self, partitions: Any, **options: Any) -> None:
+        self.calls.append((dict(partitions), options))
+
+    def read(self, partitions: Any, max_bytes: int, *, at_least_one: bool = True) -> Any:
+        self.portions.append((len(partitions), max_bytes, at_least_one))
+        return {tp: self.fetched.get(tp, Fetched(ErrorCode.NONE)) for tp in partitions}
+
+    async def list_offset(
+        self,
+        topic_partition: Any,
+        timestamp: int,
+        current_leader_epoch: int = -1,
+        *,
+        read_committed: bool = False,
     ) -> ListedOffset:
         self.epochs.append(current_leader_epoch)
+        self.read_committed = read_committed
         unknown = ListedOffset(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return self.offsets.get((topic_partition, timestamp), unknown)
 

@@ -4,12 +4,18 @@ import asyncio
 import contextlib
 import dataclasses
 import socket
+import struct
 
 import pytest
 from structlog.testing import capture_logs
 
+from broker.replicas.interface import Fetched
 from broker.server import clients
+from broker.server.acceptor import ConnectionQuotas
 from broker.server.clients import ClientListener
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import TopicPartition
+from tests.unit.broker.server.test_connection import Client
 
 
 @pytest.fixture
@@ -21,10 +27,12 @@ async def listen(broker):
             values = {**broker.broker_settings.values, "max.connections": max_connections}
             broker.broker_settings = dataclasses.replace(broker.broker_settings, values=values)
         broker.settings = dataclasses.replace(broker.settings, **settings)
-        listener = ClientListener(broker.context, "PLAINTEXT")
+        quotas = ConnectionQuotas(lambda: broker.context.max_connections, first_kept_back=10_000)
+        listener = ClientListener(broker.context, quotas, "PLAINTEXT")
         listeners.append(listener)
         bound = socket.create_server(("127.0.0.1", 0))
-        await listener.start_on(bound)
+        bound.settimeout(0)
+        listener.start_on(bound)
         return listener, bound.getsockname()[1]
 
     yield start
@@ -60,16 +68,21 @@ async def test_the_limit_of_connections_may_change_meanwhile(listen, broker):
     writer.close()
 
 
-async def test_one_connection_too_many_is_closed(listen):
+async def test_one_connection_too_many_waits_until_another_is_gone(listen):
+    """Kafka's acceptor waits for a slot (``ConnectionQuotas``)."""
     listener, port = await listen(max_connections=1)
     _, first = await asyncio.open_connection("127.0.0.1", port)
     await until(lambda: listener.connection_count == 1)
     with capture_logs() as lines:
-        reader, second = await asyncio.open_connection("127.0.0.1", port)
-        assert await reader.read() == b""
-    assert lines[0]["reason"] == "too many connections"
+        _, second = await asyncio.open_connection("127.0.0.1", port)
+        await until(lambda: lines)
+    assert lines[0]["reason"] == "max.connections allows no more than 1"
     assert listener.connection_count == 1
     first.close()
+    await first.wait_closed()
+    await until(lambda: listener.connection_count == 1)
+    second.write(b"\0\0\0\1x")
+    await until(lambda: listener.connection_count == 0)
     second.close()
 
 
@@ -81,6 +94,18 @@ async def test_a_silent_connection_is_closed(listen, monkeypatch):
         assert await reader.read() == b""
     assert (lines[0]["reason"], lines[0]["maximum_ms"]) == ("idle", 20)
     writer.close()
+
+
+async def test_a_silent_connection_whose_client_reads_nothing_is_closed(listen, broker, schema, monkeypatch):
+    monkeypatch.setattr(clients, "SWEEP_SECONDS", 0.01)
+    broker.reads.fetched[TopicPartition("orders", 0)] = Fetched(ErrorCode.NONE, bytes(16_000_000), 1, 1, 0)
+    listener, port = await listen(max_idle_ms=20)
+    client = Client(schema, *await asyncio.open_connection("127.0.0.1", port))
+    with capture_logs():
+        client.send(client.fetch(1))
+        await until(lambda: broker.reads.calls)
+        await until(lambda: listener.connection_count == 0)
+    client.writer.close()
 
 
 async def test_the_end_closes_what_is_connected(listen):
@@ -96,43 +121,24 @@ async def test_the_end_closes_what_is_connected(listen):
         await asyncio.open_connection("127.0.0.1", port)
 
 
-class Transport(asyncio.Transport):
-    """Of a connection that is there, and does nothing."""
-
-    def __init__(self, protocol):
-        super().__init__({"socket": socket.socket()})
-        self._protocol = protocol
-        self._loop = asyncio.get_running_loop()
-
-    def set_write_buffer_limits(self, high=None, low=None):
-        pass
-
-    def abort(self):
-        self._loop.call_soon(self._lost)
-
-    def _lost(self):
-        self.get_extra_info("socket").close()
-        self._protocol.connection_lost(None)
+async def test_a_connection_that_was_accepted_just_before_the_end_does_not_outlive_it(listen):
+    listener, port = await listen()
+    with socket.create_connection(("127.0.0.1", port)) as late:
+        listener._acceptor._accept()  # as the loop does; the connection is made a turn later
+        assert listener.connection_count == 0
+        async with asyncio.timeout(60):
+            await listener.stop()
+        assert listener.connection_count == 0
+        with contextlib.suppress(ConnectionResetError):
+            assert await asyncio.to_thread(late.recv, 1) == b""
 
 
-async def test_a_connection_that_was_accepted_just_before_the_end_does_not_outlive_it(listen, monkeypatch):
-    accepts = []
-
-    class Server:
-        def close(self):
-            pass
-
-    async def create_server(factory, **_):
-        accepts.append(factory)
-        return Server()
-
-    monkeypatch.setattr(asyncio.get_running_loop(), "create_server", create_server)
-    listener, _ = await listen()
-    first, late = accepts[0](), accepts[0]()
-    first.connection_made(Transport(first))
-    stopping = asyncio.ensure_future(listener.stop())
-    await asyncio.sleep(0)
-    late.connection_made(Transport(late))
-    async with asyncio.timeout(60):
-        await stopping
-    assert listener.connection_count == 0
+async def test_who_hangs_up_before_being_accepted_takes_no_slot(listen):
+    listener, port = await listen(max_connections=1)
+    for _ in range(5):
+        gone = socket.create_connection(("127.0.0.1", port))
+        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        gone.close()
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    await until(lambda: listener.connection_count == 1)
+    writer.close()

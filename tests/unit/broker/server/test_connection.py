@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import datetime as dt
 import io
+import itertools
 import socket
 import struct
 
@@ -14,11 +15,17 @@ from kio.index import load_response_schema
 from kio.serial import entity_reader, entity_writer
 from structlog.testing import capture_logs
 
+from broker.disk.file_records import FileRecords
+from broker.replicas import turn as turn_module
 from broker.replicas.interface import Appended, Fetched
 from broker.server import connection as connection_module
+from broker.server import fairness
+from broker.server.acceptor import ConnectionQuotas
 from broker.server.clients import ClientListener
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import TopicPartition
+from cluster.runtime import line_limit
+from cluster.runtime.line_limit import LINES_PER_WINDOW
 
 ORDERS_0 = TopicPartition("orders", 0)
 
@@ -65,6 +72,16 @@ class Client:
     def api_versions(self, correlation_id):
         return framed(self._schema(18, 0).request(), correlation_id)
 
+    def end_offsets(self, correlation_id, partitions):
+        """A request for the ends of a leader epoch of so many partitions."""
+        s = self._schema(23, 4)
+        asked = tuple(
+            s.OffsetForLeaderPartition(partition=n, current_leader_epoch=0, leader_epoch=n)
+            for n in range(partitions)
+        )
+        topic = s.OffsetForLeaderTopic(topic="orders", partitions=asked)
+        return framed(s.request(replica_id=-2, topics=(topic,)), correlation_id)
+
     def fetch(self, correlation_id):
         s = self._schema(1, 4)
         partition = s.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=10**8)
@@ -100,9 +117,10 @@ async def connect(broker, schema):
 
     async def to():
         if not listeners:
-            listener = ClientListener(broker.context, "PLAINTEXT")
+            listener = ClientListener(broker.context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
             bound = socket.create_server(("127.0.0.1", 0))
-            await listener.start_on(bound)
+            bound.settimeout(0)
+            listener.start_on(bound)
             listeners.append((listener, bound.getsockname()[1]))
         reader, writer = await asyncio.open_connection("127.0.0.1", listeners[0][1])
         writers.append(writer)
@@ -224,7 +242,7 @@ async def test_a_produce_without_acks_that_fails_closes_the_connection(broker, c
         client.send(client.produce(1, acks=0), client.api_versions(2))
         assert await client.is_closed()
     (line,) = lines
-    assert "orders-0: NOT_LEADER_OR_FOLLOWER" in line["reason"]
+    assert (line["partition"], line["error"]) == ("orders-0", "NOT_LEADER_OR_FOLLOWER")
 
 
 @pytest.mark.parametrize("version", [4, 99, -1])
@@ -276,6 +294,19 @@ async def test_what_is_no_request_closes_its_connection_and_no_other(connect, fr
     assert await other.correlation_ids(1) == [1]
 
 
+async def test_junk_without_end_is_a_few_lines_and_a_count(connect):
+    with capture_logs() as lines:
+        for _ in range(3 * LINES_PER_WINDOW):
+            client = await connect()
+            client.send(b"\0\0\0\1x")
+            assert await client.is_closed()
+        assert len(lines) == LINES_PER_WINDOW
+        line_limit.LINES.tell_suppressed(at_the_end=True)
+    assert lines[-1]["event"] == (
+        "Suppressed 20 more lines of the kind: closing a client connection: a frame that is no Kafka request"
+    )
+
+
 async def test_a_handler_that_fails_closes_its_connection_and_no_other(broker, connect):
     client, other = await connect(), await connect()
     broker.reads.fetched[ORDERS_0] = None
@@ -320,3 +351,149 @@ async def test_a_frame_up_to_the_limit_is_taken_and_one_byte_more_is_not(broker,
     assert await client.correlation_ids(1) == [1]
     client.send(client.produce(2, bytes(100_000 - overhead - 1)))
     assert await client.is_closed()
+
+
+def reset(client):
+    """End a connection by RST, as a client that was killed with unread answers does."""
+    sock = client.writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.writer.transport.abort()
+
+
+async def test_the_loop_gets_its_turn_between_pipelined_requests(broker, connect, monkeypatch):
+    monkeypatch.setattr(fairness, "TURN_S", 1e-9)
+    client = await connect()
+    turns = []
+
+    async def count():
+        while True:
+            turns.append(len(broker.reads.calls))
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    client.send(*(client.fetch(number) for number in range(50)))
+    assert await client.correlation_ids(50) == list(range(50))
+    counting.cancel()
+    assert max(later - earlier for earlier, later in itertools.pairwise(turns)) == 1
+
+
+async def test_what_a_dead_client_asked_for_is_dropped(broker, connect, monkeypatch):
+    monkeypatch.setattr(fairness, "TURN_S", 1e-9)
+    client, other = await connect(), await connect()
+    client.send(*(client.fetch(number) for number in range(200)))
+    for _ in range(1000):
+        if broker.reads.calls:
+            break
+        await asyncio.sleep(0)
+    reset(client)
+    other.send(other.api_versions(1))
+    assert await other.correlation_ids(1) == [1]
+    for _ in range(50):
+        await a_moment()
+    served = len(broker.reads.calls)
+    assert served < 200
+    await a_moment()
+    assert len(broker.reads.calls) == served
+
+
+async def test_records_that_cannot_be_read_any_more_end_the_answer(broker, connect):
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, FileRecords(lambda: -1, 0, 100_000), 10, 10, 0)
+    client = await connect()
+    with capture_logs() as lines:
+        client.send(client.fetch(1))
+        with pytest.raises(asyncio.IncompleteReadError):
+            await client.answer()
+    (line,) = lines
+    assert line["reason"] == "the records of an answer cannot be read"
+
+
+async def test_records_in_a_file_arrive_as_they_are(broker, connect, tmp_path):
+    content = bytes(range(256)) * 20_000
+    (tmp_path / "segment").write_bytes(content)
+    with (tmp_path / "segment").open("rb") as file:
+        records = FileRecords(file.fileno, 100, len(content) - 100)
+        broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, records, 10, 10, 0)
+        client = await connect()
+        client.send(client.fetch(1))
+        read, _ = entity_reader(load_response_schema(1, 4))(await client.answer(), 4)
+    assert read.responses[0].partitions[0].records == content[100:]
+
+
+async def test_no_request_starts_while_one_is_prepared_and_pipelining_goes_on_then(broker, connect):
+    ready = asyncio.get_running_loop().create_future()
+
+    async def prepared(batches):
+        await ready
+        return batches
+
+    broker.appends.hold = True
+    broker.appends.preparing = [prepared, None, None]
+    client = await connect()
+    client.send(*(client.produce(number, b"%d" % number) for number in range(3)))
+    await until(lambda: len(broker.appends.preparing) == 2)
+    for _ in range(5):
+        await a_moment()
+    assert broker.appends.calls == []
+    ready.set_result(None)
+    await until(lambda: len(broker.appends.calls) == 3)
+    assert [batches[ORDERS_0] for batches, _ in broker.appends.calls] == [b"0", b"1", b"2"]
+    for number in (2, 1, 0):
+        broker.appends.release(number)
+    assert await client.correlation_ids(3) == [0, 1, 2]
+
+
+async def test_a_long_request_is_decoded_and_answered_in_turns_with_others(broker, connect, monkeypatch):
+    monkeypatch.setattr(turn_module, "TURN_S", 0.0)
+    loop = asyncio.get_running_loop()
+    passes, ran_in = 0, {"decode_in_pieces": [], "encode_in_pieces": []}
+
+    def count():
+        nonlocal passes
+        passes += 1
+        loop.call_soon(count)
+
+    def noted(name, real):
+        def steps(*args):
+            work = real(*args)
+            while True:
+                ran_in[name].append(passes)
+                try:
+                    next(work)
+                except StopIteration as end:
+                    return end.value
+                yield
+
+        return steps
+
+    for name in ran_in:
+        monkeypatch.setattr(connection_module, name, noted(name, getattr(connection_module, name)))
+    count()
+    client = await connect()
+    # What comes in meanwhile must not overwrite the frame.
+    client.send(client.end_offsets(1, 5_000), client.end_offsets(2, 3), client.api_versions(3))
+    answers = [await client.answer() for _ in range(3)]
+    assert [struct.unpack_from(">i", answer)[0] for answer in answers] == [1, 2, 3]
+    response = entity_reader(load_response_schema(23, 4))(answers[0], 5)[0]
+    assert [end.partition for end in response.topics[0].partitions] == list(range(5_000))
+    for in_passes in ran_in.values():
+        # The first step is made at once, of whatever follows there is one in each pass.
+        assert len(in_passes) > 20
+        assert len(set(in_passes)) >= len(in_passes) - 2
+
+
+async def test_a_long_frame_that_is_no_request_closes_its_connection(connect):
+    client = await connect()
+    frame = client.end_offsets(1, 5_000)
+    client.send(sized(frame[4:-9]))
+    with capture_logs() as lines:
+        assert await client.is_closed()
+    assert [line["reason"] for line in lines] == ["a frame that is no Kafka request"]
+
+
+async def test_what_a_handler_raises_of_a_long_request_closes_its_connection(broker, connect):
+    client = await connect()
+    broker.reads.end_offset_for = None
+    client.send(client.end_offsets(1, 5_000))
+    with capture_logs() as lines:
+        assert await client.is_closed()
+    assert [line["event"] for line in lines] == ["a request handler failed"]

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 
+import grpc
+import grpc.aio
 import pytest
 
+from broker.core.control_gate import ControlGate
+from broker.server.control_door import ControlDoor
 from broker.server.peers import PeerServer
 from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch
@@ -27,6 +33,7 @@ from cluster.rpc.translate_replication import FetchResponse
 
 TP = TopicPartition("t", 0)
 SESSION_MS = 6000
+MOST_CONNECTIONS = 8
 
 
 class FakeLeadership:
@@ -51,6 +58,11 @@ class FakeLeadership:
         return StopReplicaResponse(ErrorCode.NONE, {TP: ErrorCode.FENCED_LEADER_EPOCH})
 
 
+class FakeRanges:
+    def read(self, request):
+        return replication_pb2.ReadRangeResponse(records=b"from %d" % request.offset)
+
+
 class FakeSessions:
     async def serve(self, requests):
         async for request in requests:
@@ -63,12 +75,35 @@ class FakeController:
         return CreateTopicsResult((TopicResult("t", ErrorCode.NONE, None, 3, 1),))
 
 
+def a_door():
+    """The door of broker 1 in its life 7, in a cluster whose latest controller epoch is 3."""
+    gate = ControlGate()
+    gate.registered(BrokerEpoch(7))
+
+    async def latest_epoch():
+        return ControllerEpoch(3)
+
+    return ControlDoor(BrokerId(1), gate, lambda _: None, latest_epoch)
+
+
+def peer_server(leadership, controller):
+    return PeerServer(
+        leadership,
+        FakeSessions(),
+        a_door(),
+        controller,
+        SESSION_MS,
+        ranges=FakeRanges(),
+        most_connections=MOST_CONNECTIONS,
+    )
+
+
 class Peers:
     """A server on loopback, and a channel to it."""
 
     def __init__(self):
         self.leadership, self.controller = FakeLeadership(), FakeController()
-        self.server = PeerServer(self.leadership, FakeSessions(), self.controller, SESSION_MS)
+        self.server = peer_server(self.leadership, self.controller)
 
     async def call(self, method, message, answer, metadata=()):
         call = self.channel.unary_unary(
@@ -124,11 +159,65 @@ async def test_the_controllers_three_requests(peers):
     assert peers.leadership.seen == [(lead, 42), (update, 0), (stop, 0)]
 
 
+async def test_what_the_door_refuses_is_not_carried_out(peers):
+    path = "/barnabas.control.BrokerControl/UpdateMetadata"
+    call = peers.channel.unary_unary(path)
+    former = control_pb2.UpdateMetadataRequest(controller_epoch=3, broker_epoch=6).SerializeToString()
+    answer = control_pb2.UpdateMetadataResponse.FromString(await call(former))
+    assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
+    junk = control_pb2.UpdateMetadataRequest(controller_epoch=2**31 - 1, broker_epoch=7).SerializeToString()
+    with pytest.raises(grpc.aio.AioRpcError, match="expected one of at most 3") as refused:
+        await call(junk)
+    assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+    with pytest.raises(grpc.aio.AioRpcError, match="no UpdateMetadataRequest") as refused:
+        await call(b"\xff")
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert peers.leadership.seen == []
+
+
+@pytest.mark.parametrize("junk", ["", "x", "-1", "1.5", "2147483648", "9" * 5000])
+async def test_a_junk_correlation_id_is_an_error_to_its_caller(peers, junk, caplog):
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await peers.call(
+            "/barnabas.control.BrokerControl/LeaderAndIsr",
+            control_pb2.LeaderAndIsrRequest(),
+            control_pb2.LeaderAndIsrResponse,
+            ((CORRELATION_ID_KEY, junk),),
+        )
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert "correlation-id is" in refused.value.details()
+    assert peers.leadership.seen == []
+    assert caplog.records == []
+
+
+async def test_who_connects_and_says_nothing_is_one_too_many_at_some_time(peers):
+    update = control_pb2.UpdateMetadataRequest.FromString(
+        Encoder().encode(UpdateMetadataRequest(*head(), (), ()))
+    )
+    method = "/barnabas.control.BrokerControl/UpdateMetadata"
+    await peers.call(method, update, control_pb2.UpdateMetadataResponse)
+    with contextlib.ExitStack() as stack:
+        silent = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", peers.port)))
+            for _ in range(3 * MOST_CONNECTIONS)
+        ]
+        # Those that have no place are closed, and who was there before is served.
+        async with asyncio.timeout(60):
+            await asyncio.gather(*(asyncio.to_thread(closed, each) for each in silent[MOST_CONNECTIONS:]))
+        await peers.call(method, update, control_pb2.UpdateMetadataResponse)
+
+
+def closed(connection):
+    with contextlib.suppress(ConnectionResetError):
+        while connection.recv(1000):
+            pass
+
+
 async def test_an_error_nobody_foresaw_is_an_answer(peers):
     peers.leadership.fails = True
     answer = await peers.call(
         "/barnabas.control.BrokerControl/LeaderAndIsr",
-        control_pb2.LeaderAndIsrRequest(),
+        control_pb2.LeaderAndIsrRequest(controller_epoch=3, broker_epoch=7),
         control_pb2.LeaderAndIsrResponse,
     )
     assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
@@ -154,7 +243,16 @@ async def test_a_fetch_stream(peers):
 
 
 async def test_a_taken_port_is_named(peers):
-    other = PeerServer(FakeLeadership(), FakeSessions(), FakeController(), SESSION_MS)
+    other = peer_server(FakeLeadership(), FakeController())
     with pytest.raises(OSError, match=f"127.0.0.1:{peers.port}"):
         await other.start("127.0.0.1", peers.port)
     await asyncio.wait_for(other.stop(0), 5)
+
+
+async def test_a_range_for_a_damaged_replica(peers):
+    answer = await peers.call(
+        "/barnabas.replication.Replication/ReadRange",
+        replication_pb2.ReadRangeRequest(offset=7),
+        replication_pb2.ReadRangeResponse,
+    )
+    assert answer.records == b"from 7"

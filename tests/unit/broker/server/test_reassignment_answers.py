@@ -14,19 +14,19 @@ NONE = {"error_code": ErrorCode.NONE, "error_message": None}
 GONE = {"error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "error_message": "gone"}
 
 
-def test_partitions_are_told_by_topic_and_number(request_of):
+async def test_partitions_are_told_by_topic(request_of):
     request = request_of(45, 0, None)
     said = {TopicPartition("b", 3): GONE, TopicPartition("a", 0): NONE, TopicPartition("b", 0): NONE}
-    answer = reassignment_answer(request, NAMES, said)
+    answer = await reassignment_answer(request, NAMES, said)
     assert (answer.error_code, answer.error_message) == (ErrorCode.NONE, None)
     assert [
         (topic.name, [(p.partition_index, p.error_code, p.error_message) for p in topic.partitions])
         for topic in answer.responses
-    ] == [("a", [(0, 0, None)]), ("b", [(0, 0, None), (3, 3, "gone")])]
+    ] == [("b", [(3, 3, "gone"), (0, 0, None)]), ("a", [(0, 0, None)])]
 
 
-def test_one_error_may_be_all_that_is_told(request_of):
-    answer = reassignment_answer(
+async def test_one_error_may_be_all_that_is_told(request_of):
+    answer = await reassignment_answer(
         request_of(45, 0, None), NAMES, {}, ErrorCode.NOT_CONTROLLER, "it is elsewhere"
     )
     told = answer.error_code, answer.error_message, answer.responses

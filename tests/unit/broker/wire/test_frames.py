@@ -16,7 +16,9 @@ from broker.wire.frames import (
     Request,
     UnreadableFrameError,
     decode,
+    decode_in_pieces,
     encode,
+    encode_in_pieces,
     milliseconds,
     read_prefix,
     shape,
@@ -142,3 +144,63 @@ def test_fields_that_a_version_does_not_have_are_left_out():
 @pytest.mark.parametrize("ms", [-1, 0, 1, 999, 30_000, 2**31 - 1])
 def test_milliseconds_are_whole(ms):
     assert milliseconds(dt.timedelta(milliseconds=ms)) == ms
+
+
+def run(steps):
+    """What comes of work in steps, and after how many."""
+    count = 1
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value, count
+        count += 1
+
+
+def test_every_served_version_is_decoded_in_pieces(random_request, frame_of):
+    rng = random.Random(5)
+    for api in APIS.values():
+        for version in range(api.min_version, api.max_version + 1):
+            body = random_request(rng, load_request_schema(api.key, version))
+            frame = memoryview(frame_of(body, "me", 17))
+            request, _ = run(decode_in_pieces(frame, "PLAINTEXT"))
+            assert request == Request(api, version, 17, "me", "PLAINTEXT", body)
+
+
+def test_what_is_no_request_is_none_in_pieces_either():
+    frame = struct.pack(">hhih", 3, 9, 1, -1) + b"\x00" + b"\xff\xff\xff\xff\x7f"
+    with pytest.raises(UnreadableFrameError, match="METADATA 9"):
+        run(decode_in_pieces(memoryview(frame), "PLAINTEXT"))
+
+
+def test_every_served_answer_is_encoded_in_pieces_as_at_once(random_request):
+    rng = random.Random(6)
+    for api in APIS.values():
+        for version in range(api.min_version, api.max_version + 1):
+            body = random_request(rng, load_response_schema(api.key, version))
+            chunks, _ = run(encode_in_pieces(17, body))
+            assert b"".join(chunks) == b"".join(encode(17, body))
+
+
+def test_long_fields_stay_by_reference_between_the_pieces():
+    module = __import__(load_response_schema(1, 11).__module__, fromlist=["PartitionData"])
+    records = bytes(BY_REFERENCE_BYTES)
+    partitions = tuple(
+        module.PartitionData(
+            partition_index=n,
+            error_code=ErrorCode.NONE,
+            high_watermark=0,
+            aborted_transactions=None,
+            records=records if n % 100 == 0 else b"",
+        )
+        for n in range(1000)
+    )
+    topic = module.FetchableTopicResponse(topic="t", partitions=partitions)
+    body = module.FetchResponse(
+        throttle_time=NO_THROTTLE, error_code=ErrorCode.NONE, session_id=0, responses=(topic,)
+    )
+    chunks, steps = run(encode_in_pieces(17, body))
+    assert b"".join(chunks) == b"".join(encode(17, body))
+    assert sum(chunk is records for chunk in chunks) == 10
+    assert steps > 4
+    assert len(chunks) <= 30

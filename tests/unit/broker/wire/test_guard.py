@@ -154,6 +154,33 @@ def test_too_many_elements_are_refused_however_large_the_frame(monkeypatch):
         walk(METADATA_9, varint(12) + names + b"\x01\x00\x00\x00")
 
 
+def test_unknown_tagged_fields_count_as_elements(monkeypatch):
+    monkeypatch.setattr(guard_module, "MAX_ELEMENTS", 10)
+    some = b"\x01\x01\x00\x00"
+    walk(METADATA_9, some + varint(10) + b"\x63\x00" * 10)
+    with pytest.raises(
+        HostileFrameError, match=r"the tagged fields of MetadataRequest brings .* 11 elements"
+    ):
+        walk(METADATA_9, some + varint(11) + b"\x63\x00" * 11)
+
+
+def test_a_hundred_thousand_unknown_tagged_fields_take_no_memory():
+    data = b"\x01\x01\x00\x00" + varint(100_000) + b"\x63\x00" * 100_000
+    tracemalloc.start()
+    accepted, start = walk(METADATA_9, data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (bytes(accepted), start) == (b"\x01\x01\x00\x00\x00", 0)
+    assert peak < 100_000
+
+
+def test_unknown_tagged_fields_on_both_sides_of_a_known_one_are_taken_out():
+    fixed = struct.pack(">iiiibii", -1, 500, 1, 1000, 0, 0, -1) + b"\x01\x01\x01"
+    known, unknown = b"\x00\x05\x05here", b"\x07\x02ab"
+    accepted, start = walk(FETCH_12, fixed + b"\x05" + unknown * 2 + known + unknown * 2)
+    assert bytes(accepted[start:]) == fixed + b"\x01" + known
+
+
 def test_a_walk_over_a_megabyte_of_records_copies_nothing():
     partition = b"\x00\x00\x00\x00" + varint(1_000_001) + bytes(1_000_000) + b"\x00"
     data = memoryview(b"\x00\xff\xff\x00\x00\x75\x30\x02\x02t\x02" + partition + b"\x00\x00")

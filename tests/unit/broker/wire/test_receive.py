@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.wire.guard import HostileFrameError
-from broker.wire.receive import CHUNK_BYTES, ReceiveBuffer
+from broker.wire.receive import CHUNK_BYTES, SHORT_FRAMES, ReceiveBuffer
 
 MAX = 2**20
 
@@ -94,3 +94,31 @@ def test_a_begun_frame_is_not_given_back():
     feed(buffer, framed(bytes(200_000))[:150_000], MAX)
     buffer.release()
     assert feed(buffer, bytes(50_004), MAX) == [bytes(200_000)]
+
+
+@given(st.integers(0, 5_000), st.integers(0, 60_000))
+def test_a_frame_that_is_given_away_stays_while_others_come_in(next_bytes, step):
+    first, second = random.Random(1).randbytes(10_000), random.Random(2).randbytes(50_000)
+    buffer, data = ReceiveBuffer(MAX), framed(first) + framed(second)
+    come = len(framed(first)) + next_bytes
+    begun = 0
+    while begun < come:
+        room = buffer.writable()
+        count = min(len(room), come - begun)
+        room[:count] = data[begun : begun + count]
+        buffer.received(count)
+        begun += count
+    frame = buffer.frame()
+    buffer.consume()
+    buffer.give_away()
+    assert feed(buffer, data[begun:], step + 1) == [second]
+    assert frame == first
+
+
+def test_the_room_of_a_long_frame_is_given_back_after_many_short_ones():
+    buffer = ReceiveBuffer(MAX)
+    feed(buffer, framed(bytes(500_000)), MAX)
+    assert buffer.capacity > 500_000
+    feed(buffer, framed(b"short") * SHORT_FRAMES, 9)
+    buffer.writable()
+    assert buffer.capacity == CHUNK_BYTES

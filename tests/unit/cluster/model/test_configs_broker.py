@@ -39,9 +39,12 @@ def test_only_what_kafka_lacks_is_marked_as_ours():
     ours = {name for name, config in BROKER_CONFIGS.items() if config.ours}
     assert ours == {
         "kafka.logs.dir",
+        "log.scrub.interval.ms",
+        "log.scrub.io.max.bytes.per.second",
         "server.log.level",
         "state.change.log.level",
         "metrics.address",
         "pid.file",
         "failpoints",
+        "failpoints.over.http",
     }

@@ -5,13 +5,32 @@ import asyncio
 import grpc.aio
 import pytest
 
-from cluster.rpc.channels import FRAME_BYTES, MAX_MESSAGE_BYTES, channel_options, open_channel, server_options
+from cluster.rpc.channels import (
+    CORRELATION_ID_KEY,
+    FRAME_BYTES,
+    MAX_MESSAGE_BYTES,
+    channel_options,
+    correlation_id_of,
+    open_channel,
+    server_options,
+)
 
 SESSION_MS = 6000
 
 
 def test_two_servers_cannot_share_a_port_in_silence():
     assert dict(server_options(SESSION_MS))["grpc.so_reuseport"] == 0
+
+
+def test_a_request_without_a_correlation_id_has_number_0():
+    assert correlation_id_of(None) == correlation_id_of(()) == 0
+    assert correlation_id_of(((CORRELATION_ID_KEY, "2147483647"),)) == 2**31 - 1
+
+
+@pytest.mark.parametrize("junk", ["", "x", "-1", "\u0661", "2147483648", b"1"])
+def test_a_correlation_id_that_is_no_number_is_named(junk):
+    with pytest.raises(ValueError, match="correlation-id is"):
+        correlation_id_of(((CORRELATION_ID_KEY, junk),))
 
 
 def test_a_vanished_peer_is_noticed_before_its_session_ends():

@@ -78,6 +78,7 @@ update_metadata = st.builds(
         grouped
     ),
     live_brokers=st.lists(brokers, max_size=2).map(tuple),
+    is_complete=st.booleans(),
 )
 stop_replica = st.builds(
     StopReplicaRequest,

@@ -50,6 +50,7 @@ def state_message(state):
         states,
         st.builds(Assignment, id_tuples, id_tuples, id_tuples),
         st.booleans(),
+        st.booleans(),
     )
 )
 @modest
@@ -61,6 +62,7 @@ def test_leader_and_isr_is_what_protobuf_writes(partition):
         adding_replicas=partition.assignment.adding,
         removing_replicas=partition.assignment.removing,
         is_new=partition.is_new,
+        is_unconfirmed=partition.is_unconfirmed,
     )
     topic = pb.LeaderAndIsrTopic(partitions=[message])
     assert leader_and_isr_field(partition) == topic.SerializeToString()

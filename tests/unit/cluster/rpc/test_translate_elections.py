@@ -19,10 +19,15 @@ results = st.builds(
 )
 
 
-@given(st.sampled_from(ElectionType), st.lists(tps, max_size=4), st.integers(0, 2**31 - 1))
+@given(
+    st.sampled_from(ElectionType),
+    st.lists(tps, max_size=4),
+    st.integers(-1, 5).map(BrokerId),
+    st.integers(0, 2**31 - 1),
+)
 @modest
-def test_the_command(kind, partitions, timeout_ms):
-    command = ElectLeaders(kind, tuple(partitions))
+def test_the_command(kind, partitions, damaged, timeout_ms):
+    command = ElectLeaders(kind, tuple(partitions), damaged)
     assert METHOD.decode(METHOD.encode(command, timeout_ms)) == (command, timeout_ms)
 
 

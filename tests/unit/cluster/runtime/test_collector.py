@@ -4,7 +4,8 @@ import gc
 
 import pytest
 
-from cluster.runtime.collector import long_lived
+from cluster.runtime import collector
+from cluster.runtime.collector import long_lived, many_at_once
 
 
 @pytest.fixture
@@ -40,3 +41,34 @@ def test_an_error_ends_the_block_too():
         raise ZeroDivisionError
     assert gc.get_threshold() == before
     gc.unfreeze()
+
+
+def third() -> int:
+    return gc.get_threshold()[2]
+
+
+def test_blocks_may_overlap_in_any_order():
+    before = gc.get_threshold()
+    passing, lasting = many_at_once(), long_lived()
+    passing.__enter__()
+    lasting.__enter__()
+    passing.__exit__(None, None, None)
+    assert third() > before[2]
+    lasting.__exit__(None, None, None)
+    assert gc.get_threshold() == before
+
+
+def test_a_block_that_passes_by_freezes_nothing():
+    frozen = gc.get_freeze_count()
+    with many_at_once():
+        assert third() > 1_000_000
+    # Some of what was frozen before may have been freed.
+    assert gc.get_freeze_count() <= frozen
+
+
+def test_full_collections_come_back_where_blocks_overlap_without_an_end(monkeypatch):
+    before = gc.get_threshold()
+    monkeypatch.setattr(collector, "LONGEST_PAUSE_S", -1.0)
+    with many_at_once(), many_at_once():
+        assert gc.get_threshold() == before
+    assert gc.get_threshold() == before

@@ -1,11 +1,15 @@
+import contextlib
+import socket
+import struct
 import urllib.error
 import urllib.request
 
 import pytest
 
+from cluster.runtime import metrics_page
 from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
 from cluster.runtime.metrics import Metrics
-from cluster.runtime.metrics_page import MetricsPage
+from cluster.runtime.metrics_page import MOST_REQUESTS, MetricsPage
 
 
 @pytest.fixture
@@ -53,6 +57,19 @@ def test_a_failpoint_is_armed_by_post(page, state):
     assert state["armed"] == [(FOLLOWER_FETCH, Action.PAUSE)]
 
 
+def test_no_failpoint_is_armed_where_that_is_not_allowed():
+    page = MetricsPage("127.0.0.1", 0, Metrics().registry, lambda: True, None)
+    try:
+        status, text = ask(page, "/failpoints/follower.fetch?action=exit", "POST")
+        assert (status, text) == (
+            403,
+            "failpoints.over.http is false: no failpoint is armed over HTTP\n",
+        )
+        assert ask(page, "/failpoints") == (200, "follower.fetch=off\n")
+    finally:
+        page.close()
+
+
 def test_failpoints_are_listed(page):
     assert ask(page, "/failpoints") == (200, "follower.fetch=off\n")
 
@@ -71,3 +88,25 @@ def test_anything_else_is_not_there(page):
 def test_a_taken_port_is_an_error(page):
     with pytest.raises(OSError, match="in use"):
         MetricsPage("127.0.0.1", page.port, Metrics().registry, lambda: True, lambda _point, _action: None)
+
+
+def test_connections_that_say_nothing_take_neither_all_threads_nor_the_page(page, monkeypatch):
+    monkeypatch.setattr(metrics_page._Handler, "timeout", 0.2)
+    with contextlib.ExitStack() as stack:
+        silent = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", page.port)))
+            for _ in range(3 * MOST_REQUESTS)
+        ]
+        for connection in silent:  # closed at once, or when its time is up
+            with contextlib.suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
+    assert ask(page, "/health") == (200, "serving\n")
+
+
+def test_who_hangs_up_leaves_no_traceback(page, capfd):
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", page.port)) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert ask(page, "/health") == (200, "serving\n")
+    assert "Traceback" not in capfd.readouterr().err

@@ -22,8 +22,19 @@ async def parents(tree: Any) -> None:
     await setup.create("/brokers/ids")
 
 
-async def register(session: Any, endpoints: Any = HERE, broker: BrokerId = ONE, holds: bool = True) -> int:
-    return await BrokerStore(session).register(broker, endpoints, None, now_ms=0, holds_endpoints=holds)
+LOCKS = frozenset({"a lock", "another"})
+
+
+async def register(
+    session: Any,
+    endpoints: Any = HERE,
+    broker: BrokerId = ONE,
+    locks: frozenset[str] = LOCKS,
+    former_session: int | None = None,
+) -> int:
+    return await BrokerStore(session).register(
+        broker, endpoints, None, now_ms=0, log_dir_locks=locks, former_session=former_session
+    )
 
 
 async def test_a_registration_is_ephemeral_and_its_czxid_the_epoch(zk: Any) -> None:
@@ -86,17 +97,44 @@ async def test_without_a_parent_there_is_no_registration(zk: Any, tree: Any) -> 
     store = BrokerStore(zk)
     zk.before_write = lambda: tree.nodes.pop("/brokers/ids")
     with pytest.raises(NoNode):
-        await store.register(ONE, HERE, None, now_ms=0, holds_endpoints=True)
+        await store.register(ONE, HERE, None, now_ms=0)
 
 
-@pytest.mark.parametrize(("endpoints", "holds"), [(ELSEWHERE, True), (HERE, False)])
-async def test_another_broker_of_that_id_is_refused(zk: Any, rival: Any, endpoints: Any, holds: bool) -> None:
-    first = await register(rival)
+@pytest.mark.parametrize(
+    ("registered", "held"),
+    [
+        (LOCKS, frozenset({"of a copy", "of another copy"})),
+        (LOCKS, frozenset({"a lock"})),  # the other one may be held by that process
+        (frozenset(), LOCKS),  # as Kafka registers
+        (frozenset(), frozenset()),
+    ],
+)
+async def test_who_advertises_the_same_and_holds_not_all_locks_is_refused(
+    zk: Any, rival: Any, registered: Any, held: Any
+) -> None:
+    first = await register(rival, locks=registered)
     with pytest.raises(
         BrokerIdTaken, match=r"/brokers/ids/1 is registered by another broker: it listens on PLAINTEXT://h"
     ):
-        await register(zk, endpoints, holds=holds)
+        await register(zk, locks=held)
     assert zk.tree.nodes[PATH].stat.czxid == first
+
+
+async def test_who_holds_all_locks_is_the_successor_whatever_it_advertises(zk: Any, rival: Any) -> None:
+    before = await register(rival)
+    assert await register(zk, ELSEWHERE, locks=LOCKS | {"of a new directory"}) > before
+
+
+async def test_the_session_of_this_very_process_makes_way(zk: Any, rival: Any) -> None:
+    """One of its log directories has failed, and is unlocked since."""
+    before = await register(rival)
+    assert await register(zk, locks=frozenset({"a lock"}), former_session=rival.id) > before
+
+
+async def test_a_registration_with_junk_for_locks_is_waited_for(zk: Any, rival: Any) -> None:
+    await rival.create(PATH, b'{"version":4,"endpoints":[],"log_dir_locks":7}', ephemeral=True)
+    with pytest.raises(BrokerIdTaken):
+        await register(zk)
 
 
 async def test_another_broker_at_that_address_is_refused(zk: Any, rival: Any) -> None:

@@ -72,3 +72,13 @@ async def test_a_block_is_taken_once_though_the_answer_was_lost(zk: Any) -> None
 async def test_without_its_parent_there_is_no_block(zk: Any) -> None:
     with pytest.raises(NoNode):
         await ClusterStore(zk).take_producer_id_block(BrokerId(1))
+
+
+async def test_parents_that_somebody_deleted_are_named_and_made_again(zk: Any) -> None:
+    store = ClusterStore(zk)
+    await store.create_persistent_paths()
+    assert await store.missing_paths() == []
+    await zk.delete("/config/topics")
+    assert await store.missing_paths() == ["/config/topics"]
+    await store.create_persistent_paths()
+    assert await store.missing_paths() == []

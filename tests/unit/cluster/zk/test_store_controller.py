@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import ControllerEpoch
+from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion
 from cluster.model.ids import BrokerId
 from cluster.zk.errors import ControllerMoved
 from cluster.zk.fence import Fence
 from cluster.zk.operations import Create, Delete, Node, Set, Stat
+from cluster.zk.schema.body import ZnodeDecodeError
 from cluster.zk.store_controller import ControllerStore
 
 ONE, TWO = BrokerId(1), BrokerId(2)
@@ -176,3 +177,53 @@ async def test_giving_up_spares_whoever_was_elected_meanwhile(zk: Any, rival: An
     zk.before_write = replaced
     await ControllerStore(zk).give_up()
     assert zk.tree.nodes["/controller"].data == BY_HAND
+
+
+async def test_a_record_is_read_as_it_was_written(zk: Any) -> None:
+    store = ControllerStore(zk)
+    fence = await store.elect(ONE, 0)
+    assert await store.record_epoch(fence) == {}
+    await store.record_brokers({ONE: BrokerEpoch(2**40)}, fence)
+    assert zk.tree.nodes["/barnabas/controller"].data == (
+        b'{"version":1,"controller_epoch":1,"broker_epochs":{"1":1099511627776}}'
+    )
+    assert await store.record_epoch(fence) == {ONE: 2**40}
+
+
+async def test_controller_nodes_deleted_just_after_an_election_do_not_lower_the_epoch(
+    zk: Any, rival: Any
+) -> None:
+    """Broker 2 has read epoch 1 last, and was told nothing of 2 and 3."""
+    one, two = ControllerStore(zk), ControllerStore(rival)
+    for epoch in (1, 2, 3):
+        fence = await one.elect(ONE, 0, above=ControllerEpoch(epoch - 1))
+        assert fence.controller_epoch == epoch
+        await one.record_epoch(fence)
+        await zk.multi(Delete("/controller"), Delete("/controller_epoch"))
+    assert (await two.elect(TWO, 0, above=ControllerEpoch(1))).controller_epoch == 4
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"junk", b'{"version":1,"controller_epoch":1,"broker_epochs":{"x":1}}']
+)
+async def test_a_record_that_cannot_be_read_is_written_anew(zk: Any, content: bytes) -> None:
+    store = ControllerStore(zk)
+    await zk.multi(Create("/barnabas"), Create("/barnabas/controller", content))
+    fence = await store.elect(ONE, 0)
+    assert await store.record_epoch(fence) == {}
+    assert await store.record_epoch(fence) == {}
+
+
+async def test_a_deposed_controller_records_nothing(zk: Any) -> None:
+    store = ControllerStore(zk)
+    await store.record_epoch(await store.elect(ONE, 0))
+    with pytest.raises(ControllerMoved):
+        await store.record_brokers({}, Fence(ControllerEpoch(1), EpochVersion(0)))
+
+
+async def test_after_the_last_epoch_of_all_nobody_is_elected(zk: Any) -> None:
+    await zk.create("/controller_epoch", b"2147483647")
+    with pytest.raises(ZnodeDecodeError, match=r"holds b'2147483647', expected an epoch below 2147483647"):
+        await ControllerStore(zk).elect(ONE, 0)
+    assert zk.tree.nodes["/controller_epoch"].data == b"2147483647"
+    assert "/controller" not in zk.tree.nodes

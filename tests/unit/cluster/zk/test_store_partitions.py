@@ -6,7 +6,7 @@ import pytest
 
 from cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion
 from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState, WrittenState
+from cluster.model.partition import LeaderAndIsr, PartitionState
 from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
 from cluster.zk.fence import Fence
 from cluster.zk.store_partitions import PartitionStore
@@ -48,19 +48,13 @@ async def test_states_are_created_with_their_parents_in_few_transactions(
     }
 
 
-async def test_a_state_is_read_with_the_transaction_that_wrote_it_last(
-    store: PartitionStore, zk: Any
-) -> None:
+async def test_a_state_is_watched_where_that_is_asked_for(store: PartitionStore, zk: Any) -> None:
     await store.create({TP: STATE}, FENCE)
-    created = zk.tree.nodes["/brokers/topics/t/partitions/0/state"].stat.czxid
     state = PartitionState(STATE, FENCE.controller_epoch)
-    assert await store.read_written([TP, TopicPartition("t", 9)]) == {TP: WrittenState(state, created)}
+    assert await store.read([TP, TopicPartition("t", 9)]) == {TP: state}
     assert zk.watched == []
-    await store.read_written([TP], watch=True)
+    await store.read([TP], watch=True)
     assert zk.watched == ["/brokers/topics/t/partitions/0/state"]
-    between = next(zk.tree.zxids)
-    await store.update({TP: STATE.new_epoch()}, FENCE)
-    assert (await store.read_written([TP]))[TP].zxid > between
 
 
 async def test_a_state_that_is_there_is_left_alone(store: PartitionStore) -> None:

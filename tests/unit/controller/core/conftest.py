@@ -9,7 +9,7 @@ import pytest
 
 from cluster.model.brokers import Broker
 from cluster.model.controllership import Controllership
-from cluster.model.partition import PartitionState, WrittenState
+from cluster.model.partition import PartitionState
 from controller.core import effects
 from controller.core.effects import Ask, Effect, Interruption, Reign
 from controller.core.inputs import Input
@@ -111,8 +111,8 @@ def _answer(answer: object) -> str:
 
 def _value(value: object) -> str:
     match value:
-        case WrittenState(state, _):
-            return _state(state)
+        case PartitionState():
+            return _state(value)
         case Broker():
             return f"(broker epoch {value.epoch})"
         case dict():

@@ -151,3 +151,21 @@ def test_a_deposed_controller_refuses(world):
 
 def test_the_result_is_one_for_both_commands(world):
     assert isinstance(replace(world, {}), AlterConfigsResult)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        IncrementalAlterConfigs(
+            {TOPIC: (ConfigAlteration("retention.ms", ConfigOperation.SET, "5"),)}, validate_only=False
+        ),
+        AlterConfigs({TOPIC: {"cleanup.policy": "compact", "retention.ms": "5"}}),
+    ],
+    ids=["incremental", "whole"],
+)
+def test_a_topic_that_is_compacted_already_can_change_its_other_settings(world, stored, command):
+    stored.nodes[TOPIC] = StoredConfigs({"cleanup.policy": "compact"}, 3)
+    world.run(AlterConfigsRequested(7, command))
+    (reply,) = world.sent(effects.Reply)
+    assert [result.error for result in reply.result.resources] == [ErrorCode.NONE]
+    assert stored.nodes[TOPIC].settings == {"cleanup.policy": "compact", "retention.ms": "5"}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from cluster.model.brokers import Endpoint
 from cluster.model.ids import BrokerId, TopicPartition
 from controller.core import effects
-from controller.core.inputs import BrokerChange, BrokerModifications, TopicChange
+from controller.core.inputs import BrokerChange, BrokerModifications, Startup, TopicChange
 
 T0 = TopicPartition("t", 0)
 
@@ -60,6 +60,7 @@ def test_a_new_broker_gets_all_metadata_and_the_others_its_address(make_world):
     assert sorted(to_new.recipients) == [4]
     assert [p.topic_partition for p in to_new.request.partitions] == [T0]
     assert [broker.id for broker in to_old.request.live_brokers] == [1, 2, 3, 4]
+    assert (to_old.request.is_complete, to_new.request.is_complete) == (False, True)
 
 
 def test_a_bounced_broker_is_noticed_by_its_czxid_and_gets_its_state_again(make_world):
@@ -114,3 +115,24 @@ def test_a_broker_that_is_gone_or_another_by_now_is_left_to_the_change_of_the_li
     assert world.run(BrokerModifications(BrokerId(2))) == []
     world.remove(2)
     assert world.run(BrokerModifications(BrokerId(2)), BrokerModifications(BrokerId(9))) == []
+
+
+def full_lists(world, some):
+    return {
+        e.broker_id: [str(p.topic_partition) for p in e.request.partitions]
+        for e in world.sent(effects.SendLeaderAndIsr, some)
+        if e.request.is_full
+    }
+
+
+def test_a_registration_is_told_all_that_it_hosts_even_if_that_is_nothing(make_world):
+    world = make_world(1, active=False)
+    world.write_topic("t", (1, 2))
+    world.write_state(T0, 1, (1, 2))
+    assert full_lists(world, world.run(Startup())) == {1: ["t-0"]}
+    world.register(2, 3)
+    assert full_lists(world, world.run(BrokerChange())) == {2: ["t-0"], 3: []}
+    world.remove(2)
+    world.register(2)
+    assert full_lists(world, world.run(BrokerChange())) == {2: ["t-0"]}
+    assert full_lists(world, world.run(BrokerChange())) == {}

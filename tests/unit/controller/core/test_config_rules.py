@@ -74,7 +74,12 @@ def test_only_lists_are_appended_to_and_subtracted_from(operation):
     ("resource", "own", "error", "says"),
     [
         (TOPIC, {"colour": "red"}, ErrorCode.INVALID_CONFIG, "Unknown topic config name: colour"),
-        (TOPIC, {"retention.ms": "long"}, ErrorCode.INVALID_REQUEST, "retention.ms has the value 'long'"),
+        (
+            TOPIC,
+            {"retention.ms": "long"},
+            ErrorCode.INVALID_REQUEST,
+            "Invalid value long for configuration retention.ms",
+        ),
         (TOPIC, {"min.insync.replicas": "0"}, ErrorCode.INVALID_REQUEST, "at least 1"),
         (
             TOPIC,
@@ -105,6 +110,7 @@ def test_a_bad_value_names_the_resource():
         check(BROKER, {"min.insync.replicas": "none"})
     assert str(refusal.value).startswith(
         "Invalid config value for resource ConfigResource(type=BROKER, name='1'): "
+        "Invalid value none for configuration min.insync.replicas: Value must be "
     )
 
 
@@ -112,3 +118,17 @@ def test_what_may_be_set():
     check(TOPIC, {"min.insync.replicas": "2", "cleanup.policy": "delete"})
     check(BROKER, {"log.retention.ms": "5", "unclean.leader.election.enable": "true"})
     check(ALL_BROKERS, {"max.connections": "100", "a.plugins.own": "x"})
+
+
+def test_what_is_not_served_stays_where_it_stands_already():
+    compacted = {"cleanup.policy": "compact", "message.format.version": "0.10.2"}
+    check(TOPIC, {**compacted, "retention.ms": "5"}, compacted)
+    check(
+        BROKER, {"log.cleanup.policy": "compact", "log.retention.ms": "5"}, {"log.cleanup.policy": "compact"}
+    )
+    for asked in ({"cleanup.policy": "compact,delete"}, {"message.format.version": "0.9.0"}):
+        with pytest.raises(ConfigRefusedError) as refusal:
+            check(TOPIC, {**compacted, **asked}, compacted)
+        assert refusal.value.error is ErrorCode.INVALID_CONFIG
+    with pytest.raises(ConfigRefusedError, match="not compacted yet"):
+        check(TOPIC, {"cleanup.policy": "compact"}, None)

@@ -41,6 +41,7 @@ from controller.core.inputs import (
     LogDirEventNotification,
     PartitionModifications,
     PartitionReassignmentIsrChange,
+    Reelect,
     ReplicaLeaderElection,
     ShutdownEventThread,
     Startup,
@@ -62,7 +63,7 @@ MOVE_REQUESTS = [
 ]
 RESPONSES = [
     LeaderAndIsrResponseReceived(BrokerId(2), BrokerEpoch(1), LeaderAndIsrResponse(ErrorCode.NONE)),
-    UpdateMetadataResponseReceived(BrokerId(2), UpdateMetadataResponse(ErrorCode.NONE)),
+    UpdateMetadataResponseReceived(BrokerId(2), BrokerEpoch(1), UpdateMetadataResponse(ErrorCode.NONE)),
     TopicDeletionStopReplicaResponseReceived(BrokerId(2), BrokerEpoch(1), {}),
 ]
 TOPIC_REQUESTS = [
@@ -270,6 +271,7 @@ def resignation(world, transcript):
     )
     world.stray = Claim(None, Owner.OTHER_BROKER, 2)
     transcript.happens("somebody makes the node unreadable", ControllerChange())
+    transcript.happens("a pause later one contest is forgotten", Reelect())
     world.interruptions[effects.ReadBrokers] = Interruption.ZOOKEEPER_SILENT
     transcript.happens("ZooKeeper is away when it is asked", BrokerChange())
     transcript.happens("ZooKeeper is back in the same session", ControllerChange())

@@ -208,13 +208,30 @@ def test_one_answer_may_say_both(world):
     assert states(world)[2, T1] is R.DELETION_SUCCESSFUL
 
 
+def refused(world, number, tp):
+    response = LeaderAndIsrResponse(ErrorCode.NONE, {tp: ErrorCode.KAFKA_STORAGE_ERROR})
+    return LeaderAndIsrResponseReceived(BrokerId(number), world.brokers[BrokerId(number)].epoch, response)
+
+
 def test_a_failed_log_directory_fails_the_deletion(world):
     world.marked.add("t")
     world.run(TopicDeletion())
-    response = LeaderAndIsrResponse(ErrorCode.NONE, {T1: ErrorCode.KAFKA_STORAGE_ERROR})
-    world.run(LeaderAndIsrResponseReceived(BrokerId(3), world.brokers[BrokerId(3)].epoch, response))
+    world.run(refused(world, 3, T1))
+    assert states(world)[3, T1] is R.DELETION_STARTED
+    world.run(answered(world, 3, T1, error=ErrorCode.KAFKA_STORAGE_ERROR))
     assert states(world)[3, T1] is R.DELETION_INELIGIBLE
     assert world.context.topics_ineligible_for_deletion == {"t"}
+
+
+def test_a_topic_whose_log_is_lost_can_be_deleted(world):
+    """A broker that refuses a partition without its log has nothing to delete, and holds nothing up."""
+    world.run(refused(world, 3, T1))
+    assert not world.context.is_online(BrokerId(3), T1)
+    world.marked.add("t")
+    told = world.run(TopicDeletion())
+    assert (3, T1) in {(each[0], each[1]) for each in deletes(world, told)}
+    world.run(answered(world, 3, T1))
+    assert states(world)[3, T1] is R.DELETION_SUCCESSFUL
 
 
 def test_an_answer_about_a_topic_that_is_not_being_deleted_is_nothing(world):

@@ -102,6 +102,15 @@ def test_controlled_shutdown(
     judge(outcome, known, able[0] if able else None, isr, reachable)
 
 
+@given(partitions(), subsets)
+@settings(max_examples=100)
+def test_damaged_leader(partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId]) -> None:
+    known, assignment = partition
+    able = [b for b in assignment.replicas if b in live and b in known.isr and b != known.leader]
+    outcome = elections.damaged_leader(known, assignment, live)
+    judge(outcome, known, able[0] if able else None, known.isr, assignment.replicas)
+
+
 def test_a_partition_without_replicas_has_no_preferred_leader() -> None:
     known = LeaderAndIsr.initial(BrokerId(1), (BrokerId(1),))
     assert elections.preferred(known, Assignment(()), {BrokerId(1)}) is NoLeader.PREFERRED_NOT_IN_ISR
@@ -114,4 +123,5 @@ def test_strategies_print_as_kafka_names_them() -> None:
         "ReassignPartitionLeaderElectionStrategy",
         "PreferredReplicaPartitionLeaderElectionStrategy",
         "ControlledShutdownPartitionLeaderElectionStrategy",
+        "DamagedLeaderPartitionLeaderElectionStrategy",
     ]

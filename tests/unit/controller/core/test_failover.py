@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from cluster.model.epochs import ControllerEpoch
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.statechange.levels import Level
 from controller.core import effects, effects_configs, effects_elections, effects_reassignment, effects_topics
@@ -46,6 +47,19 @@ def test_every_broker_is_told_all_it_hosts_and_everybody_all_leaders(make_world)
     last = world.sent(effects.SendUpdateMetadata)[1]
     assert dict(last.recipients) == {id_: broker.epoch for id_, broker in world.brokers.items()}
     assert [p.topic_partition for p in last.request.partitions] == [T0, T1]
+
+
+def test_it_says_last_that_all_was_told(make_world):
+    """A broker that has just started waits for that, and not for topics of which nobody tells."""
+    world = taken_over(make_world)
+    world.write_topic("half", (9,))
+    world.write_topic("b@d", (1,))
+    world.write_topic("empty")
+    world.marked.add("t")
+    world.run(Startup())
+    complete = [sent for sent in world.sent(effects.SendUpdateMetadata) if sent.request.is_complete]
+    assert len(complete) == 1
+    assert set(complete[0].recipients) == set(world.brokers)
 
 
 def test_states_are_left_as_they_stand_where_all_is_well(make_world):
@@ -124,7 +138,9 @@ def everything_to_do(make_world):
 
 
 FAILOVER = [
-    # 1 is of no release that we are: /feature. 2: each node is watched as it is first read.
+    # 1 is of no release that we are: /feature. 2: each node is watched as it is first read. Not of the sheet:
+    # the record, of the epoch first and of the brokers once all has been done for them.
+    (1, effects.RecordEpoch),
     (3, effects_configs.ReadLogDirEvents),
     (3, effects_configs.DeleteLogDirEvents),
     (3, effects.ReadIsrChanges),
@@ -147,12 +163,15 @@ FAILOVER = [
     (8, effects.CreatePartitionStates),
     (8, effects.SendLeaderAndIsr),
     (8, effects.SendUpdateMetadata),
+    (8, effects.RecordBrokers),
     (9, ControllerReady),
     (9, effects_reassignment.ReadReassignments),
     (9, effects_topics.WriteAssignment),
     (9, effects.SendStopReplica),
     (9, effects_elections.DeletePreferredReplicaElection),
     (10, effects_elections.ScheduleLeaderRebalance),
+    # Not of the sheet either: the contest is to be forgotten.
+    (11, effects.ScheduleReelection),
 ]
 """kafka-controller.md, 2.4: the steps, and what is seen of each; of step 9 only what begins each part."""
 
@@ -169,7 +188,7 @@ def test_the_steps_of_a_failover_come_in_the_order_of_the_sheet(make_world):
 
     world.scribe = note
     world.run(Startup())
-    since = seen.index(effects_configs.ReadLogDirEvents)
+    since = seen.index(effects.RecordEpoch)
     ready = seen.index(ControllerReady)
     assert seen[since:ready] == [what for step, what in FAILOVER if step < 9]
     places = [seen.index(what, ready) for step, what in FAILOVER if step >= 9]
@@ -212,7 +231,7 @@ def test_what_was_built_up_is_taken_down_in_the_order_of_the_sheet(make_world):
         (effects.StopWatching, False, True),
         (effects.CloseAllChannels, False, True),
     ]
-    assert context == ControllerContext(context.facts, latest_epoch=1)
+    assert context == ControllerContext(context.facts, latest_epoch=1, contests=1)
 
 
 def bounce(world, *numbers):
@@ -263,12 +282,12 @@ def test_a_follower_that_bounced_unseen_leaves_the_isr_and_the_leader_stays(make
     assert any("t-0" in line and "after removing replica 3 from the ISR" in line for line in world.lines())
 
 
-def test_where_every_live_member_bounced_the_state_is_left_as_it_stands(make_world):
+def test_where_every_live_member_bounced_all_stay_in_a_new_leader_epoch(make_world):
     world = taken_over(make_world)
-    before = world.states[T1]
     bounce(world, 2, 3)
     world.run(Startup())
-    assert world.states[T1] == before
+    known = world.leadership(T1)
+    assert (known.leader, known.leader_epoch, known.isr) == (2, 7, (2, 3))
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (1, (1,))
 
 
@@ -280,13 +299,31 @@ def test_a_dead_member_that_has_not_bounced_does_not_count(make_world):
     assert (world.leadership(T1).leader, world.leadership(T1).isr) == (2, (2,))
 
 
-def test_a_broker_that_registered_before_the_state_was_written_has_not_bounced_unseen(make_world):
+def test_a_broker_whose_registration_was_dealt_with_has_not_bounced_unseen(make_world):
     world = taken_over(make_world)
     bounce(world, 1)
-    world.write_state(T0, 1, (1, 2, 3), 4)
+    world.settle()
     before = dict(world.states)
     world.run(Startup())
     assert world.states == before
+
+
+def test_an_epoch_below_that_of_a_state_is_not_used(make_world):
+    """``/controller_epoch`` was deleted, the states were not: no broker would obey, no state be changed."""
+    world = taken_over(make_world)
+    world.states[T0] = replace(world.states[T0], controller_epoch=ControllerEpoch(7))
+    world.run(Startup())
+    assert world.context.is_active
+    assert world.context.epoch == 8
+    assert {sent.request.controller_epoch for sent in world.sent(effects.SendUpdateMetadata)} == {8}
+
+
+def test_a_state_that_names_the_last_epoch_of_all_keeps_nobody_from_being_elected(make_world):
+    world = taken_over(make_world)
+    world.states[T0] = replace(world.states[T0], controller_epoch=ControllerEpoch(2**31 - 1))
+    world.run(Startup())
+    assert world.context.is_active
+    assert world.context.epoch == 1
 
 
 def test_a_leader_that_writes_meanwhile_does_not_hide_a_bounce(make_world):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,6 +107,13 @@ def test_the_later_metadata_stays_with_the_later_brokers() -> None:
     assert [b.id for b in merged.live_brokers] == [2]
 
 
+def test_what_is_complete_stays_so() -> None:
+    complete, more = replace(umr({0: 5}), is_complete=True), umr({1: 0})
+    assert merge_update_metadata(complete, more).is_complete
+    assert merge_update_metadata(more, complete).is_complete
+    assert not merge_update_metadata(more, more).is_complete
+
+
 def test_a_deletion_stays_a_deletion() -> None:
     merged = merge_stop_replica(stop({0: 1}, delete=True), stop({0: 2, 1: 2}))
     assert [(p.leader_epoch, p.delete) for p in merged.partitions] == [(2, True), (2, False)]
@@ -183,3 +192,20 @@ def test_nothing_wakes_what_is_deleted() -> None:
 def test_a_topic_made_again_follows_the_deletion_of_the_old_one() -> None:
     deletion = stop({0: EPOCH_DURING_DELETE}, delete=True)
     assert drain(filled(deletion, lisr({0: 0}, new=True))) == [deletion, lisr({0: 0}, new=True)]
+
+
+def test_a_full_list_stays_one_whatever_is_merged_into_it():
+    for first, second in ((True, False), (False, True)):
+        queue = Queue()
+        queue.put(replace(lisr({0: 1}), is_full=first))
+        queue.put(replace(lisr({1: 1}), is_full=second))
+        merged = queue.take()
+        assert (merged.is_full, len(merged.partitions)) == (True, 2)
+
+
+def test_a_full_list_is_sent_though_all_it_names_is_deleted():
+    queue = Queue()
+    queue.put(replace(lisr({0: 1}), is_full=True))
+    queue.put(stop({0: 1}, delete=True))
+    left = queue.take()
+    assert (left.is_full, left.partitions) == (True, ())

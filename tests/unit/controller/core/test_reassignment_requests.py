@@ -212,7 +212,7 @@ def test_an_entry_for_dead_brokers_waits_for_them(world):
     for number in (5, 6):
         world.register(number)
         told = world.run(BrokerChange())
-        (heard,) = [e.request for e in world.sent(effects.SendLeaderAndIsr, told) if e.broker_id == number]
+        heard = [e.request for e in world.sent(effects.SendLeaderAndIsr, told) if e.broker_id == number][-1]
         assert [(p.topic_partition, p.is_new) for p in heard.partitions] == [(T0, True)]
     catch_up(world, T0, 1, 2, 5, 6)
     assert world.topics["t"][0] == Assignment((5, 6))
@@ -288,6 +288,37 @@ def test_a_new_controller_goes_on_with_what_runs(world):
     assert running(world) == {T0: Assignment((4, 5, 1, 2), (4, 5), (1, 2))}
     catch_up(world, T0, 1, 2, 4, 5)
     assert world.topics["t"][0] == Assignment((4, 5))
+
+
+def new_to(world, broker):
+    """What that broker was told of t-0 since the effects were cleared: whether it is new."""
+    return [
+        partition.is_new
+        for sent in world.sent(effects.SendLeaderAndIsr)
+        for partition in sent.request.partitions
+        if sent.broker_id == broker and partition.topic_partition == T0
+    ]
+
+
+def test_a_replica_being_added_is_new_to_the_controller_that_began_alone(world):
+    """A successor cannot know that it has no log: it may be in the ISR, and its directory offline."""
+    alter(world, {T0: (4, 5)})
+    assert True in new_to(world, 4)
+    catch_up(world, T0, 1, 2, 4)
+    world.effects.clear()
+    succeed(world)
+    assert new_to(world, 4)
+    assert True not in new_to(world, 4)
+
+
+def test_a_replica_being_added_that_comes_back_is_not_new(world):
+    alter(world, {T0: (4, 5)})
+    world.remove(4)
+    world.register(4)
+    world.effects.clear()
+    world.run(BrokerChange())
+    assert new_to(world, 4)
+    assert True not in new_to(world, 4)
 
 
 def test_a_new_controller_completes_what_became_complete_while_there_was_none(world):

@@ -249,7 +249,46 @@ def test_a_race_is_looked_at_again_until_zookeeper_answers(make_world):
     world.effects.clear()
     world.run(Reelect())
     assert world.context.is_active
-    assert not world.sent(ScheduleReelection)
+    world.effects.clear()
+    world.run(Reelect())
+    assert not world.sent(ScheduleReelection), "the contest is forgotten"
+
+
+def test_a_node_that_is_taken_away_again_and_again_is_contested_ever_more_seldom(make_world):
+    """Two brokers whose registrations are gone: each takes the other's node for nobody's."""
+    world = make_world(active=False)
+    world.run(Startup())
+    pauses = []
+    for _ in range(40):
+        world.controller, world.owns_controller = NO_CONTROLLER, False
+        world.stray = Claim(TWO, Owner.NOBODY, 1)
+        world.effects.clear()
+        world.run(ControllerChange())
+        if not world.context.is_active:
+            pauses += [effect.delay_s for effect in world.sent(ScheduleReelection)][-1:]
+            world.run(Reelect())
+    contests = len(world.sent(effects.ContestController, world.questions))
+    assert pauses[:6] == [2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert contests <= CONTESTS + len(pauses)
+
+
+def test_who_pauses_is_kept_from_its_next_look_by_no_change(make_world):
+    world = make_world(active=False)
+    world._contest = lambda _seen, _above: effects.Lost()
+    world.run(Startup(), *[ControllerChange()] * 3)
+    assert len(world.sent(ScheduleReelection)) == 1
+
+
+def test_a_race_that_came_to_rest_begins_anew_without_a_pause(make_world):
+    world = make_world(active=False)
+    world.run(Startup())
+    for _ in range(CONTESTS):
+        world.controller, world.owns_controller = NO_CONTROLLER, False
+        world.run(ControllerChange())
+    assert not world.context.is_active
+    world.run(*[Reelect()] * (CONTESTS + 1))
+    assert world.context.is_active
+    assert (world.context.contests, world.context.pauses) == (0, 0)
 
 
 def test_an_epoch_that_is_put_right_heals_the_cluster(make_world):

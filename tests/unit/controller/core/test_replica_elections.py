@@ -33,13 +33,13 @@ from controller.core.replica_elections import FIRST_REBALANCE_S
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 E = ErrorCode
-PREFERRED, UNCLEAN = ElectionType
+PREFERRED, UNCLEAN, DAMAGED_LEADER = ElectionType
 AUTO = AutoPreferredReplicaLeaderElection()
 
 
-def elect(world, kind, *tps):
+def elect(world, kind, *tps, damaged=-1):
     """The error and leader of each partition, as the caller hears them."""
-    request = ElectLeadersRequested(7, ElectLeaders(kind, tps))
+    request = ElectLeadersRequested(7, ElectLeaders(kind, tps, damaged))
     (reply,) = world.sent(Reply, world.run(request))
     assert reply.token == 7
     assert list(reply.result.elections) == list(dict.fromkeys(tps))
@@ -150,6 +150,24 @@ def test_an_unclean_election_is_needed_only_without_a_live_leader(make_world):
     world.context.shutting_down.add(BrokerId(3))
     assert elect(world, UNCLEAN, T0) == {T0: (E.NONE, 2)}
     assert not any("uncleanly" in reason for reason in world.reasons())
+
+
+def test_another_isr_member_leads_in_the_place_of_one_whose_log_is_damaged(make_world):
+    world = led_by_others(make_world)
+    assert elect(world, DAMAGED_LEADER, T0, damaged=3) == {T0: (E.NONE, 2)}
+    assert world.leadership(T0).isr == (3, 1, 2)
+    assert elect(world, DAMAGED_LEADER, T0, T1, damaged=2) == {
+        T0: (E.NONE, 3),
+        T1: (E.ELECTION_NOT_NEEDED, -1),
+    }
+
+
+def test_a_damaged_leader_that_is_alone_in_sync_leads_on(make_world):
+    world = led_by_others(make_world)
+    world.write_state(T0, 3, (3,), 3)
+    world.context.leaderships[T0] = world.states[T0]
+    assert elect(world, DAMAGED_LEADER, T0, damaged=3) == {T0: (E.ELIGIBLE_LEADERS_NOT_AVAILABLE, -1)}
+    assert world.leadership(T0).leader == 3
 
 
 def test_where_nobody_lives_nobody_is_eligible(make_world):
@@ -350,7 +368,7 @@ clusters = st.lists(
 @given(
     cluster=clusters,
     dead=st.sets(st.sampled_from([2, 3])),
-    kind=st.sampled_from(ElectionType),
+    kind=st.sampled_from((PREFERRED, UNCLEAN)),
     asked=st.sets(st.integers(0, 6)),
 )
 # The fixture is a factory: each example has a world of its own.

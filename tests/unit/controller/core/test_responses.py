@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import pytest
+
 from cluster.model.epochs import BrokerEpoch
 from cluster.model.errors import ErrorCode
 from cluster.model.ids import BrokerId, TopicPartition
 from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
 from controller.core import effects
-from controller.core.inputs import LeaderAndIsrResponseReceived, TopicChange, UpdateMetadataResponseReceived
+from controller.core.inputs import (
+    LeaderAndIsrResponseReceived,
+    Reelect,
+    TopicChange,
+    UpdateMetadataResponseReceived,
+)
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -66,11 +73,30 @@ def test_what_a_former_life_said_does_not_count(make_world):
     assert world.context.offline_dirs == {}
 
 
+@pytest.mark.parametrize("api", ["LeaderAndIsr", "UpdateMetadata"])
+def test_a_controller_that_is_told_of_a_later_one_is_elected_anew_with_a_later_epoch(make_world, api):
+    """``/controller_epoch`` was lowered: no broker obeys, and nobody else would ever be elected."""
+    world = with_topic(make_world)
+    stale = ErrorCode.STALE_CONTROLLER_EPOCH
+    if api == "LeaderAndIsr":
+        world.run(said(world, 2, {}, stale))
+    else:
+        refused = UpdateMetadataResponse(stale)
+        world.run(UpdateMetadataResponseReceived(BrokerId(2), world.epoch_of(2), refused))
+    assert not world.context.is_active
+    assert world.controller == effects.NO_CONTROLLER
+    (paused,) = world.sent(effects.ScheduleReelection)
+    assert paused.delay_s > 0
+    world.run(Reelect())
+    assert world.context.is_active
+    assert world.context.epoch == 2
+
+
 def test_a_refused_update_metadata_is_logged(make_world):
     world = with_topic(make_world)
-    refused = UpdateMetadataResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
-    world.run(UpdateMetadataResponseReceived(BrokerId(3), refused))
-    assert world.reasons() == ["broker 3 answered UpdateMetadata with STALE_CONTROLLER_EPOCH"]
+    refused = UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH)
+    world.run(UpdateMetadataResponseReceived(BrokerId(3), world.epoch_of(3), refused))
+    assert world.reasons() == ["broker 3 answered UpdateMetadata with STALE_BROKER_EPOCH"]
     assert len(world.sent(effects.LogStateChange)) == 1
     accepted = UpdateMetadataResponse(ErrorCode.NONE)
-    assert world.run(UpdateMetadataResponseReceived(BrokerId(3), accepted)) == []
+    assert world.run(UpdateMetadataResponseReceived(BrokerId(3), world.epoch_of(3), accepted)) == []

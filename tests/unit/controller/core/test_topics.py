@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cluster.model.brokers import Broker
 from cluster.model.commands import NewTopic
@@ -10,7 +12,7 @@ from cluster.model.ids import BrokerId
 from cluster.model.partition import Assignment
 from controller.core.inputs import Draw
 from controller.core.state import Facts
-from controller.core.topics import MAX_PARTITIONS, Refusal, duplicates, plan_topic, refuse_name
+from controller.core.topics import MAX_PARTITIONS, Refusal, TopicNames, duplicates, plan_topic, refuse_name
 
 FACTS = Facts(BrokerId(1), num_partitions=2, default_replication_factor=2)
 ZERO = Draw(0.0, 0.0)
@@ -67,7 +69,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refusals_have_kafkas_codes_and_name_the_thing(case: str) -> None:
     topic, code = REFUSED[case]
-    refusal = plan_topic(topic, {"there.is"}, THREE, FACTS, ZERO)
+    refusal = plan_topic(topic, TopicNames({"there.is"}), THREE, FACTS, ZERO)
     assert isinstance(refusal, Refusal)
     assert refusal.error is code
     assert refusal.message
@@ -75,28 +77,28 @@ def test_refusals_have_kafkas_codes_and_name_the_thing(case: str) -> None:
 
 @pytest.mark.parametrize("name", ["a", "A.b_c-9", "a" * 249, "..."])
 def test_legal_names(name: str) -> None:
-    assert refuse_name(name, {"other"}) is None
+    assert refuse_name(name, TopicNames({"other"})) is None
 
 
 def test_placed_by_dice_with_the_defaults() -> None:
-    assert plan_topic(NewTopic("t"), (), THREE, FACTS, ZERO) == {
+    assert plan_topic(NewTopic("t"), TopicNames(), THREE, FACTS, ZERO) == {
         0: Assignment((BrokerId(1), BrokerId(2))),
         1: Assignment((BrokerId(2), BrokerId(3))),
     }
 
 
 def test_the_dice_choose_start_and_shift() -> None:
-    plan = plan_topic(NewTopic("t", 1, 2), (), THREE, FACTS, Draw(0.99, 0.5))
+    plan = plan_topic(NewTopic("t", 1, 2), TopicNames(), THREE, FACTS, Draw(0.99, 0.5))
     assert plan == {0: Assignment((BrokerId(3), BrokerId(2)))}
 
 
 def test_racks_count_only_where_every_broker_names_one() -> None:
     topic = NewTopic("t", 1, 2)
-    by_rack = plan_topic(topic, (), brokers("a", "a", "b"), FACTS, ZERO)
+    by_rack = plan_topic(topic, TopicNames(), brokers("a", "a", "b"), FACTS, ZERO)
     assert by_rack == {0: Assignment((BrokerId(1), BrokerId(3)))}
-    without = plan_topic(topic, (), brokers(None, None, None), FACTS, ZERO)
+    without = plan_topic(topic, TopicNames(), brokers(None, None, None), FACTS, ZERO)
     assert without == {0: Assignment((BrokerId(1), BrokerId(2)))}
-    some = plan_topic(topic, (), brokers("a", None, "b"), FACTS, ZERO)
+    some = plan_topic(topic, TopicNames(), brokers("a", None, "b"), FACTS, ZERO)
     assert isinstance(some, Refusal)
     assert some.error is ErrorCode.UNKNOWN_SERVER_ERROR
     assert "Not all brokers have rack information" in some.message
@@ -104,10 +106,42 @@ def test_racks_count_only_where_every_broker_names_one() -> None:
 
 
 def test_placed_by_hand_also_on_brokers_that_are_away() -> None:
-    plan = plan_topic(NewTopic("t", assignments=hand((9, 1), (1, 9))), (), THREE, FACTS, ZERO)
+    plan = plan_topic(NewTopic("t", assignments=hand((9, 1), (1, 9))), TopicNames(), THREE, FACTS, ZERO)
     assert plan == {0: Assignment((BrokerId(9), BrokerId(1))), 1: Assignment((BrokerId(1), BrokerId(9)))}
 
 
 def test_duplicates() -> None:
     assert duplicates(["a", "b", "a", "a"]) == {"a"}
     assert duplicates([]) == set()
+
+
+class Counted(str):
+    """A name that counts how often it is compared as a metric's name."""
+
+    __slots__ = ()
+    replaced = 0
+
+    def replace(self, *args) -> str:
+        Counted.replaced += 1
+        return super().replace(*args)
+
+
+def test_a_new_name_is_compared_with_the_names_like_it_alone() -> None:
+    existing = TopicNames(Counted(f"topic.{number}") for number in range(1_000))
+    Counted.replaced = 0
+    for number in range(1_000):
+        name = Counted(f"topic_{number + 500}")
+        refusal = refuse_name(name, existing)
+        assert (refusal is not None) is (number < 500)
+        existing.add(name)
+    assert Counted.replaced <= 2_000
+
+
+@given(st.lists(st.text("ab._", min_size=1, max_size=4)), st.text("ab._", min_size=1, max_size=4))
+def test_names_collide_that_are_one_metric(names: list[str], name: str) -> None:
+    existing = TopicNames(names[:2])
+    for later in names[2:]:
+        existing.add(later)
+    slow = sorted({other for other in names if other.replace(".", "_") == name.replace(".", "_")})
+    assert [*existing.colliding_with(name)] == (slow if "." in name or "_" in name else [])
+    assert (name in existing) is (name in names)

@@ -57,7 +57,7 @@ async def test_moves_and_cancellations_are_handed_to_the_controller(broker, move
         A1: (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "none runs"),
         B0: (ErrorCode.NONE, None),
     }
-    assert [topic.name for topic in answer.responses] == ["a", "b"]
+    assert [topic.name for topic in answer.responses] == ["b", "a"]
 
 
 async def test_a_broker_that_is_not_the_controller_says_so_for_the_whole_request(broker, move):

@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-from broker.server.handlers.delayed_topics import Patience, await_absence, await_leaders
+from broker.server.handlers.delayed_topics import await_absence, await_leaders
+from broker.server.portions import Patience
 from cluster.model.commands import TopicResult
 from cluster.model.errors import ErrorCode
 
 REFUSED = TopicResult("other", ErrorCode.INVALID_CONFIG, "refused")
-
-
-async def test_patience_runs_out() -> None:
-    patience = Patience(1000)
-    assert 0 < patience.left_ms <= 1000
-    assert Patience(0).left_ms <= 0
 
 
 async def test_what_was_refused_is_not_waited_for(broker) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from broker.core.transactions import AbortedTransaction
 from broker.replicas.interface import EpochEndOffset, Fetched, FetchPartition
 from broker.server.handlers.fetch import handle
 from cluster.model.errors import ErrorCode
@@ -99,17 +100,49 @@ async def test_a_partition_asked_for_a_thousand_times_is_answered_once(broker, f
     request = fetch()
     orders, payments = request.body.topics
     often = replace(request.body, topics=(replace(orders, partitions=orders.partitions * 1000), payments))
-    answer = handle(broker.context, replace(request, body=often))
+    answer = await handle(broker.context, replace(request, body=often))
     told = [
         TopicPartition(topic.topic, p.partition_index) for topic in answer.responses for p in topic.partitions
     ]
     assert told == [ORDERS_0, ORDERS_1, PAYMENTS_0]
 
 
-@pytest.mark.parametrize(("isolation_level", "aborted"), [(0, None), (1, ())])
-async def test_read_committed_is_told_of_no_aborted_transaction(broker, fetch, isolation_level, aborted):
-    answer = handle(broker.context, fetch(isolation_level=isolation_level))
-    assert partitions(answer)[ORDERS_0].aborted_transactions == aborted
+async def test_many_partitions_are_waited_for_at_once_and_read_in_portions(broker, fetch):
+    broker.reads.fetched = {
+        TopicPartition("orders", n): Fetched(ErrorCode.NONE, b"r" * 400, n, n) for n in range(150, 152)
+    }
+    request = fetch()
+    (one, *_), _ = request.body.topics[0].partitions, None
+    many = tuple(replace(one, partition=n) for n in range(350))
+    body = replace(request.body, max_bytes=1_000, topics=(replace(request.body.topics[0], partitions=many),))
+    answer = await handle(broker.context, replace(request, body=body))
+    told = partitions(answer)
+    assert list(told) == [TopicPartition("orders", n) for n in range(350)]
+    assert (told[TopicPartition("orders", 151)].records, told[ORDERS_0].records) == (b"r" * 400, b"")
+    ((waited_for, options),) = broker.reads.calls
+    assert (len(waited_for), options) == (350, {"max_wait_ms": 500, "min_bytes": 1})
+    assert waited_for[ORDERS_0] == FetchPartition(40, 1000, 3, 2)
+    # What one portion gives is taken off the next one, and only what is empty so far may go beyond it.
+    assert broker.reads.portions == [
+        (100, 1_000, True),
+        (100, 1_000, True),
+        (100, 200, False),
+        (50, 200, False),
+    ]
+
+
+@pytest.mark.parametrize("version", range(4, 13))
+async def test_read_committed_is_told_of_the_aborted_transactions(broker, fetch, version):
+    aborted = [AbortedTransaction(7, 40, 45, 46), AbortedTransaction(8, 42, 48, 49)]
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, aborted_transactions=aborted)
+    answer = handle(broker.context, fetch(version, isolation_level=1))
+    told = partitions(answer)[ORDERS_0].aborted_transactions
+    assert [(each.producer_id, each.first_offset) for each in told] == [(7, 40), (8, 42)]
+    assert partitions(answer)[ORDERS_1].aborted_transactions == ()
+    assert broker.reads.calls[0][0][ORDERS_0].read_committed
+    answer = handle(broker.context, fetch(version))
+    assert partitions(answer)[ORDERS_0].aborted_transactions is None
+    assert not broker.reads.calls[1][0][ORDERS_0].read_committed
 
 
 async def test_a_version_that_cannot_be_told_of_divergence_gets_no_records(broker, fetch):
@@ -152,3 +185,28 @@ async def test_a_long_poll_is_answered_when_there_is_something(broker, fetch):
 async def test_a_failed_disk_is_told_in_the_words_of_the_version(broker, fetch, version, error):
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.KAFKA_STORAGE_ERROR)
     assert partitions(handle(broker.context, fetch(version)))[ORDERS_0].error_code == error
+
+
+@pytest.mark.parametrize("epoch", [-1, -2, -(2**31)])
+async def test_a_negative_epoch_is_none(broker, schema, request_of, epoch):
+    s = schema(1, 12)
+    partition = s.FetchPartition(
+        partition=0,
+        current_leader_epoch=epoch,
+        fetch_offset=0,
+        last_fetched_epoch=epoch,
+        partition_max_bytes=1000,
+    )
+    body = s.request(
+        replica_id=7,
+        max_wait=dt.timedelta(0),
+        min_bytes=1,
+        max_bytes=1000,
+        isolation_level=0,
+        topics=(s.FetchTopic(topic="orders", partitions=(partition,)),),
+        forgotten_topics_data=(),
+    )
+    handle(broker.context, request_of(1, 12, body))
+    ((asked, _),) = broker.reads.calls
+    (wanted,) = asked.values()
+    assert (wanted.current_leader_epoch, wanted.last_fetched_epoch, wanted.replica_id) == (-1, -1, 7)

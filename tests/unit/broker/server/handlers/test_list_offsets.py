@@ -12,9 +12,9 @@ ORDERS_0 = TopicPartition("orders", 0)
 
 @pytest.fixture
 def list_offsets(schema, request_of):
-    def build(version, *partitions_and_times):
+    def build(version, *partitions_and_times, isolation_level=0):
         s = schema(2, version)
-        newer = {"isolation_level": 0} if version >= 2 else {}
+        newer = {"isolation_level": isolation_level} if version >= 2 else {}
         epochs = {"current_leader_epoch": 3} if version >= 4 else {}
         partitions = tuple(
             s.ListOffsetsPartition(partition_index=number, timestamp=time, **epochs)
@@ -27,9 +27,9 @@ def list_offsets(schema, request_of):
 
 
 @pytest.mark.parametrize("version", range(1, 7))
-def test_each_partition_gets_its_offset(broker, list_offsets, version):
+async def test_each_partition_gets_its_offset(broker, list_offsets, version):
     broker.reads.offsets[ORDERS_0, -2] = ListedOffset(ErrorCode.NONE, 1234, 5, 6)
-    (topic,) = handle(broker.context, list_offsets(version, (0, -2), (1, -1))).topics
+    (topic,) = (await handle(broker.context, list_offsets(version, (0, -2), (1, -1)))).topics
     found, unknown = topic.partitions
     assert (found.error_code, found.timestamp, found.offset) == (ErrorCode.NONE, 1234, 5)
     assert (unknown.error_code, unknown.offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
@@ -41,13 +41,19 @@ def test_each_partition_gets_its_offset(broker, list_offsets, version):
 @pytest.mark.parametrize(
     ("version", "error"), [(4, ErrorCode.LEADER_NOT_AVAILABLE), (5, ErrorCode.OFFSET_NOT_AVAILABLE)]
 )
-def test_a_new_leader_is_excused_in_the_words_of_the_version(broker, list_offsets, version, error):
+async def test_a_new_leader_is_excused_in_the_words_of_the_version(broker, list_offsets, version, error):
     broker.reads.offsets[ORDERS_0, -1] = ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
-    (topic,) = handle(broker.context, list_offsets(version, (0, -1))).topics
+    (topic,) = (await handle(broker.context, list_offsets(version, (0, -1)))).topics
     assert topic.partitions[0].error_code == error
 
 
-def test_a_partition_asked_twice_is_refused(broker, list_offsets):
-    (topic,) = handle(broker.context, list_offsets(6, (0, -1), (0, -2))).topics
+async def test_a_partition_asked_twice_is_refused(broker, list_offsets):
+    (topic,) = (await handle(broker.context, list_offsets(6, (0, -1), (0, -2)))).topics
     assert [partition.error_code for partition in topic.partitions] == [ErrorCode.INVALID_REQUEST] * 2
     assert broker.reads.epochs == []
+
+
+@pytest.mark.parametrize(("isolation_level", "read_committed"), [(0, False), (1, True)])
+async def test_the_isolation_level_is_passed_on(broker, list_offsets, isolation_level, read_committed):
+    await handle(broker.context, list_offsets(2, (0, -1), isolation_level=isolation_level))
+    assert broker.reads.read_committed is read_committed

@@ -44,7 +44,7 @@ async def test_what_runs_is_told_by_topic(broker, ask):
         ("b", 0): ((1, 2), (), (2,)),
         ("b", 3): ((4, 1), (4,), (1,)),
     }
-    assert [topic.name for topic in answer.topics] == ["a", "b"]
+    assert [topic.name for topic in answer.topics] == ["b", "a"]
 
 
 async def test_only_the_partitions_named_are_asked_for(broker, ask):

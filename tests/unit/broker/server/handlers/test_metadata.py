@@ -34,10 +34,10 @@ def errors(answer):
 
 
 @pytest.mark.parametrize("version", range(12))
-def test_all_topics_are_told(broker, metadata, version):
+async def test_all_topics_are_told(broker, metadata, version):
     broker.topic("orders", 1, 2)
     broker.topic("__consumer_offsets", 1)
-    answer = handle(broker.context, metadata(version, every=True))
+    answer = await handle(broker.context, metadata(version, every=True))
     assert errors(answer) == {"orders": E.NONE, "__consumer_offsets": E.NONE}
     assert [(b.node_id, b.host, b.port) for b in answer.brokers] == [
         (1, "plaintext-1", 1001),
@@ -56,36 +56,36 @@ def test_all_topics_are_told(broker, metadata, version):
 
 
 @pytest.mark.parametrize("version", range(1, 12))
-def test_an_empty_list_means_no_topic_from_version_1(broker, metadata, version):
+async def test_an_empty_list_means_no_topic_from_version_1(broker, metadata, version):
     broker.topic("orders", 1)
-    assert handle(broker.context, metadata(version)).topics == ()
+    assert (await handle(broker.context, metadata(version))).topics == ()
 
 
-def test_only_the_topics_asked_are_told_once_each(broker, metadata):
+async def test_only_the_topics_asked_are_told_once_each(broker, metadata):
     broker.topic("orders", 1)
     broker.topic("payments", 1)
-    assert [topic.name for topic in handle(broker.context, metadata(9, "orders", "orders")).topics] == [
-        "orders"
-    ]
+    assert [
+        topic.name for topic in (await handle(broker.context, metadata(9, "orders", "orders"))).topics
+    ] == ["orders"]
 
 
-def test_a_client_is_told_of_the_listener_it_came_in_on(broker, metadata):
-    answer = handle(broker.context, metadata(9, listener="OUTSIDE"))
+async def test_a_client_is_told_of_the_listener_it_came_in_on(broker, metadata):
+    answer = await handle(broker.context, metadata(9, listener="OUTSIDE"))
     assert [(b.host, b.port) for b in answer.brokers] == [("outside-1", 2001), ("outside-2", 2002)]
 
 
-def test_the_controller_is_named_while_it_is_live(broker, metadata):
-    assert handle(broker.context, metadata(9)).controller_id == -1
+async def test_the_controller_is_named_while_it_is_live(broker, metadata):
+    assert (await handle(broker.context, metadata(9))).controller_id == -1
     broker.metadata.controller_changed(2)
-    assert handle(broker.context, metadata(9)).controller_id == 2
+    assert (await handle(broker.context, metadata(9))).controller_id == 2
     broker.metadata.controller_changed(3)
-    assert handle(broker.context, metadata(9)).controller_id == -1
+    assert (await handle(broker.context, metadata(9))).controller_id == -1
 
 
 @pytest.mark.parametrize("leader", [-1, 3])
-def test_a_partition_whose_leader_cannot_be_dialled_says_so(broker, metadata, leader):
+async def test_a_partition_whose_leader_cannot_be_dialled_says_so(broker, metadata, leader):
     broker.topic("orders", leader, replicas=(1, 3), offline=(1,))
-    (topic,) = handle(broker.context, metadata(9, "orders")).topics
+    (topic,) = (await handle(broker.context, metadata(9, "orders"))).topics
     (partition,) = topic.partitions
     assert (topic.error_code, partition.error_code) == (E.NONE, E.LEADER_NOT_AVAILABLE)
     assert (partition.leader_id, partition.leader_epoch) == (-1, 7)
@@ -93,21 +93,21 @@ def test_a_partition_whose_leader_cannot_be_dialled_says_so(broker, metadata, le
     assert partition.offline_replicas == (1, 3)
 
 
-def test_a_leader_without_the_clients_listener_is_told_of_by_its_name_from_version_6(broker, metadata):
+async def test_a_leader_without_the_clients_listener_is_told_of_by_its_name_from_version_6(broker, metadata):
     broker.brokers(1, listeners=("PLAINTEXT",))
     broker.topic("orders", 1, replicas=(1,))
 
-    def error(version):
-        (topic,) = handle(broker.context, metadata(version, "orders", listener="OUTSIDE")).topics
+    async def error(version):
+        (topic,) = (await handle(broker.context, metadata(version, "orders", listener="OUTSIDE"))).topics
         return topic.partitions[0].error_code
 
-    assert error(5) == E.LEADER_NOT_AVAILABLE
-    assert error(6) == E.LISTENER_NOT_FOUND
+    assert await error(5) == E.LEADER_NOT_AVAILABLE
+    assert await error(6) == E.LISTENER_NOT_FOUND
 
 
-def test_version_0_is_not_told_of_brokers_that_it_cannot_dial(broker, metadata):
+async def test_version_0_is_not_told_of_brokers_that_it_cannot_dial(broker, metadata):
     broker.topic("orders", 1, replicas=(1, 3))
-    (topic,) = handle(broker.context, metadata(0, "orders")).topics
+    (topic,) = (await handle(broker.context, metadata(0, "orders"))).topics
     (partition,) = topic.partitions
     assert partition.error_code == E.REPLICA_NOT_AVAILABLE
     assert (partition.replica_nodes, partition.isr_nodes) == ((1,), (1,))
@@ -149,23 +149,23 @@ async def test_without_a_controller_the_client_shall_ask_again(broker, metadata)
     assert errors(await handle(broker.context, metadata(9, "new"))) == {"new": E.LEADER_NOT_AVAILABLE}
 
 
-def test_nothing_is_created_against_the_clients_will(broker, metadata):
-    answer = handle(broker.context, metadata(9, "new", "a b", may_create=False))
+async def test_nothing_is_created_against_the_clients_will(broker, metadata):
+    answer = await handle(broker.context, metadata(9, "new", "a b", may_create=False))
     assert errors(answer) == {"new": E.UNKNOWN_TOPIC_OR_PARTITION, "a b": E.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-def test_nothing_is_created_against_the_brokers_settings(broker, metadata):
+async def test_nothing_is_created_against_the_brokers_settings(broker, metadata):
     broker.settings = dataclasses.replace(broker.settings, auto_create_topics=False)
-    answer = handle(broker.context, metadata(9, "new"))
+    answer = await handle(broker.context, metadata(9, "new"))
     assert errors(answer) == {"new": E.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-def test_a_name_that_no_topic_may_have_is_never_created(broker, metadata):
-    assert errors(handle(broker.context, metadata(9, "a b"))) == {"a b": E.INVALID_TOPIC_EXCEPTION}
+async def test_a_name_that_no_topic_may_have_is_never_created(broker, metadata):
+    assert errors(await handle(broker.context, metadata(9, "a b"))) == {"a b": E.INVALID_TOPIC_EXCEPTION}
     assert broker.any_controller.commands == []
 
 
-def test_a_topic_id_is_refused(broker, schema, request_of):
+async def test_a_topic_id_is_refused(broker, schema, request_of):
     s = schema(3, 10)
     topics = (s.MetadataRequestTopic(topic_id=uuid.UUID(int=5), name=None),)
     body = s.request(
@@ -173,4 +173,4 @@ def test_a_topic_id_is_refused(broker, schema, request_of):
         include_topic_authorized_operations=False,
         include_cluster_authorized_operations=False,
     )
-    assert errors(handle(broker.context, request_of(3, 10, body))) == {"": E.INVALID_REQUEST}
+    assert errors(await handle(broker.context, request_of(3, 10, body))) == {"": E.INVALID_REQUEST}

@@ -9,7 +9,7 @@ from cluster.model.ids import TopicPartition
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])
-def test_each_partition_gets_the_end_of_its_epoch(broker, schema, request_of, version):
+async def test_each_partition_gets_the_end_of_its_epoch(broker, schema, request_of, version):
     broker.reads.ends[TopicPartition("orders", 1), 5] = EpochEnd(ErrorCode.NONE, 4, 99)
     s = schema(23, version)
     partitions = tuple(
@@ -17,7 +17,7 @@ def test_each_partition_gets_the_end_of_its_epoch(broker, schema, request_of, ve
         for number in (0, 1)
     )
     body = s.request(topics=(s.OffsetForLeaderTopic(topic="orders", partitions=partitions),))
-    (topic,) = handle(broker.context, request_of(23, version, body)).topics
+    (topic,) = (await handle(broker.context, request_of(23, version, body))).topics
     unknown, known = topic.partitions
     assert (unknown.partition, unknown.error_code) == (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert (unknown.leader_epoch, unknown.end_offset) == (-1, -1)

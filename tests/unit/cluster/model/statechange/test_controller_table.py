@@ -1,71 +1,14 @@
-"""Old and failed things a controller says, in the words of the releases that said them."""
+"""Each line of a controller is of the release that we are."""
 
 from __future__ import annotations
 
-import pytest
-
-from cluster.model.ids import TopicPartition
 from cluster.model.statechange.controller_table import CONTROLLER_TABLE
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.reader import read_message
 from cluster.model.statechange.template import Speaker
 
 
-def test_only_a_controller_speaks_here() -> None:
+def test_only_a_controller_speaks_here_in_the_words_of_2_8() -> None:
     assert {template.speaker for template in CONTROLLER_TABLE} == {
         Speaker.CONTROLLER,
         Speaker.CONTROLLER_WITHOUT_EPOCH,
     }
-
-
-def test_an_election_of_0_9_won_though_it_says_offline() -> None:
-    message = read_message("Controller 0 epoch 4 elected leader 0 for Offline partition [my-topic,0]")
-    assert (message.kind, message.values) == (
-        Kind.ELECTION_WON,
-        {"leader": 0, "tp": TopicPartition("my-topic", 0)},
-    )
-
-
-def test_the_partition_named_in_a_reason_is_not_the_line_s_own() -> None:
-    message = read_message(
-        "Controller 0 epoch 58 encountered error while electing leader for partition "
-        "[__consumer_offsets,30] due to: "
-        "Preferred replica 1 for partition [other,1] is either not alive or not in the isr. "
-        'Current leader and ISR: [{"leader":2,"leader_epoch":34,"isr":[2]}].'
-    )
-    assert message.kind is Kind.ELECTION_FAILED
-    assert message.values["tp"] == TopicPartition("__consumer_offsets", 30)
-    assert "leadership" not in message.values
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        (
-            "[Controller id=2 epoch=5] Controller 2 epoch 5 failed to change state for partition t-0 from "
-            "OfflinePartition "
-            "to OnlinePartition"
-        ),
-        (
-            "[Controller id=2 epoch=5] Initiated state change for partition t-0 from OfflinePartition to "
-            "OnlinePartition "
-            "failed"
-        ),
-        (
-            "Controller 2 epoch 5 initiated state change for partition [t,0] from OfflinePartition to "
-            "OnlinePartition failed"
-        ),
-    ],
-)
-def test_a_failed_change_is_one_kind_in_all_three_wordings(text: str) -> None:
-    message = read_message(text)
-    assert (message.kind, message.speaker_id, message.speaker_epoch) == (Kind.PARTITION_CHANGE_FAILED, 2, 5)
-    assert (message.values["from"], message.values["to"]) == ("OfflinePartition", "OnlinePartition")
-
-
-def test_a_replica_line_of_0_8_0_names_no_former_state() -> None:
-    message = read_message(
-        "Controller 0 epoch 1 changed state of replica 0 for partition [t,0] to OnlineReplica"
-    )
-    assert message.kind is Kind.REPLICA_CHANGE
-    assert "from" not in message.values
+    assert all(template.is_ours for template in CONTROLLER_TABLE)

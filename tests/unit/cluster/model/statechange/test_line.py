@@ -45,5 +45,5 @@ def test_lines_are_compared_as_data() -> None:
 
 
 def test_a_line_that_2_8_does_not_have_is_refused_at_once() -> None:
-    with pytest.raises(ValueError, match=r"no line 'election-won' with the fields \['leader', 'tp'\]"):
-        StateChange(Kind.ELECTION_WON, {"tp": TopicPartition("t", 0), "leader": 1}, 1, 3)
+    with pytest.raises(ValueError, match=r"no line 'metadata-deleted' with the fields \['leader', 'tp'\]"):
+        StateChange(Kind.METADATA_DELETED, {"tp": TopicPartition("t", 0), "leader": 1}, 1, 3)

@@ -54,4 +54,4 @@ def test_the_level_changes_with_the_release() -> None:
     [("2.6+", True), ("2.8", True), ("2.6 to 3.7", True), ("1.0 to 2.7", False), ("3.0+", False)],
 )
 def test_a_row_is_ours_where_its_releases_take_in_2_8(releases: str, ours: bool) -> None:
-    assert row(Kind.ELECTION_WON, Speaker.BROKER, "INFO", releases, "Elected <leader>").is_ours is ours
+    assert row(Kind.METADATA_DELETED, Speaker.BROKER, "INFO", releases, "Elected <leader>").is_ours is ours

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.model.brokers import Broker, Endpoint
+from cluster.model.controllership import ControllerRecord
 from cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from cluster.model.ids import BrokerId
 from cluster.zk.schema.body import ZnodeDecodeError
@@ -15,9 +16,12 @@ from cluster.zk.schema.brokers import (
     decode_broker,
     decode_controller,
     decode_controller_epoch,
+    decode_controller_record,
+    decode_log_dir_locks,
     encode_broker,
     encode_controller,
     encode_controller_epoch,
+    encode_controller_record,
 )
 
 ONE = BrokerId(1)
@@ -41,6 +45,20 @@ def test_the_controller_epoch_is_bare_digits() -> None:
             decode_controller_epoch(content)
 
 
+def test_the_record_comes_back_as_it_was_written() -> None:
+    record = ControllerRecord(ControllerEpoch(7), {ONE: BrokerEpoch(2**62)})
+    assert decode_controller_record(encode_controller_record(record)) == record
+
+
+@pytest.mark.parametrize("epochs", ['{"1":-1}', '{"x":1}', '{"1":true}', '{"1":9223372036854775808}', "[]"])
+def test_a_record_holds_broker_ids_and_numbers_of_64_bits(epochs: str) -> None:
+    content = f'{{"version":1,"controller_epoch":7,"broker_epochs":{epochs}}}'.encode()
+    with pytest.raises(
+        ZnodeDecodeError, match="an object from broker ids to numbers in field 'broker_epochs'"
+    ):
+        decode_controller_record(content)
+
+
 def test_a_broker_is_written_as_version_4() -> None:
     endpoints = Endpoint("PLAINTEXT", "h", 9092), Endpoint("GRPC", "h", 19092)
     assert json.loads(encode_broker(endpoints, "r1", 5)) == {
@@ -59,6 +77,16 @@ def test_a_broker_is_written_as_version_4() -> None:
 def test_a_broker_without_plaintext_has_no_host_of_its_own() -> None:
     fields = json.loads(encode_broker((Endpoint("SECURE", "h", 9093, "SSL"),), None, 5, jmx_port=7))
     assert (fields["host"], fields["port"], fields["jmx_port"]) == (None, -1, 7)
+
+
+def test_the_locks_of_a_process_stand_beside_what_kafka_knows() -> None:
+    body = encode_broker(PLAINTEXT, None, 5, log_dir_locks=frozenset({"b", "a"}))
+    assert json.loads(body)["log_dir_locks"] == ["a", "b"]
+    assert decode_log_dir_locks(ONE, body) == {"a", "b"}
+    assert decode_broker(ONE, body, EPOCH) == Broker(ONE, EPOCH, PLAINTEXT)
+    assert decode_log_dir_locks(ONE, encode_broker(PLAINTEXT, None, 5)) == frozenset()
+    with pytest.raises(ZnodeDecodeError):
+        decode_log_dir_locks(ONE, b'{"version":4,"log_dir_locks":[7]}')
 
 
 PLAINTEXT = (Endpoint("PLAINTEXT", "h", 9092),)

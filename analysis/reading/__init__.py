@@ -1,0 +1,1 @@
+"""How lines are read: from the bytes of logs to rows of the table ``events``."""

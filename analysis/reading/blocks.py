@@ -1,0 +1,177 @@
+"""The reader of blocks: the text of whole entries in, rows of the table ``events`` out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from analysis.reading.columns import Columns
+from analysis.reading.companions import companion_columns
+from analysis.reading.forms import Forms, read_heads
+from analysis.reading.grammar import message_columns
+from analysis.reading.heads import LEVELS, NO_TIME, Heads, find_heads, no_heads
+from analysis.reading.text import Places, Text
+from analysis.reading.times import Clock
+from analysis.reading.traces import join
+from analysis.tables import EVENTS_CODED
+from cluster.model.statechange import LOGGER
+
+# After a crash of the machine NUL bytes stand where a line was to be written, and the next line follows them.
+_NULS = re.compile(rb"(?<=[^\n\0])\0+(?=\[?\d{4}-\d\d-\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The place of a block in the logs.
+
+    Attributes:
+        source: The file.
+        block: The first byte of the split.
+        line: The number of the block's first line in the split, from 1.
+        broker: The broker whose file it is, as far as that is known without reading it.
+    """
+
+    source: str
+    block: int
+    line: int
+    broker: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The rows of a block.
+
+    Attributes:
+        rows: Of the table ``events``; texts of which many are alike as dictionaries.
+        lines: How many line feeds the block has.
+        replaced: How many bytes were no UTF-8 and became U+FFFD.
+    """
+
+    rows: pa.RecordBatch
+    lines: int
+    replaced: int
+
+
+def clean(data: bytes) -> tuple[bytes, int]:
+    """Return a block as UTF-8 that ends with a line feed, and how many bytes had to be replaced for that."""
+    if b"\0" in data:
+        data = _NULS.sub(b"\n", data).replace(b"\0", b"")
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    if data.isascii():
+        return data, 0
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        text = data.decode(errors="replace")
+        return text.encode(), text.count("\ufffd") - data.count("\ufffd".encode())
+    return data, 0
+
+
+class BlockReader:
+    """Reads one block after the other; the forms learned from one serve the next.
+
+    Args:
+        clock: Knows the brokers' time zone.
+        broker_of: The broker that a text in front of lines (``broker-1  | ``) names.
+    """
+
+    def __init__(self, clock: Clock, broker_of: Callable[[str], int | None]) -> None:
+        self._clock = clock
+        self._broker_of = broker_of
+        self._forms = Forms()
+
+    def read(self, data: bytes, origin: Origin) -> Typed:
+        """Read the rows of a block, in the order of its entries."""
+        whole, replaced = clean(data)
+        text = Text(whole)
+        heads = no_heads(text)
+        found = self._forms.find(text)
+        read_heads(text, found, self._clock, heads)
+        find_heads(text, found.alone, self._clock, heads)
+        first, last = _entries(text, heads)
+        columns = Columns(len(first))
+        row_of = np.full(len(text), -1)
+        row_of[first] = np.arange(len(first))
+        self._forms.fill(text, found, row_of, columns)
+        _read_alone(text, heads, row_of, columns)
+        unnamed = columns.without("broker")
+        if origin.broker is not None:
+            columns.put_same(unnamed, {"broker": origin.broker})
+        for row in unnamed.tolist():
+            # A name in front of the line is nearer to the truth than the path.
+            broker = self._broker_of(_front(text, heads, int(first[row])))
+            if broker is not None:
+                columns.put_row(row, {"broker": broker})
+        below = join(text, heads, first, last)
+        line_feeds = len(text) if whole is data else data.count(b"\n")
+        return Typed(_table(heads, first, columns, origin, below), line_feeds, replaced)
+
+
+def _read_alone(text: Text, heads: Heads, row_of: Places, columns: Columns) -> None:
+    """Fill the columns of the lines that are read alone, and ``understood`` of those that no rule knows."""
+    foreign = []
+    for line, head in heads.alone.items():
+        row = int(row_of[line])
+        message = text.line(line)[slice(*head.message)]
+        if head.logger == LOGGER:
+            columns.put_row(row, message_columns(message))
+        elif head.logger is not None:
+            foreign.append(row)
+            columns.put_row(row, companion_columns(message) or {})
+    # A line of another logger that no rule is about is neither understood nor not: a null.
+    columns.put_same(np.setdiff1d(columns.without("understood"), foreign), {"understood": False})
+
+
+def _front(text: Text, heads: Heads, line: int) -> str:
+    return text.slice(int(text.start[line]), int(heads.start[line]))
+
+
+def _entries(text: Text, heads: Heads) -> tuple[Places, Places]:
+    """Find the first and the last line of each entry; what stands before the first header is an entry too."""
+    first = np.flatnonzero(heads.found)
+    headless = (text.end - text.start)[: first[0] if len(first) else None]
+    first = np.concatenate([np.flatnonzero(headless)[:1], first])
+    return first, np.append(first[1:], len(text)) - 1
+
+
+def _table(
+    heads: Heads, first: Places, columns: Columns, origin: Origin, below: tuple[pa.Array, pa.Array]
+) -> pa.RecordBatch:
+    raw, trace = below
+    time, found = heads.time[first], heads.found[first]
+    known = {
+        "time": pa.array(time, mask=time == NO_TIME).cast(pa.timestamp("us")),
+        "level": _coded(np.where(found, heads.level[first], -1), LEVELS),
+        "logger": _loggers(heads, first),
+        "trace": trace,
+        "raw": raw,
+        "source": _coded(np.zeros(len(first), dtype=np.int8), (origin.source,)),
+        "block": pa.array(np.full(len(first), origin.block)),
+        "line": pa.array(first + origin.line),
+    }
+    arrays = [known[name] if name in known else columns.finish(name) for name in EVENTS_CODED.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=EVENTS_CODED)
+
+
+def _loggers(heads: Heads, first: Places) -> pa.Array:
+    names = [LOGGER]
+    codes = np.where(heads.is_ours[first], 0, -1)
+    for row in np.flatnonzero(codes < 0).tolist():
+        head = heads.alone.get(int(first[row]))
+        if head is not None and head.logger is not None:
+            if head.logger not in names:
+                names.append(head.logger)
+            codes[row] = names.index(head.logger)
+    return _coded(codes, names)
+
+
+def _coded(codes: NDArray[Any], values: Sequence[str]) -> pa.Array:
+    indexes = pa.array(codes.astype(np.int32), mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indexes, pa.array(values, pa.string()))

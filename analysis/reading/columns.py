@@ -1,0 +1,155 @@
+"""The columns of a block: filled row by row or many rows at once, in any order, then made Arrow arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from analysis.reading.fields import Row
+from analysis.reading.text import Places
+from analysis.tables import COLUMNS, EVENTS_CODED
+
+_NOTHING = np.iinfo(np.int64).min
+_NO_CODE = -1
+_INT_MAX = np.iinfo(np.int32).max
+
+
+class Numbers:
+    """A column of integers or flags, null where nothing was put."""
+
+    nothing = _NOTHING
+    """The value or code that ``put`` takes for null."""
+
+    def __init__(self, arrow: pa.DataType, rows: int) -> None:
+        self._arrow = arrow
+        self._is_flag = pa.types.is_boolean(arrow)
+        limits = np.iinfo(np.int32 if pa.types.is_int32(arrow) else np.int64)
+        self._least, self._most = int(limits.min), int(limits.max)
+        self._values = np.full(rows, _NOTHING)
+
+    def put(self, rows: Places, values: NDArray[np.int64]) -> None:
+        """Set numbers that fit."""
+        self._values[rows] = values
+
+    def empty(self) -> Places:
+        """Return the rows in which nothing was put."""
+        return np.flatnonzero(self._values == _NOTHING)
+
+    def encode(self, value: int) -> int:
+        """Return what ``put`` takes for a value: the value, or ``nothing`` if it does not fit the column."""
+        return int(value) if self._least <= value <= self._most else _NOTHING
+
+    def finish(self) -> pa.Array:
+        """Return the column as an Arrow array."""
+        nothing = self._values == _NOTHING
+        if nothing.all():
+            return pa.nulls(len(self._values), self._arrow)
+        if self._is_flag:
+            return pa.array(self._values == 1, mask=nothing)
+        if pa.types.is_int32(self._arrow):
+            return pa.array(self._values.astype(np.int32), mask=nothing)
+        return pa.array(self._values, mask=nothing)
+
+
+class Labels:
+    """A column of texts or lists. Each different value is kept once, and the rows hold its code."""
+
+    nothing = _NO_CODE
+    """The value or code that ``put`` takes for null."""
+
+    def __init__(self, arrow: pa.DataType, rows: int) -> None:
+        self._arrow = arrow
+        self._holds_numbers = pa.types.is_list(arrow) and pa.types.is_int32(arrow.value_type)
+        self._codes = np.full(rows, _NO_CODE, dtype=np.int64)
+        self._known: dict[Any, int] = {}
+
+    def encode(self, value: Any) -> int:
+        """Return the code of a value, a list as a tuple; ``nothing`` if one of its numbers is too large."""
+        if self._holds_numbers and any(abs(number) > _INT_MAX for number in value):
+            return _NO_CODE
+        return self._known.setdefault(value, len(self._known))
+
+    def put(self, rows: Places, codes: NDArray[np.int64]) -> None:
+        """Set the values that have these codes."""
+        self._codes[rows] = codes
+
+    def finish(self) -> pa.Array:
+        """Return the column as an Arrow array; a text column as a dictionary."""
+        codes = pa.array(self._codes.astype(np.int32), mask=self._codes == _NO_CODE)
+        values = pa.array(list(self._known), type=self._arrow)
+        if pa.types.is_string(self._arrow):
+            return pa.DictionaryArray.from_arrays(codes, values)
+        return values.take(codes)
+
+
+class Columns:
+    """The columns that the messages of a block give.
+
+    Args:
+        rows: How many entries the block has.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self._columns: dict[str, Numbers | Labels] = {}
+
+    def without(self, name: str) -> Places:
+        """Return the rows in which a column of numbers is null."""
+        column = self._column(name)
+        if not isinstance(column, Numbers):
+            raise TypeError(f"the column {name!r} holds no numbers")
+        return column.empty()
+
+    def put_row(self, row: int, values: Row) -> None:
+        """Set the columns of one row."""
+        for name, value in values.items():
+            column = self._column(name)
+            column.put(np.array([row]), np.array([column.encode(value)]))
+
+    def put_same(self, rows: Places, values: Row) -> None:
+        """Set the same columns to the same values in many rows."""
+        for name, value in values.items():
+            column = self._column(name)
+            column.put(rows, np.full(len(rows), column.encode(value)))
+
+    def put_each(self, rows: Places, codes: Places, known: list[Row]) -> None:
+        """Set in each row the columns that its code selects from ``known``."""
+        for name in dict.fromkeys(name for row in known for name in row):
+            column = self._column(name)
+            has = np.array([name in row for row in known])
+            values = np.array([column.encode(row[name]) if name in row else 0 for row in known])
+            if has.all():
+                column.put(rows, values[codes])
+            else:
+                chosen = has[codes]
+                column.put(rows[chosen], values[codes[chosen]])
+
+    def put_known(self, name: str, rows: Places, codes: Places, known: Sequence[Any]) -> None:
+        """Set one column in each row to the value that its code selects from ``known``; None is null.
+
+        Nothing may have been put in the rows yet.
+        """
+        column = self._column(name)
+        values = [column.nothing if value is None else column.encode(value) for value in known]
+        column.put(rows, np.array(values)[codes])
+
+    def finish(self, name: str) -> pa.Array:
+        """Return a column as an Arrow array, null where nothing was put."""
+        column = self._columns.get(name)
+        return pa.nulls(self.rows, EVENTS_CODED.field(name).type) if column is None else column.finish()
+
+    def _column(self, name: str) -> Numbers | Labels:
+        column = self._columns.get(name)
+        if column is None:
+            arrow = _ARROW[name]
+            is_number = pa.types.is_integer(arrow) or pa.types.is_boolean(arrow)
+            column = Numbers(arrow, self.rows) if is_number else Labels(arrow, self.rows)
+            self._columns[name] = column
+        return column
+
+
+_ARROW: dict[str, pa.DataType] = {column.name: column.arrow for column in COLUMNS}

@@ -1,0 +1,109 @@
+"""The lines of server.log and controller.log that are read: ISR changes by leaders, and elected controllers.
+
+At INFO (the default from 2.6) state-change.log shows how an ISR grows only when somebody logs the partition's
+state the next time. Its leader logs the change at once in server.log, with the zkVersion. All other lines of
+these logs are kept with a null in the column ``understood``.
+
+The forms are those of Kafka 0.8 to 3.x; our brokers use the one of 2.8.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from analysis.reading.fields import Row
+from cluster.model.statechange.values import is_readable
+
+
+class CompanionKind(StrEnum):
+    """The kinds of line in these logs. The value is what the column ``kind`` holds."""
+
+    ISR_SHRINKING = "isr-shrinking"
+    ISR_EXPANDING = "isr-expanding"
+    ISR_UPDATED = "isr-updated"
+    ISR_NOT_UPDATED = "isr-not-updated"
+    CONTROLLER_ELECTED = "controller-elected"
+
+
+_IDS = r"(?P<isr>[\d,]*)"
+# [Partition t-0 broker=1] from 1.0 on; Partition [t,0] on broker 1: before.
+_PARTITION = re.compile(
+    r"\[Partition (?P<topic>\S+)-(?P<partition>\d+) broker=(?P<broker>\d+)\] "
+    r"|Partition \[(?P<old_topic>[^,\]]+),(?P<old_partition>\d+)\] on broker (?P<old_broker>\d+): ",
+    re.ASCII,
+)
+_SAYINGS: tuple[tuple[CompanionKind, re.Pattern[str]], ...] = (
+    (
+        CompanionKind.ISR_UPDATED,
+        re.compile(
+            rf"ISR updated (?:from AlterIsr )?to \[?{_IDS}\]?(?: \(under-min-isr\))? +"
+            r"and (?:zkV|v)ersion updated to \[?(?P<version>\d+)\]?",
+            re.ASCII,
+        ),
+    ),
+    (
+        CompanionKind.ISR_SHRINKING,
+        re.compile(
+            rf"Shrinking ISR (?:for partition \S+ )?from [\d,]* to {_IDS}(?:\.?$|\. Leader: .*)", re.ASCII
+        ),
+    ),
+    (
+        CompanionKind.ISR_EXPANDING,
+        re.compile(rf"Expanding ISR (?:for partition \S+ )?from [\d,]* to {_IDS}(?:\.?$|\. .*)", re.ASCII),
+    ),
+    (
+        CompanionKind.ISR_NOT_UPDATED,
+        re.compile(r"Cached zkVersion \[?\d+\]? not equal to that in zookeeper, skip updating ISR", re.ASCII),
+    ),
+)
+_ELECTED = re.compile(
+    r"(?:\[Controller id=\d+\] |\[Controller \d+\]: )?(?P<id>\d+) successfully elected as the controller\. "
+    r"Epoch incremented to (?P<epoch>\d+) and epoch zk version is now \d+",
+    re.ASCII,
+)
+
+
+def companion_columns(text: str) -> Row | None:
+    """Return the columns that the message of a line gives; None if it is about something else."""
+    if not is_readable(text):
+        return None
+    begin = _PARTITION.match(text)
+    if begin is not None:
+        return _about_isr(begin, text)
+    elected = _ELECTED.fullmatch(text)
+    if elected is None:
+        return None
+    broker = int(elected["id"])
+    return {
+        "understood": True,
+        "kind": CompanionKind.CONTROLLER_ELECTED.value,
+        "role": "controller",
+        "broker": broker,
+        "controller": broker,
+        "controller_epoch": int(elected["epoch"]),
+    }
+
+
+def _about_isr(begin: re.Match[str], text: str) -> Row | None:
+    for kind, pattern in _SAYINGS:
+        said = pattern.fullmatch(text, begin.end())
+        if said is None:
+            continue
+        broker = int(begin["broker"] or begin["old_broker"])
+        row: Row = {
+            "understood": True,
+            "kind": kind.value,
+            "role": "broker",
+            "broker": broker,
+            "leader": broker,
+            "topic": begin["topic"] or begin["old_topic"],
+            "partition": int(begin["partition"] or begin["old_partition"]),
+        }
+        values = said.groupdict()
+        if "isr" in values:
+            row["isr"] = tuple(int(each) for each in values["isr"].split(",") if each)
+        if "version" in values:
+            row["version"] = int(values["version"])
+        return row
+    return None

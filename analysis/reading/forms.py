@@ -1,0 +1,252 @@
+"""Read many lines at once: lines that are equal but for their numbers say the same things in the same places.
+
+The *form* of a line is the line with every number as one 0. No rule of the grammar asks how long a number is
+or which digits it has, so all lines of a form have the same kind and the same fields, and each field begins
+and ends at the same ones of the line's numbers. A log has some hundred forms. The grammar reads one line of
+each; of all other lines the fields are cut out of the block, one field of all lines at a time.
+
+Example: in ``[2026-11-21 03:12:45,678] INFO [Broker id=1] Leader t-7 starts at leader epoch 2 …`` the topic
+partition starts 2 bytes before the ninth number and ends with it, here and in all other lines of the form.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.reading.columns import Columns
+from analysis.reading.fields import Field, Row, find_fields
+from analysis.reading.grammar import find_head
+from analysis.reading.heads import LEVELS, Heads, read_times
+from analysis.reading.text import Numbers, Places, Text
+from analysis.reading.times import Clock
+from cluster.model.statechange import LOGGER
+
+_FORMS_MAX = 50_000
+"""The most forms that are remembered; beyond that all are dropped."""
+
+_TEXTS_MAX = 100_000
+"""The most texts of one field that are remembered; beyond that all are dropped."""
+
+_DIGITS_MAX = 299
+"""No number that the grammar reads is longer (``is_readable``)."""
+
+_NUMBER = re.compile(r"\d+", re.ASCII)
+_STOCK = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ", re.ASCII)
+_MAYBE_HEAD = re.compile(r"0-0-0[ T]0:0:0[,.]0")
+"""Occurs in the form of each line that has a header."""
+
+_TIME_ENDS = (5, 8, 11, 14, 17, 20, 24)
+"""Where in a line of the stock layout the seven numbers of its time end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a field stands in all lines of a form.
+
+    Attributes:
+        first: Which of the line's numbers is the field's first.
+        before: How many bytes of the field stand before it.
+        last: Which of the line's numbers is the field's last.
+        after: How many bytes of the field stand behind it.
+    """
+
+    first: int
+    before: int
+    last: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a field gives.
+
+    Attributes:
+        key: Tells fields apart that read the same text otherwise (``Field.key``).
+        columns: The columns for which this field counts.
+    """
+
+    key: Hashable
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What all lines of a form say.
+
+    Attributes:
+        level: An index of ``LEVELS``; -1 for lines that have no header and continue an entry.
+        constants: The columns that all lines have alike.
+        places: Where the fields with numbers stand.
+        readers: How their texts are read.
+    """
+
+    level: int
+    constants: Row
+    places: dict[Slot, Place]
+    readers: dict[Slot, Callable[[str], Row]]
+
+
+CONTINUATION = Form(-1, {}, {}, {})
+"""The form of lines without a header, such as those of a stack trace."""
+
+
+def learn(line: str) -> Form | None:
+    """Learn the form of a line; None where lines like it must be read alone.
+
+    These are lines of other loggers and other layouts, lines that no rule knows, and lines with a field that
+    begins or ends inside a number.
+    """
+    head = find_head(line)
+    if head is None or head.start or not _STOCK.match(line) or head.logger != LOGGER or not line.isascii():
+        return None
+    begin, end = head.message
+    constants, fields = find_fields(line[begin:end])
+    numbers = [number.span() for number in _NUMBER.finditer(line)]
+    starts, ends = [start for start, _ in numbers], [end for _, end in numbers]
+    giver: dict[str, Field | None] = dict.fromkeys(constants)
+    placed: dict[int, Place] = {}
+    read = {id(field): field.read(line[begin + field.span[0] : begin + field.span[1]]) for field in fields}
+    covered = bisect_left(starts, begin)
+    for field in fields:
+        start, stop = begin + field.span[0], begin + field.span[1]
+        first, last = bisect_left(starts, start), bisect_left(starts, stop) - 1
+        if first > last:
+            # Without a number: the same in all lines of the form.
+            constants |= read[id(field)]
+            giver |= dict.fromkeys(read[id(field)])
+            continue
+        if ends[last] > stop or (first and ends[first - 1] > start) or first > covered:
+            # The field begins or ends inside a number; or a number before it is a word of the rule.
+            return None
+        covered = max(covered, last + 1)
+        placed[id(field)] = Place(first, starts[first] - start, last, stop - ends[last])
+        giver |= dict.fromkeys(read[id(field)], field)
+    if covered < bisect_left(starts, end):
+        return None
+    places, readers = {}, {}
+    for field in fields:
+        columns = tuple(name for name, by in giver.items() if by is field)
+        if columns:
+            slot = Slot(field.key, columns)
+            places[slot], readers[slot] = placed[id(field)], field.read
+    constants = {name: value for name, value in constants.items() if giver[name] is None}
+    return Form(LEVELS.index(head.level), constants, places, readers)
+
+
+class Forms:
+    """The forms that were learned. Their number is bounded, and the rows do not depend on which are known."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Form | None] = {}
+        self._seen: set[str] = set()
+        self._texts: dict[Slot, dict[str, Row]] = {}
+
+    def find(self, text: Text) -> Found:
+        """Find the lines of a block whose forms are known; learn the forms that come a second time."""
+        coded = text.forms()
+        codes = np.asarray(coded.indices).astype(np.int64)
+        count = np.bincount(codes, minlength=len(coded.dictionary))
+        example = np.empty(len(count), dtype=np.int64)
+        example[codes] = np.arange(len(codes))
+        forms: list[Form | None] = []
+        for form, lines, line in zip(
+            coded.dictionary.to_pylist(), count.tolist(), example.tolist(), strict=True
+        ):
+            if form not in self._known and not _MAYBE_HEAD.search(form):
+                forms.append(CONTINUATION)
+                continue
+            if form not in self._known and (lines > 1 or form in self._seen):
+                if len(self._known) >= _FORMS_MAX:
+                    self._known.clear()
+                self._known[form] = learn(text.line(line))
+            elif form not in self._known:
+                if len(self._seen) >= _FORMS_MAX:
+                    self._seen.clear()
+                self._seen.add(form)
+            forms.append(self._known.get(form))
+        return Found(text, forms, codes)
+
+    def fill(self, text: Text, found: Found, row_of: Places, columns: Columns) -> None:
+        """Fill the columns of the lines whose forms are known.
+
+        Args:
+            text: The block.
+            found: Its forms.
+            row_of: The row of each line.
+            columns: Where nothing was put yet.
+        """
+        forms = [form or CONTINUATION for form in found.forms]
+        rows, codes = row_of[found.lines], found.codes[found.lines]
+        for name in dict.fromkeys(name for form in forms for name in form.constants):
+            columns.put_known(name, rows, codes, [form.constants.get(name) for form in forms])
+        for slot in dict.fromkeys(slot for form in forms for slot in form.places):
+            has = np.array([slot in form.places for form in forms])
+            lines = found.lines[has[codes]]
+            start, end = found.ends_of(slot, lines)
+            coded = text.strings(start, end).dictionary_encode()
+            read = next(form.readers[slot] for form in forms if slot in form.readers)
+            known = self._texts.setdefault(slot, {})
+            if len(known) >= _TEXTS_MAX:
+                known.clear()
+            told = []
+            for spelled in coded.dictionary.to_pylist():
+                if spelled not in known:
+                    row = read(spelled)
+                    known[spelled] = {name: row[name] for name in slot.columns if name in row}
+                told.append(known[spelled])
+            columns.put_each(row_of[lines], np.asarray(coded.indices).astype(np.int64), told)
+
+
+class Found:
+    """The forms of a block's lines.
+
+    Attributes:
+        forms: The block's forms; None for those of lines that are to be read alone.
+        codes: Of each line, which of them it has.
+        lines: The lines with a header that have a known form.
+        alone: The lines that are to be read alone.
+    """
+
+    def __init__(self, text: Text, forms: list[Form | None], codes: Places) -> None:
+        self.forms, self.codes = forms, codes
+        self._numbers: Numbers = text.numbers()
+        self.levels = np.array([-2 if form is None else form.level for form in forms])
+        level = self.levels[codes]
+        self.lines: Places = np.flatnonzero(level >= 0)
+        fits = self._have_stock_times(text)
+        self.alone: Places = np.sort(np.concatenate([np.flatnonzero(level == -2), self.lines[~fits]]))
+        self.lines = self.lines[fits]
+
+    def ends_of(self, slot: Slot, lines: Places) -> tuple[Places, Places]:
+        """Find where a field begins and ends in lines that have it."""
+        absent = Place(0, 0, 0, 0)
+        places = [absent if form is None else form.places.get(slot, absent) for form in self.forms]
+        first, before, last, after = np.array(
+            [(each.first, each.before, each.last, each.after) for each in places]
+        ).T
+        codes, number = self.codes[lines], self._numbers.first[lines]
+        start = self._numbers.start[number + first[codes]] - before[codes]
+        return start, self._numbers.end[number + last[codes]] + after[codes]
+
+    def _have_stock_times(self, text: Text) -> np.ndarray:
+        """Return whether the times have the stock layout's lengths, and all numbers are readable."""
+        first = self._numbers.first[self.lines]
+        fits = np.ones(len(self.lines), dtype=np.bool_)
+        for number, end in enumerate(_TIME_ENDS):
+            fits &= self._numbers.end[first + number] == text.start[self.lines] + end
+        long = np.flatnonzero(self._numbers.end - self._numbers.start > _DIGITS_MAX)
+        for place in self._numbers.start[long].tolist():
+            fits[self.lines == np.searchsorted(text.start, place, side="right") - 1] = False
+        return fits
+
+
+def read_heads(text: Text, found: Found, clock: Clock, heads: Heads) -> None:
+    """Fill in the headers of the lines whose forms are known."""
+    heads.found[found.lines] = heads.is_ours[found.lines] = True
+    heads.level[found.lines] = found.levels[found.codes[found.lines]]
+    heads.time[found.lines] = read_times(text, text.start[found.lines], clock)

@@ -1,0 +1,85 @@
+"""The headers of a block's lines: time, level and logger of the entries that begin there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.reading.grammar import Head, find_head
+from analysis.reading.text import Mask, Places, Text
+from analysis.reading.times import Clock
+from cluster.model.statechange import LOGGER
+
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+"""The levels, by the codes that ``Heads.level`` holds."""
+
+NO_TIME = np.iinfo(np.int64).min
+"""The time of an entry that has none."""
+
+_MINUTE = slice(1, 17)
+_DIGITS = {18: 10_000_000, 19: 1_000_000, 21: 100_000, 22: 10_000, 23: 1_000}
+"""The microseconds that a one is worth at each place of ``[2026-11-21 03:12:45,678]`` behind the minute."""
+
+
+@dataclass(slots=True)
+class Heads:
+    """The header of each line that has one; a line without a header belongs to the entry above it.
+
+    Attributes:
+        found: Whether the line has a header.
+        start: Where the header begins; what stands before it is somebody else's (docker, grep).
+        time: Microseconds since 1970 in UTC, or ``NO_TIME``.
+        level: An index of ``LEVELS``.
+        is_ours: Whether the line names the logger of state changes.
+        alone: The headers of lines that were read alone.
+    """
+
+    found: Mask
+    start: Places
+    time: NDArray[np.int64]
+    level: NDArray[np.int8]
+    is_ours: Mask
+    alone: dict[int, Head] = field(default_factory=dict)
+
+
+def no_heads(text: Text) -> Heads:
+    """Return headers that are yet to be filled in: no line has one."""
+    count = len(text)
+    return Heads(
+        found=np.zeros(count, dtype=np.bool_),
+        start=text.start.copy(),
+        time=np.full(count, NO_TIME),
+        level=np.zeros(count, dtype=np.int8),
+        is_ours=np.zeros(count, dtype=np.bool_),
+    )
+
+
+def find_heads(text: Text, lines: Places, clock: Clock, heads: Heads) -> None:
+    """Look for the headers of some lines, each alone."""
+    for line in lines.tolist():
+        spelled = text.line(line)
+        head = find_head(spelled)
+        if head is not None:
+            heads.alone[line] = head
+            heads.found[line] = True
+            heads.start[line] += len(spelled[: head.start].encode())
+            time = clock.moment(head.time)
+            heads.time[line] = NO_TIME if time is None else time
+            heads.level[line] = LEVELS.index(head.level)
+            heads.is_ours[line] = head.logger == LOGGER
+
+
+def read_times(text: Text, start: Places, clock: Clock) -> NDArray[np.int64]:
+    """Read the times of lines that begin with ``[2026-11-21 03:12:45,678]``; ``NO_TIME`` where it is none."""
+    if not len(start):
+        return np.zeros(0, dtype=np.int64)
+    spelled = text.strings(start + _MINUTE.start, start + _MINUTE.stop).dictionary_encode()
+    known = [clock.minute(minute) for minute in spelled.dictionary.to_pylist()]
+    minutes = np.array([NO_TIME if minute is None else minute for minute in known])
+    times: NDArray[np.int64] = minutes[np.asarray(spelled.indices)]
+    behind = sum(
+        (text.bytes[start + place].astype(np.int64) - ord("0")) * worth for place, worth in _DIGITS.items()
+    )
+    return np.where(times == NO_TIME, NO_TIME, times + behind)

@@ -1,0 +1,52 @@
+"""What lines of other releases say that no line of 2.8 does: 0.8 to 2.7, and KRaft."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class OtherKind(StrEnum):
+    """The kinds of line beside ``cluster.model.statechange.Kind``; both fill the column ``kind``."""
+
+    # The controller's partition state machine.
+    ELECTION_STARTED = "election-started"
+    ELECTION_WON = "election-won"
+    ELECTION_ABORTED = "election-aborted"
+    ELECTION_FAILED = "election-failed"
+    NEW_PARTITION_NOT_ALIVE = "new-partition-not-alive"
+    NEW_PARTITION_EXISTS = "new-partition-exists"
+
+    # What the controller sends, and what it hears back.
+    UPDATE_METADATA_SENDING = "update-metadata-sending"
+
+    # A broker and its LeaderAndIsr requests.
+    TOPIC_ID_ASSIGNED = "topic-id-assigned"
+    TOPIC_ID_REMOVED = "topic-id-removed"
+    TRANSITION_DISCARDED = "transition-discarded"
+    FETCHERS_STOPPED = "fetchers-stopped"
+    LOG_TRUNCATED = "log-truncated"
+    FETCHER_STARTED = "fetcher-started"
+    TOPIC_ID_UPDATE_SKIPPED = "topic-id-update-skipped"
+    LEADER_RECOVERED = "leader-recovered"
+
+    # A broker and its StopReplica requests.
+    STOP_REPLICA_STARTED = "stop-replica-started"
+    STOP_REPLICA_FINISHED = "stop-replica-finished"
+    STOP_REPLICA_NO_REPLICA = "stop-replica-no-replica"
+    STOP_REPLICA_STORAGE_ERROR = "stop-replica-storage-error"
+
+    # A broker and its UpdateMetadata requests.
+    METADATA_TOPIC_DELETED = "metadata-topic-deleted"
+
+    # A broker without ZooKeeper (KRaft).
+    KRAFT_TRANSITIONING = "kraft-transitioning"
+    KRAFT_PARTITION_CREATED = "kraft-partition-created"
+    KRAFT_PARTITION_MISSING = "kraft-partition-missing"
+    KRAFT_PARTITION_REPLACED = "kraft-partition-replaced"
+    KRAFT_FETCHERS_STOPPED = "kraft-fetchers-stopped"
+    KRAFT_FETCHING_FAILED = "kraft-fetching-failed"
+    KRAFT_DELETING = "kraft-deleting"
+    KRAFT_DELETION_FAILED = "kraft-deletion-failed"
+
+    # Neither broker nor controller.
+    LOGGER_REGISTERED = "logger-registered"

@@ -1,0 +1,50 @@
+"""Brokers' local times in UTC. The offset of a time zone is looked up once for each minute that occurs."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, tzinfo
+
+_MICROSECONDS = 1_000_000
+_REMEMBERED_MAX = 100_000
+_MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d", re.ASCII)
+
+
+class Clock:
+    """Reads times as log4j writes them.
+
+    Where clocks are set back, an hour comes twice; its times are taken for those of the first one.
+
+    Args:
+        zone: The brokers' time zone.
+    """
+
+    def __init__(self, zone: tzinfo) -> None:
+        self._zone = zone
+        self._minutes: dict[str, int | None] = {}
+
+    def minute(self, text: str) -> int | None:
+        """Return the microseconds since 1970, in UTC, of ``2026-11-21 03:12``; None if it is no time."""
+        if text not in self._minutes:
+            if len(self._minutes) >= _REMEMBERED_MAX:
+                self._minutes.clear()
+            self._minutes[text] = self._read(text)
+        return self._minutes[text]
+
+    def moment(self, text: str) -> int | None:
+        """Return the microseconds since 1970, in UTC, of ``2026-11-21 03:12:45,678``."""
+        minute = self.minute(text[:16])
+        seconds, millis = text[17:19], text[20:23]
+        if minute is None or not (seconds.isdigit() and millis.isdigit()):
+            return None
+        return minute + int(seconds) * _MICROSECONDS + int(millis) * 1000
+
+    def _read(self, text: str) -> int | None:
+        if not _MINUTE.fullmatch(text):
+            return None
+        try:
+            local = datetime.fromisoformat(text).replace(tzinfo=self._zone)
+            return round(local.astimezone(UTC).timestamp()) * _MICROSECONDS
+        except (ValueError, OverflowError):
+            # A day that does not exist, or an hour outside Python's calendar in UTC.
+            return None

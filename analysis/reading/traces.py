@@ -1,0 +1,103 @@
+"""The lines below an entry's first one: stack traces and other text without a header."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+
+from analysis.reading.heads import Heads
+from analysis.reading.text import Places, Text
+
+# What `docker compose logs -t` puts between the service's name and the line.
+_STAMP = re.compile(r"^ (?:\d{4}-\d\d-\d\dT\S+Z )?")
+
+_NO_TEXT = "\r\n\t "
+"""Letters that are removed at the end of an entry."""
+
+
+def join(text: Text, heads: Heads, first: Places, last: Places) -> tuple[pa.Array, pa.Array]:
+    """Cut out each entry as it stands in the file, and the part of it below its first line.
+
+    Args:
+        text: The block.
+        heads: Their headers.
+        first: The first line of each entry.
+        last: The last line before the next entry.
+
+    Returns:
+        The columns ``raw`` and ``trace``.
+    """
+    start = np.where(heads.found[first], heads.start[first], text.start[first])
+    end = text.end[first].copy()
+    long = np.flatnonzero(last > first)
+    if not len(long):
+        return text.strings(start, end), pa.nulls(len(first), pa.string())
+    if _in_front(text, heads, first):
+        return _joined_by_writer(text, heads, first, last)
+    traces: list[str | None] = [None] * len(first)
+    for row in long.tolist():
+        begin = int(text.start[first[row] + 1])
+        kept = text.slice(begin, int(text.end[last[row]])).rstrip(_NO_TEXT)
+        traces[row] = _spelled(kept)
+        if kept:
+            end[row] = begin + len(kept.encode())
+    return text.strings(start, end), pa.array(traces, pa.string())
+
+
+def _spelled(below: str) -> str | None:
+    return "\n".join(line.rstrip("\r") for line in below.split("\n")).rstrip() or None
+
+
+def _in_front(text: Text, heads: Heads, first: Places) -> bool:
+    """Return whether something stands in front of the headers, as ``docker compose logs`` writes it."""
+    return bool((heads.start[first] > text.start[first])[heads.found[first]].any())
+
+
+def _joined_by_writer(text: Text, heads: Heads, first: Places, last: Places) -> tuple[pa.Array, pa.Array]:
+    """Do as ``join`` where a writer's name stands in front of lines, and remove it below them too."""
+    below = _sorted_out(text, heads, first, last)
+    whole, traces = [], []
+    for row, line in enumerate(first.tolist()):
+        found = "\n".join(below[row]).rstrip(_NO_TEXT)
+        begin = int(heads.start[line] if heads.found[line] else text.start[line])
+        end = _line_feed(text, line) if found else int(text.end[line])
+        head = text.slice(begin, end)
+        whole.append(f"{head}\n{found}" if found else head)
+        traces.append(_spelled(found))
+    return pa.array(whole, pa.string()), pa.array(traces, pa.string())
+
+
+def _sorted_out(text: Text, heads: Heads, first: Places, last: Places) -> defaultdict[int, list[str]]:
+    """Find the lines below each entry where brokers' lines alternate, each behind its broker's name."""
+    latest: dict[str, int] = {}
+    lengths: list[int] = []
+    below: defaultdict[int, list[str]] = defaultdict(list)
+    for row, (head, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+        name = _name(text.slice(int(text.start[head]), int(heads.start[head])))
+        if name:
+            latest[name] = row
+        if len(name) not in lengths:
+            lengths = sorted([*lengths, len(name)], reverse=True)
+        for line in range(head + 1, end + 1):
+            spelled = text.slice(int(text.start[line]), _line_feed(text, line))
+            # Names may be as many as lines, where each is a time; their lengths are few.
+            begins = (spelled[:length] for length in lengths)
+            owner = next((begin for begin in begins if begin in latest), "")
+            rest = spelled.removeprefix(owner)
+            below[latest.get(owner, row)].append(_STAMP.sub("", rest) if owner else rest)
+    return below
+
+
+def _line_feed(text: Text, line: int) -> int:
+    """Find the line feed behind a line, whose end is before its carriage return."""
+    is_last = line + 1 == len(text)
+    return int(text.end[line] if is_last else text.start[line + 1] - 1)
+
+
+def _name(front: str) -> str:
+    """Return the part of the text in front of a line that all lines of its writer share."""
+    name, bar, _ = front.partition("|")
+    return name + bar if bar else front

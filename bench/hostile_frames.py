@@ -1,0 +1,171 @@
+"""Requests of as many elements as one likes: well formed, and such as no client has a reason to send."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+import io
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kio.index import load_request_schema
+from kio.serial import entity_writer
+
+from broker.wire.apis import APIS, ApiKey
+
+TOPIC = "hostile"
+"""The one topic of a request of many partitions; few of them need to exist."""
+
+CLIENT_ID = "hostile"
+
+# Two records without a producer id, built by a client library.
+_BATCH = bytes.fromhex(
+    "000000000000000000000046ffffffff02e7f6ad240000000000010000018bcfe568000000018bcfe56805"
+    "ffffffffffffffffffffffffffff0000000218000000026b027602026802310e000a0201027700"
+)
+_PATIENCE = dt.timedelta(seconds=30)
+_TOPIC_RESOURCE = 2
+_SIZE = struct.Struct(">i")
+
+
+class _Schema:
+    """The classes of one API's highest version, by name."""
+
+    def __init__(self, key: ApiKey) -> None:
+        self.request = load_request_schema(key, APIS[key].max_version)
+        self._module = importlib.import_module(self.request.__module__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+def _produce(s: Any, count: int) -> Any:
+    data = tuple(s.PartitionProduceData(index=n, records=_BATCH) for n in range(count))
+    topic = s.TopicProduceData(name=TOPIC, partition_data=data)
+    return s.request(transactional_id=None, acks=1, timeout=_PATIENCE, topic_data=(topic,))
+
+
+def _fetch(s: Any, count: int) -> Any:
+    of_topic = tuple(
+        s.FetchPartition(partition=n, fetch_offset=0, partition_max_bytes=1_000) for n in range(count)
+    )
+    return s.request(
+        max_wait=dt.timedelta(0),
+        min_bytes=1,
+        max_bytes=1_000_000,
+        isolation_level=0,
+        topics=(s.FetchTopic(topic=TOPIC, partitions=of_topic),),
+        forgotten_topics_data=(),
+    )
+
+
+def _list_offsets(s: Any, count: int) -> Any:
+    of_topic = tuple(s.ListOffsetsPartition(partition_index=n, timestamp=-1) for n in range(count))
+    topic = s.ListOffsetsTopic(name=TOPIC, partitions=of_topic)
+    return s.request(replica_id=-1, isolation_level=0, topics=(topic,))
+
+
+def _metadata(s: Any, count: int) -> Any:
+    topics = tuple(s.MetadataRequestTopic(name=f"t.{n}", topic_id=None) for n in range(count))
+    return s.request(
+        topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=False
+    )
+
+
+def _create_topics(s: Any, count: int) -> Any:
+    topics = tuple(
+        s.CreatableTopic(name=f"t.{n}", num_partitions=1, replication_factor=1, assignments=(), configs=())
+        for n in range(count)
+    )
+    return s.request(topics=topics, timeout=_PATIENCE, validate_only=True)
+
+
+def _delete_topics(s: Any, count: int) -> Any:
+    topics = tuple(s.DeleteTopicState(name=f"t.{n}", topic_id=None) for n in range(count))
+    return s.request(topics=topics, timeout=_PATIENCE)
+
+
+def _delete_records(s: Any, count: int) -> Any:
+    of_topic = tuple(s.DeleteRecordsPartition(partition_index=n, offset=0) for n in range(count))
+    return s.request(topics=(s.DeleteRecordsTopic(name=TOPIC, partitions=of_topic),), timeout=_PATIENCE)
+
+
+def _offset_for_leader_epoch(s: Any, count: int) -> Any:
+    of_topic = tuple(s.OffsetForLeaderPartition(partition=n, leader_epoch=0) for n in range(count))
+    return s.request(replica_id=-2, topics=(s.OffsetForLeaderTopic(topic=TOPIC, partitions=of_topic),))
+
+
+def _describe_configs(s: Any, count: int) -> Any:
+    resources = tuple(
+        s.DescribeConfigsResource(
+            resource_type=_TOPIC_RESOURCE, resource_name=f"t.{n}", configuration_keys=None
+        )
+        for n in range(count)
+    )
+    return s.request(resources=resources, include_synonyms=True)
+
+
+def _elect_leaders(s: Any, count: int) -> Any:
+    partitions = (s.TopicPartitions(topic=TOPIC, partitions=tuple(range(count))),)
+    return s.request(election_type=0, topic_partitions=partitions, timeout=_PATIENCE)
+
+
+def _alter_partition_reassignments(s: Any, count: int) -> Any:
+    of_topic = tuple(s.ReassignablePartition(partition_index=n, replicas=None) for n in range(count))
+    return s.request(timeout=_PATIENCE, topics=(s.ReassignableTopic(name=TOPIC, partitions=of_topic),))
+
+
+def _list_partition_reassignments(s: Any, count: int) -> Any:
+    topic = s.ListPartitionReassignmentsTopics(name=TOPIC, partition_indexes=tuple(range(count)))
+    return s.request(timeout=_PATIENCE, topics=(topic,))
+
+
+def _alter_configs(s: Any, count: int, **operation: int) -> Any:
+    config = s.AlterableConfig(name="retention.ms", value="1000000", **operation)
+    resources = tuple(
+        s.AlterConfigsResource(resource_type=_TOPIC_RESOURCE, resource_name=f"t.{n}", configs=(config,))
+        for n in range(count)
+    )
+    return s.request(resources=resources, validate_only=True)
+
+
+def _incremental_alter_configs(s: Any, count: int) -> Any:
+    return _alter_configs(s, count, config_operation=0)
+
+
+def _create_partitions(s: Any, count: int) -> Any:
+    topics = tuple(s.CreatePartitionsTopic(name=f"t.{n}", count=2, assignments=None) for n in range(count))
+    return s.request(topics=topics, timeout=_PATIENCE, validate_only=True)
+
+
+REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
+    ApiKey.PRODUCE: _produce,
+    ApiKey.FETCH: _fetch,
+    ApiKey.LIST_OFFSETS: _list_offsets,
+    ApiKey.METADATA: _metadata,
+    ApiKey.CREATE_TOPICS: _create_topics,
+    ApiKey.DELETE_TOPICS: _delete_topics,
+    ApiKey.DELETE_RECORDS: _delete_records,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
+    ApiKey.DESCRIBE_CONFIGS: _describe_configs,
+    ApiKey.ALTER_CONFIGS: _alter_configs,
+    ApiKey.CREATE_PARTITIONS: _create_partitions,
+    ApiKey.ELECT_LEADERS: _elect_leaders,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_partition_reassignments,
+}
+"""Builds the request of each API that has elements; those of the others are of one size."""
+
+
+def hostile_frame(key: ApiKey, elements: int) -> bytes:
+    """A request of the highest version with so many topics, partitions or resources, its size in front."""
+    body = REQUESTS[key](_Schema(key), elements)
+    header = body.__header_schema__(
+        request_api_key=key, request_api_version=body.__version__, correlation_id=1, client_id=CLIENT_ID
+    )
+    written = io.BytesIO()
+    for entity in (header, body):
+        entity_writer(type(entity))(written, entity)
+    return _SIZE.pack(written.tell()) + written.getvalue()

@@ -1,0 +1,43 @@
+"""The list of all partitions that the controller says this broker hosts, put together from its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
+from cluster.model.ids import TopicPartition
+from cluster.model.requests import LeaderAndIsrRequest
+
+
+class FullList:
+    """Collects the parts of one list: of one controller epoch, for one registration of this broker."""
+
+    def __init__(self) -> None:
+        self._of: tuple[ControllerEpoch, BrokerEpoch] | None = None
+        self._named: set[TopicPartition] = set()
+
+    def add(
+        self, request: LeaderAndIsrRequest, broker_epoch: BrokerEpoch
+    ) -> Collection[TopicPartition] | None:
+        """Take in ``request``, which was admitted; the whole list if this was its last part.
+
+        Only a list for the current registration counts. What a list for a former one, or for none, names is
+        not all that there is now.
+
+        Args:
+            request: Any LeaderAndIsr request: what is named between two parts is hosted, too.
+            broker_epoch: Of this broker's registration.
+        """
+        of = request.controller_epoch, request.broker_epoch
+        if self._of != of:
+            self._of, self._named = of, set()
+            if not request.is_full:
+                self._of = None
+        if self._of is None:
+            return None
+        self._named.update(partition.topic_partition for partition in request.partitions)
+        if not request.is_full or request.parts_to_follow:
+            return None
+        named, self._of, self._named = self._named, None, set()
+        is_current = UNKNOWN_BROKER_EPOCH < broker_epoch <= request.broker_epoch
+        return named if is_current else None

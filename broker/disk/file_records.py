@@ -1,0 +1,69 @@
+"""Batches that stay in their file until a client takes them (``FileRecords.java`` of Kafka 2.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from broker.disk.files import CLOSED, read_exactly, send_file
+
+
+class FileRecords:
+    """A part of a segment's file.
+
+    Attributes:
+        on_failure: Called where the file cannot be read though it is open.
+
+    Args:
+        descriptor: Gives the file's descriptor as it is now; a closed one ends the transfer.
+        position: Where the part begins.
+        size: Its bytes.
+    """
+
+    __slots__ = ("_descriptor", "_position", "_size", "on_failure")
+
+    def __init__(self, descriptor: Callable[[], int], position: int, size: int) -> None:
+        self._descriptor = descriptor
+        self._position = position
+        self._size = size
+        self.on_failure: Callable[[OSError], object] = lambda _: None
+
+    def __len__(self) -> int:
+        """Its bytes."""
+        return self._size
+
+    def __bytes__(self) -> bytes:
+        """All of it, read now; less where the file ends before."""
+        return read_exactly(self._descriptor(), self._size, self._position)
+
+    def write_to(self, socket: int, position: int, size: int) -> int:
+        """Send at most ``size`` bytes from ``position`` of the part on to a socket that does not block.
+
+        Returns:
+            How many the socket took: 0 where it is full, or the file cannot be read, which ``read`` says.
+
+        Raises:
+            ConnectionError: The socket is gone.
+        """
+        try:
+            return send_file(socket, self._descriptor(), self._position + position, size)
+        except ConnectionError:
+            raise
+        except OSError:
+            return 0
+
+    def read(self, position: int, size: int) -> bytes:
+        """Exactly ``size`` bytes from ``position`` of the part on.
+
+        Raises:
+            OSError: The file is closed, ends before, or cannot be read.
+        """
+        descriptor, at = self._descriptor(), self._position + position
+        try:
+            data = read_exactly(descriptor, size, at)
+        except OSError as error:
+            if descriptor != CLOSED:
+                self.on_failure(error)
+            raise
+        if len(data) < size:
+            raise OSError(f"{len(data)} bytes at position {at} of a file of records, expected {size}")
+        return data

@@ -1,0 +1,40 @@
+"""The first record of a time, in steps: a batch of a few KB may unpack to millions of records.
+
+Source: ``Log.fetchOffsetByTimestamp`` and ``FileRecords.searchForTimestamp`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+from broker.core.records import CorruptRecordsError, first_record_since
+from broker.core.steps import Steps
+from broker.disk.errors import CorruptLogError
+from broker.disk.log import Log
+from broker.disk.results import TimestampAndOffset
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.ids import Offset
+
+
+def offset_at(log: Log, timestamp: int) -> Steps[TimestampAndOffset | None]:
+    """The first record whose timestamp is ``timestamp`` (milliseconds) or later, or None.
+
+    May lie at or above the high watermark: the caller compares. Between two steps the log may change, and be
+    closed.
+
+    Raises:
+        CorruptLogError: As ``Log.read``, or the batch that holds the record cannot be decoded.
+        KafkaStorageError: The disk fails, or the log was closed meanwhile.
+    """
+    offset = log.log_start_offset
+    while (found := log.batch_since(timestamp, offset)) is not None:
+        header = found.batch.header
+        try:
+            record = yield from first_record_since(found.batch, timestamp, log.log_start_offset)
+        except CorruptRecordsError as error:
+            at = Offset(header.base_offset)
+            raise CorruptLogError(found.path, found.position, at, str(error)) from error
+        if record is not None:
+            epoch = LeaderEpoch(header.partition_leader_epoch)
+            return TimestampAndOffset(record.timestamp, record.offset, epoch)
+        offset = Offset(header.next_offset)
+        yield None
+    return None

@@ -1,0 +1,99 @@
+"""A segment that is fetched again in the place of a damaged one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from broker.core.batch_validation import check_fetched
+from broker.core.log_config import LogConfig
+from broker.core.record_batch import Buffer
+from broker.core.refusals import Reason, Refusal
+from broker.disk.files import remove
+from broker.disk.names import CLEANED_SUFFIX
+from broker.disk.scrub import SegmentSpan
+from broker.disk.segment import LogSegment
+from cluster.model.ids import Offset
+
+
+class SegmentReplacement:
+    """Files beside the log that take the batches of one span, on the directory's thread.
+
+    Their names end in ``.cleaned``, as those that compaction writes: a start of the broker removes them. The
+    damaged segment is not touched before all its offsets are here.
+
+    Attributes:
+        next_offset: The offset that is wanted next.
+    """
+
+    def __init__(self, directory: Path, span: SegmentSpan, config: LogConfig, now_ms: int) -> None:
+        self._span = span
+        self._config = config
+        self._directory = directory
+        self._now_ms = now_ms
+        self._segment: LogSegment | None = None
+        self.next_offset = span.base_offset
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all offsets of the span are here."""
+        return self.next_offset >= self._span.end_offset
+
+    def add(self, records: Buffer) -> Refusal | None:
+        """Write the batches that come next; those behind the span are left out.
+
+        Returns why they may not be written: a wrong checksum, offsets that are not those wanted, or a gap
+        that compaction cannot explain.
+
+        Raises:
+            OSError: The disk refused.
+        """
+        batches = check_fetched(records, self.next_offset)
+        if isinstance(batches, Refusal):
+            return batches
+        segment, is_compacted = self._opened(), "compact" in self._config.cleanup_policy
+        for header, data in batches:
+            if header.base_offset >= self._span.end_offset and is_compacted:
+                self.next_offset = self._span.end_offset
+            if header.base_offset >= self._span.end_offset:
+                break
+            has_gap = header.base_offset > self.next_offset and not is_compacted
+            if has_gap or header.last_offset >= self._span.end_offset:
+                found = f"batch {header.base_offset} to {header.last_offset}"
+                wanted = f"expected {self.next_offset} to {self._span.end_offset - 1} at most"
+                return Refusal(Reason.OFFSETS_NOT_MONOTONIC, f"{found}, {wanted}")
+            position = segment.write([data], header.size)
+            interval = self._config.index_interval_bytes
+            segment.note(position, header.size, header.last_offset, header.max_timestamp, interval)
+            self.next_offset = Offset(header.next_offset)
+        return None
+
+    def finish(self) -> LogSegment:
+        """Put the segment, with its indexes, on the disk itself.
+
+        Raises:
+            OSError: The disk refused.
+        """
+        segment = self._opened()
+        segment.end()
+        segment.store_indexes()
+        segment.unload_indexes()
+        segment.sync()
+        return segment
+
+    def discard(self) -> None:
+        """Remove the files; the damaged segment stays as it is."""
+        if self._segment is not None:
+            segment, self._segment = self._segment, None
+            segment.close()
+            for path in (segment.path, segment.offset_index.path, segment.time_index.path):
+                if path.exists():
+                    remove(path)
+
+    def _opened(self) -> LogSegment:
+        if self._segment is None:
+            span = self._span
+            self._segment = LogSegment(
+                self._directory, span.base_offset, self._config, self._now_ms, CLEANED_SUFFIX
+            )
+            self._segment.truncate(0, span.base_offset)  # an attempt before this one may have left its files
+        return self._segment

@@ -1,0 +1,217 @@
+"""What this broker does about a damaged replica: hand the lead over, fetch the damaged range again.
+
+The damaged segment stays where it is, and what is right of it is served, until the same offsets have come
+whole from another replica. The replica stays in the ISR meanwhile: it has all that is committed but that
+range, and its end is where it was. Kafka has nothing of the kind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import structlog
+
+from broker.core.metadata_cache import MetadataCache
+from broker.disk.errors import CorruptLogError, KafkaStorageError
+from broker.disk.scrub import DamagedRange, SegmentSpan
+from broker.replicas.hosted import HostedPartition, HostedPartitions
+from broker.replicas.repair import RangeUnavailableError, fetch_again
+from broker.replicas.scrub import LogScrub
+from cluster.model.brokers import GRPC_LISTENER, Endpoint
+from cluster.model.commands import ControllerPort, Refused
+from cluster.model.commands_elections import ElectionType, ElectLeaders
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import BrokerId, Offset, TopicPartition
+from cluster.runtime.metrics import Metrics
+from cluster.runtime.supervisor import Supervisor
+
+_log = structlog.get_logger("kafka.log.Log")
+
+FIRST_BACK_OFF_S = 0.1
+LONGEST_BACK_OFF_S = 10.0
+"""Between two attempts; each pause is twice as long as the one before it."""
+
+ELECTION_TIMEOUT_MS = 5_000
+"""How long the controller may take to elect another leader."""
+
+HANDOVERS = 3
+"""How often the lead is handed over before the range is fetched all the same."""
+
+MAX_TOLD = 10
+"""How many damaged ranges of a segment are told."""
+
+
+class DamagedReplicas:
+    """The damaged replicas of this broker, each with a task that repairs it.
+
+    Attributes:
+        controller: The way to the active controller, which elects other leaders; None until it is known.
+
+    Args:
+        hosted: The partitions.
+        metadata: Says which brokers live, and where.
+        supervisor: Owns the tasks.
+        metrics: Where damaged replicas and segments are counted.
+    """
+
+    def __init__(
+        self, hosted: HostedPartitions, metadata: MetadataCache, supervisor: Supervisor, metrics: Metrics
+    ) -> None:
+        self.controller: ControllerPort | None = None
+        self.scrub = LogScrub(hosted, self.found)
+        self._hosted = hosted
+        self._metadata = metadata
+        self._supervisor = supervisor
+        self._metrics = metrics
+        self._repairs: dict[TopicPartition, asyncio.Task[None]] = {}
+        self._checks: dict[TopicPartition, asyncio.Task[None]] = {}
+        self._sound: dict[TopicPartition, SegmentSpan] = {}
+        hosted.on_corrupt = self.met
+        hosted.on_refetch = self.refetched
+        metrics.watch(metrics.damaged_replica_count, lambda: len(self._repairs))
+
+    def met(self, partition: HostedPartition, error: CorruptLogError) -> None:
+        """A read has met a batch that is not right: say so, and check its segment at once.
+
+        Nothing is said twice: not while the check runs, of a range that is known to be damaged, or of a
+        segment that was found whole as it is.
+        """
+        span = next((each for each in partition.log.spans() if each.path == error.path), None)
+        if span is not None and self._is_doubtful(partition, span):
+            _log.error(f"{_who(partition)} Found invalid messages while reading: {error}")
+            self._begin_check(partition, span)
+
+    def refetched(self, partition: HostedPartition, offset: Offset) -> None:
+        """A follower has not taken the records at ``offset`` that were sent to it: check their segment."""
+        span = next((each for each in partition.log.spans() if each.end_offset > offset), None)
+        if span is not None and self._is_doubtful(partition, span):
+            _log.warning(f"{_who(partition)} A follower did not take the records at offset {offset}")
+            self._begin_check(partition, span)
+
+    def _is_doubtful(self, partition: HostedPartition, span: SegmentSpan) -> bool:
+        topic_partition = partition.topic_partition
+        return (
+            topic_partition not in self._checks
+            and not partition.log.damage_in(span)
+            and self._sound.get(topic_partition) != span
+        )
+
+    def _begin_check(self, partition: HostedPartition, span: SegmentSpan) -> None:
+        topic_partition = partition.topic_partition
+        task = self._supervisor.spawn(f"check-of-{topic_partition}", self._check(partition, span))
+        self._checks[topic_partition] = task
+        task.add_done_callback(lambda _: self._checks.pop(topic_partition, None))
+
+    async def _check(self, partition: HostedPartition, span: SegmentSpan) -> None:
+        try:
+            if not await self.scrub.check(partition, span):
+                self._sound[partition.topic_partition] = span
+                _log.info(f"{_who(partition)} All checksums in {span.path} are right")
+        except KafkaStorageError as error:
+            if self._hosted.get(partition.topic_partition) is partition:
+                self._hosted.disk_failed(error)
+
+    def found(self, partition: HostedPartition, span: SegmentSpan, damaged: tuple[DamagedRange, ...]) -> None:
+        """Ranges of a segment hold no right batch: refuse to read them, say so, and begin to repair it."""
+        is_known = bool(partition.log.damage_in(span))
+        if partition.log.note_damage(span, damaged):
+            if not is_known:
+                self._metrics.damaged_segments.inc()
+            for each in damaged[:MAX_TOLD]:
+                _log.error(f"{_who(partition)} Found invalid messages in log segment {span.path} at {each}")
+            if len(damaged) > MAX_TOLD:
+                _log.error(f"{_who(partition)} {len(damaged) - MAX_TOLD} more ranges of it are damaged")
+        topic_partition = partition.topic_partition
+        if partition.log.damage_in(span) and topic_partition not in self._repairs:
+            task = self._supervisor.spawn(f"repair-of-{topic_partition}", self._repair(partition))
+            self._repairs[topic_partition] = task
+            task.add_done_callback(lambda _: self._repairs.pop(topic_partition, None))
+
+    async def close(self) -> None:
+        """Repair nothing any more."""
+        tasks = [*self._repairs.values(), *self._checks.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _repair(self, partition: HostedPartition) -> None:
+        """Try until nothing is damaged, or the partition is hosted no more."""
+        back_off_s, handovers, told = FIRST_BACK_OFF_S, 0, ""
+        while self._hosted.get(partition.topic_partition) is partition:
+            damaged = partition.log.damaged_spans()
+            if not damaged:
+                _log.info(f"{_who(partition)} The replica is whole again")
+                return
+            try:
+                if handovers < HANDOVERS and await self._hand_over(partition):
+                    handovers += 1
+                else:
+                    await self._fetch(partition, damaged[0])
+                    back_off_s, handovers, told = FIRST_BACK_OFF_S, 0, ""
+                    continue
+            except RangeUnavailableError as error:
+                if str(error) != told:
+                    told = str(error)
+                    _log.warning(f"{_who(partition)} {damaged[0].path} is kept as it is: {error}")
+            except KafkaStorageError as error:
+                if self._hosted.get(partition.topic_partition) is partition:
+                    self._hosted.disk_failed(error)
+                return
+            await asyncio.sleep(back_off_s)
+            back_off_s = min(2 * back_off_s, LONGEST_BACK_OFF_S)
+
+    async def _hand_over(self, partition: HostedPartition) -> bool:
+        """Have another ISR member lead, where this broker does and there is one that lives."""
+        replica, own = partition.replica, self._hosted.broker_id
+        others = [member for member in replica.isr if member != own and self._metadata.broker(member)]
+        if not replica.is_leader or not others or self.controller is None:
+            return False
+        command = ElectLeaders(ElectionType.DAMAGED_LEADER, (partition.topic_partition,), own)
+        answer = await self.controller.submit(command, ELECTION_TIMEOUT_MS)
+        result = answer if isinstance(answer, Refused) else answer.elections[partition.topic_partition]
+        if result.error is ErrorCode.NONE:
+            _log.warning(f"{_who(partition)} Another ISR member leads in the place of this damaged replica")
+        else:
+            _log.warning(f"{_who(partition)} No other leader yet: {result.error.name} {result.message or ''}")
+        return True
+
+    async def _fetch(self, partition: HostedPartition, span: SegmentSpan) -> None:
+        """Fetch the offsets of ``span`` from the first other replica that has them whole.
+
+        Raises:
+            RangeUnavailableError: None has.
+            KafkaStorageError: The disk refused.
+        """
+        if span == partition.log.spans()[-1]:
+            partition.log.seal_active()
+        if span.end_offset > partition.replica.high_watermark:
+            raise RangeUnavailableError(f"offset {span.end_offset - 1} is not committed yet")
+        failures = []
+        for broker_id, endpoint in self._sources(partition, span):
+            try:
+                await fetch_again(partition, span, endpoint, self._hosted.settings.session_timeout_ms)
+            except RangeUnavailableError as error:
+                failures.append(f"broker {broker_id}: {error}")
+            else:
+                _log.info(
+                    f"{_who(partition)} Fetched offsets {span.base_offset} to {span.end_offset - 1} again "
+                    f"from broker {broker_id}: {span.path} is whole"
+                )
+                return
+        raise RangeUnavailableError("; ".join(failures) or "no other replica is known to have it")
+
+    def _sources(self, partition: HostedPartition, span: SegmentSpan) -> Iterator[tuple[BrokerId, Endpoint]]:
+        """Who has the offsets of ``span``: the leader; at the leader, followers whose logs agree so far."""
+        replica, own = partition.replica, self._hosted.broker_id
+        for broker_id in replica.assignment.replicas if replica.is_leader else (replica.leader,):
+            remote = replica.remote(broker_id)
+            is_behind = replica.is_leader and (remote is None or remote.log_end_offset < span.end_offset)
+            broker = self._metadata.broker(broker_id)
+            endpoint = broker.endpoint(GRPC_LISTENER) if broker else None
+            if broker_id != own and endpoint is not None and not is_behind:
+                yield broker_id, endpoint
+
+
+def _who(partition: HostedPartition) -> str:
+    return f"[Log partition={partition.topic_partition}, dir={partition.log.directory.parent}]"

@@ -1,0 +1,52 @@
+"""Reading committed batches for another replica whose own are damaged.
+
+Nothing of that is Kafka's. It is no fetch: the leader draws no conclusion from it about the other's log.
+"""
+
+from __future__ import annotations
+
+from broker.disk.errors import CorruptLogError, KafkaStorageError
+from broker.disk.results import OffsetOutOfRange
+from broker.replicas.hosted import HostedPartitions
+from cluster.model.epochs import LeaderEpoch
+from cluster.model.errors import ErrorCode
+from cluster.model.ids import Offset, TopicPartition
+from cluster.rpc import replication_pb2 as pb
+
+
+class RangeReader:
+    """Serves ReadRange from this broker's logs, leaders and followers alike.
+
+    Args:
+        hosted: The partitions.
+    """
+
+    def __init__(self, hosted: HostedPartitions) -> None:
+        self._hosted = hosted
+
+    def read(self, request: pb.ReadRangeRequest) -> pb.ReadRangeResponse:
+        """Whole batches from the one that holds the offset on, below the high watermark, or an error.
+
+        Both replicas must be in the same leader epoch: below their high watermarks they are the same then.
+        """
+        topic_partition = TopicPartition(request.topic, request.partition)
+        partition = self._hosted.get(topic_partition)
+        if partition is None:
+            return pb.ReadRangeResponse(error_code=self._hosted.absence(topic_partition))
+        asked, known = LeaderEpoch(request.current_leader_epoch), partition.replica.leader_epoch
+        if asked != known:
+            is_old = asked < known
+            error = ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
+            return pb.ReadRangeResponse(error_code=error)
+        try:
+            end = partition.replica.high_watermark
+            found = partition.log.read(Offset(request.offset), request.max_bytes, end)
+        except KafkaStorageError as error:
+            self._hosted.disk_failed(error)
+            return pb.ReadRangeResponse(error_code=error.error)
+        except CorruptLogError as error:
+            self._hosted.on_corrupt(partition, error)
+            return pb.ReadRangeResponse(error_code=error.error)
+        if isinstance(found, OffsetOutOfRange):
+            return pb.ReadRangeResponse(error_code=found.error)
+        return pb.ReadRangeResponse(records=found.records)

@@ -1,0 +1,97 @@
+"""Fetches the offsets of a damaged segment from another replica and puts them in its place."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import cast
+
+import grpc
+import grpc.aio
+
+from broker.core.refusals import Refusal
+from broker.disk.replacement import SegmentReplacement
+from broker.disk.scrub import SegmentSpan
+from broker.disk.segment import LogSegment
+from broker.replicas.hosted import HostedPartition
+from cluster.model.brokers import Endpoint
+from cluster.model.errors import ErrorCode
+from cluster.rpc import replication_pb2 as pb
+from cluster.rpc.channels import open_channel
+
+READ_RANGE_METHOD = "/barnabas.replication.Replication/ReadRange"
+"""The call's name, as ``proto/replication.proto`` gives it."""
+
+PIECE_BYTES = 1024 * 1024
+"""How much is asked for at once."""
+
+CALL_TIMEOUT_S = 10.0
+"""How long the other replica may take for one piece."""
+
+
+class RangeUnavailableError(Exception):
+    """The offsets cannot be had from there now; the text says why. Nothing was changed."""
+
+
+async def fetch_again(
+    partition: HostedPartition, span: SegmentSpan, source: Endpoint, session_timeout_ms: int
+) -> None:
+    """Fetch the offsets of ``span`` and put them in the place of what is damaged, once all are here.
+
+    Args:
+        partition: The damaged replica.
+        span: One of its segments, which is not active; below the high watermark.
+        source: Where another replica's broker is reached.
+        session_timeout_ms: ``zookeeper.session.timeout.ms``, which the keepalive goes by.
+
+    Raises:
+        RangeUnavailableError: They cannot be had from there.
+        KafkaStorageError: The disk refused.
+    """
+    log = partition.log
+    replacement = SegmentReplacement(log.directory, span, log.config, time.time_ns() // 1_000_000)
+    try:
+        try:
+            new = await _fetch(partition, replacement, source, session_timeout_ms)
+            if not log.replace_segment(span, new):
+                raise RangeUnavailableError("the log has changed meanwhile")
+        except BaseException:
+            await asyncio.wrap_future(log.on_disk_thread(replacement.discard))
+            raise
+    except OSError as error:
+        raise log.storage_error("fetching a damaged segment again", error) from error
+
+
+async def _fetch(
+    partition: HostedPartition, replacement: SegmentReplacement, source: Endpoint, session_timeout_ms: int
+) -> LogSegment:
+    log, (topic, number) = partition.log, partition.topic_partition
+    async with open_channel(source.host, source.port, session_timeout_ms) as channel:
+        call = channel.unary_unary(
+            READ_RANGE_METHOD,
+            request_serializer=pb.ReadRangeRequest.SerializeToString,
+            response_deserializer=pb.ReadRangeResponse.FromString,
+        )
+        while not replacement.is_whole:
+            request = pb.ReadRangeRequest(
+                topic=topic,
+                partition=number,
+                current_leader_epoch=partition.replica.leader_epoch,
+                offset=replacement.next_offset,
+                max_bytes=PIECE_BYTES,
+            )
+            try:
+                answer = cast("pb.ReadRangeResponse", await call(request, timeout=CALL_TIMEOUT_S))
+            except grpc.aio.AioRpcError as error:
+                raise RangeUnavailableError(f"{error.code().name} {error.details()}") from error
+            wanted = f"offset {replacement.next_offset}"
+            if answer.error_code:
+                raise RangeUnavailableError(f"{wanted}: {ErrorCode.from_code(answer.error_code).name}")
+            if not answer.records:
+                raise RangeUnavailableError(f"{wanted} is not committed there yet")
+            add = partial(replacement.add, answer.records)
+            refusal = await asyncio.wrap_future(log.on_disk_thread(add))
+            if isinstance(refusal, Refusal):
+                raise RangeUnavailableError(f"{wanted}: {refusal}")
+    return await asyncio.wrap_future(log.on_disk_thread(replacement.finish))

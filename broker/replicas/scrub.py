@@ -1,0 +1,106 @@
+"""Goes through all logs of this broker, again and again, and verifies the checksums of their batches.
+
+Kafka has nothing of the kind. A damaged batch that nobody reads is found by it before the other replicas are
+gone that have it whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from pathlib import Path
+
+import structlog
+
+from broker.disk.errors import KafkaStorageError
+from broker.disk.scrub import DamagedRange, SegmentCheck, SegmentSpan
+from broker.replicas.hosted import HostedPartition, HostedPartitions
+
+_log = structlog.get_logger("kafka.log.LogManager")
+
+INITIAL_DELAY_MS = 30_000
+"""When the first pass begins after a clean stop, unless the interval is shorter; else it begins at once."""
+
+PIECE_BYTES = 256 * 1024
+"""How much is checked at once: the directory's thread is free for others some milliseconds later."""
+
+REST = 4
+"""How many times as long as a piece takes the pause after it is at least: small batches cost the CPU most."""
+
+OnDamage = Callable[[HostedPartition, SegmentSpan, tuple[DamagedRange, ...]], None]
+"""Told of each segment that is damaged, whenever it is met."""
+
+
+class LogScrub:
+    """Checks the segments of all hosted partitions, each log directory at its own pace.
+
+    Args:
+        hosted: The partitions; their settings say how often, and how fast.
+        on_damage: Told what is found.
+    """
+
+    def __init__(self, hosted: HostedPartitions, on_damage: OnDamage) -> None:
+        self._hosted = hosted
+        self._on_damage = on_damage
+
+    async def run(self, *, after_clean_stop: bool) -> None:
+        """Check all, every ``log.scrub.interval.ms``; runs until cancelled.
+
+        After an unclean stop it begins at once, as recovery reads nothing below the recovery point.
+        """
+        interval_ms = self._hosted.settings.scrub_interval_ms
+        if after_clean_stop:
+            await asyncio.sleep(min(interval_ms, INITIAL_DELAY_MS) / 1000)
+        while True:
+            await self.check_all()
+            await asyncio.sleep(interval_ms / 1000)
+
+    async def check_all(self) -> None:
+        """Check every segment once, those of different directories beside each other."""
+
+        def log_dir(partition: HostedPartition) -> Path:
+            return partition.log.directory.parent
+
+        partitions = sorted(self._hosted.all, key=log_dir)
+        passes = [self._check_each(list(group)) for _, group in groupby(partitions, key=log_dir)]
+        await asyncio.gather(*passes)
+
+    async def _check_each(self, partitions: Iterable[HostedPartition]) -> None:
+        for partition in partitions:
+            try:
+                for span in partition.log.spans():
+                    if self._is_hosted(partition):
+                        await self.check(partition, span)
+            except KafkaStorageError as error:
+                if self._is_hosted(partition):
+                    self._hosted.disk_failed(error)
+
+    async def check(self, partition: HostedPartition, span: SegmentSpan) -> tuple[DamagedRange, ...]:
+        """Check one segment, at the pace of the settings; returns what is damaged, which is told, too.
+
+        Raises:
+            KafkaStorageError: The disk refused.
+        """
+        log, check = partition.log, SegmentCheck(span)
+        try:
+            while True:
+                started = time.monotonic()
+                size = await asyncio.wrap_future(log.on_disk_thread(lambda: check.read_on(PIECE_BYTES)))
+                if not size:
+                    break
+                took = time.monotonic() - started
+                due = size / self._hosted.settings.scrub_bytes_per_s
+                await asyncio.sleep(max(due - took, REST * took))
+        except OSError as error:
+            raise log.storage_error("checking", error) from error
+        finally:
+            check.close()
+        damaged = tuple(check.damaged)
+        if damaged and self._is_hosted(partition):
+            self._on_damage(partition, span, damaged)
+        return damaged
+
+    def _is_hosted(self, partition: HostedPartition) -> bool:
+        return self._hosted.get(partition.topic_partition) is partition

@@ -1,0 +1,133 @@
+"""Accepts the connections of one listening socket, as long as there is room for them.
+
+Where there is none it waits, as Kafka's acceptor does (``ConnectionQuotas.waitForConnectionSlot``): who wants
+to connect stays in the system's backlog.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+
+import structlog
+
+from cluster.runtime.line_limit import LINES
+
+_log = structlog.get_logger("kafka.network.Acceptor")
+
+PAUSE_S = 0.1
+"""Between two looks for room, seconds."""
+
+MOST_AT_ONCE = 32
+"""So many connections are accepted in one turn of the loop."""
+
+_SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class ConnectionQuotas:
+    """How many connections of clients the broker has, on all listeners, and may have.
+
+    Args:
+        maximum: Gives ``max.connections`` as it is now.
+        first_kept_back: A connection may not keep a descriptor of this number or a higher one.
+
+    Attributes:
+        count: How many there are.
+    """
+
+    def __init__(self, maximum: Callable[[], int], first_kept_back: int) -> None:
+        self._maximum = maximum
+        self._first_kept_back = first_kept_back
+        self.count = 0
+
+    @property
+    def has_slot(self) -> bool:
+        """Whether ``max.connections`` allows one more."""
+        return self.count < self._maximum()
+
+    def fits(self, connection: socket.socket) -> bool:
+        """Whether its descriptor is one that clients may have."""
+        return connection.fileno() < self._first_kept_back
+
+
+class Acceptor:
+    """Accepts from one socket.
+
+    Args:
+        listening: Bound and listening, without blocking.
+        quotas: Say whether there is room.
+        serve: Given each connection; it counts it in ``quotas`` until it is gone.
+    """
+
+    def __init__(
+        self, listening: socket.socket, quotas: ConnectionQuotas, serve: Callable[[socket.socket], None]
+    ) -> None:
+        self._listening = listening
+        self._quotas = quotas
+        self._serve = serve
+        self._loop = asyncio.get_running_loop()
+        self._held: socket.socket | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop.add_reader(listening, self._accept)
+
+    def close(self) -> None:
+        """Accept no more and close the socket; may be called again."""
+        if self._listening.fileno() < 0:
+            return
+        self._loop.remove_reader(self._listening)
+        self._listening.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._held is not None:
+            self._held.close()
+
+    def _accept(self) -> None:
+        for _ in range(MOST_AT_ONCE):
+            if not self._quotas.has_slot:
+                self._pause(f"max.connections allows no more than {self._quotas.count}")
+                return
+            try:
+                connection, _address = self._listening.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno in _SHORTAGES:
+                    self._pause(f"{error.strerror}")
+                    return
+                continue  # of one connection, whose client has gone
+            if not self._quotas.fits(connection):
+                self._held = connection
+                self._pause("the descriptors that are left are kept back for logs and other servers")
+                return
+            self._serve(connection)
+
+    def _pause(self, reason: str) -> None:
+        if LINES.allow("connections wait to be accepted"):
+            _log.warning("connections wait to be accepted", reason=reason, connections=self._quotas.count)
+        self._loop.remove_reader(self._listening)
+        self._timer = self._loop.call_later(PAUSE_S, self._resume)
+
+    def _resume(self) -> None:
+        """Go on, if the connection that was accepted last finds a lower number now."""
+        if self._held is not None:
+            held, self._held = _renumbered(self._held), None
+            if not self._quotas.fits(held):
+                self._held = held
+                self._timer = self._loop.call_later(PAUSE_S, self._resume)
+                return
+            self._serve(held)
+        self._loop.add_reader(self._listening, self._accept)
+        self._accept()
+
+
+def _renumbered(connection: socket.socket) -> socket.socket:
+    """The same connection under the lowest free number, if that is lower."""
+    try:
+        other = connection.dup()
+    except OSError:
+        return connection
+    lower, higher = sorted((connection, other), key=socket.socket.fileno)
+    higher.close()
+    return lower

@@ -1,0 +1,28 @@
+"""JoinGroup (11): there are no consumer groups yet, and a client that joins one gets an error.
+
+``UNSUPPORTED_VERSION`` is one that no client retries: librdkafka, kafka-python and aiokafka give it to their
+users at once. Source: ``JoinGroupResponse.json`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+from broker.server.context import Answer, ServerContext
+from broker.wire.frames import NO_THROTTLE, Request
+from cluster.model.errors import ErrorCode
+
+_NO_GENERATION = -1
+
+
+def handle(_context: ServerContext, request: Request) -> Answer:
+    """The error, whatever the group."""
+    return request.answer(
+        "JoinGroupResponse",
+        throttle_time=NO_THROTTLE,
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        generation_id=_NO_GENERATION,
+        protocol_type="",
+        protocol_name="",
+        leader="",
+        member_id=request.body.member_id,
+        members=(),
+    )

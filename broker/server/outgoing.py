@@ -1,0 +1,152 @@
+"""The answers of one connection on their way out, in no more memory than the socket takes.
+
+Records of a fetch go from the file to the socket (``sendfile(2)``) as the client reads them. A client that
+reads nothing costs the broker what the operating system buffers, and ``PIECE_BYTES`` that wait for it: the
+transport says when they could be sent, and the file is read on. Source: ``FileRecords.writeTo`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from broker.server.memory import AnswerMemory
+from broker.wire.frames import Chunk
+from broker.wire.writing import TransferableRecords
+
+PIECE_BYTES = 16_384
+"""What is read of a file to be sent as soon as the socket takes bytes again."""
+
+TURN_BYTES = 1_048_576
+"""How much is sent to one client before the others get their turn."""
+
+
+class Outgoing:
+    """What one connection has to send.
+
+    Args:
+        transport: The connection's; its protocol hands ``paused`` and ``resumed`` on.
+        memory: Counts what the answers of all connections hold.
+        on_sent: Called when everything was handed to the socket after something had to wait.
+        on_failed: Called when records cannot be read any more: the answer that has begun has no end.
+        on_evicted: Called when what waits was dropped because the answers of all connections are too many.
+    """
+
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        memory: AnswerMemory,
+        on_sent: Callable[[], None],
+        on_failed: Callable[[OSError], None],
+        on_evicted: Callable[[], None],
+    ) -> None:
+        # Everything that the socket does not take at once has the transport say so.
+        transport.set_write_buffer_limits(high=0)
+        self._transport = transport
+        self._memory = memory
+        self._on_sent = on_sent
+        self._on_failed = on_failed
+        self._on_evicted = on_evicted
+        self._chunks: deque[Chunk] = deque()
+        self._position = 0
+        self._queued = 0
+        self._held = 0
+        self._may_write = True
+        self._has_turn_ahead = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits to be sent."""
+        return self._may_write and not self._chunks
+
+    def send(self, chunks: Iterable[Chunk]) -> None:
+        """Send, behind what waits."""
+        for chunk in chunks:
+            self._chunks.append(chunk)
+            if isinstance(chunk, bytes | bytearray | memoryview):
+                self._queued += len(chunk)
+        if self._may_write and not self._has_turn_ahead:
+            self._pump()
+        self._note_held()
+
+    def paused(self) -> None:
+        """The socket takes no more now."""
+        self._may_write = False
+
+    def resumed(self) -> None:
+        """The socket took all that it was given."""
+        self._may_write = True
+        self._go_on()
+
+    def clear(self) -> None:
+        """Forget what was not sent: the connection is gone."""
+        self._drop_queued()
+        self._note_held()
+
+    def evict(self) -> None:
+        """Drop what was not sent; see ``AnswerMemory``, which counts it no more."""
+        self._held = 0
+        self._drop_queued()
+        self._on_evicted()
+
+    def _drop_queued(self) -> None:
+        self._chunks.clear()
+        self._queued = 0
+
+    def _note_held(self) -> None:
+        """Tell ``AnswerMemory`` what waits here and in the transport, where that has changed."""
+        held = self._queued
+        if not self._may_write and not self._transport.is_closing():
+            held += self._transport.get_write_buffer_size()
+        if held != self._held:
+            self._held = held
+            self._memory.holds(self, held)
+
+    def _go_on(self) -> None:
+        self._has_turn_ahead = False
+        if self._may_write and not self._transport.is_closing():
+            self._pump()
+            self._note_held()
+            if self.is_idle:
+                self._on_sent()
+
+    def _pump(self) -> None:
+        left = TURN_BYTES
+        while self._chunks and self._may_write:
+            if left <= 0:
+                self._has_turn_ahead = True
+                asyncio.get_running_loop().call_soon(self._go_on)
+                return
+            chunk = self._chunks[0]
+            if isinstance(chunk, bytes | bytearray | memoryview):
+                self._chunks.popleft()
+                self._queued -= len(chunk)
+                self._transport.write(chunk)
+                left -= len(chunk)
+            else:
+                left -= self._transfer(chunk)
+
+    def _transfer(self, records: TransferableRecords) -> int:
+        """Send a part of ``records``, as much as the socket takes; returns its bytes."""
+        begin, end = self._position, len(records)
+        try:
+            wanted = min(end - begin, TURN_BYTES)
+            sent = records.write_to(self._transport.get_extra_info("socket").fileno(), begin, wanted)
+            self._position += sent
+            if sent < wanted:
+                piece = records.read(self._position, min(PIECE_BYTES, end - self._position))
+                self._position += len(piece)
+                self._transport.write(piece)
+        except (BrokenPipeError, ConnectionResetError):
+            self._drop_queued()
+            self._transport.abort()
+            return 0
+        except OSError as error:
+            self._drop_queued()
+            self._on_failed(error)
+            return 0
+        if self._position == end:
+            self._chunks.popleft()
+            self._position = 0
+        return self._position - begin if self._position else end - begin

@@ -1,0 +1,150 @@
+"""A broker whose disk was emptied neither leads nor is in sync with nothing; and a stray log is put aside."""
+
+from __future__ import annotations
+
+import shutil
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from barnabas.faults.waiting import wait_until
+from barnabas.observe import Observer
+from cluster.model.ids import TopicPartition
+
+ANSWER_S = 60.0
+ALONE, CLEAN, UNCLEAN, WHOLE = "alone", "clean", "unclean", "whole"
+
+
+def create(cluster, name, replicas, **config):
+    topic = NewTopic(name, num_partitions=1, replica_assignment=[list(replicas)], config=config)
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    admin.create_topics([topic])[name].result(ANSWER_S)
+    wait_for(cluster, name, replicas[0], set(replicas))
+
+
+def look(cluster, name):
+    try:
+        return Observer(cluster.bootstrap).look(name).partitions[TopicPartition(name, 0)]
+    except (confluent_kafka.KafkaException, KeyError):
+        return None
+
+
+def wait_for(cluster, name, leader, isr):
+    def stands():
+        seen = look(cluster, name)
+        return seen is not None and (seen.leader, set(seen.isr)) == (leader, isr)
+
+    wait_until(stands, f"{name} led by {leader}, in sync {isr}", last=lambda: look(cluster, name))
+
+
+def write(cluster, name, value):
+    told = []
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
+    producer.produce(name, value, partition=0, on_delivery=lambda error, _: told.append(error))
+    assert producer.flush(ANSWER_S) == 0
+    assert told == [None]
+
+
+def values(cluster, name):
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": cluster.bootstrap, "group.id": "unused", "enable.auto.commit": False}
+    )
+    place = confluent_kafka.TopicPartition(name, 0, 0)
+    end = consumer.get_watermark_offsets(place, timeout=ANSWER_S)[1]
+    consumer.assign([place])
+    found = []
+    while len(found) < end:
+        found += [message.value() for message in consumer.consume(100, timeout=5) if not message.error()]
+    consumer.close()
+    return found
+
+
+def said(broker, words):
+    log = (broker.directory / "logs" / "server.log").read_text()
+    return [line for line in log.splitlines() if words in line]
+
+
+@pytest.fixture
+def emptied(cluster):
+    """Broker 2 was the last in sync of two topics, the only replica of a third, and lost its disk."""
+    create(cluster, ALONE, [2])
+    create(cluster, CLEAN, [2, 3])
+    create(cluster, UNCLEAN, [2, 3], **{"unclean.leader.election.enable": "true"})
+    create(cluster, WHOLE, [1, 2])
+    for name in (ALONE, CLEAN, UNCLEAN, WHOLE):
+        write(cluster, name, b"first")
+    cluster.kill(3)
+    for name in (CLEAN, UNCLEAN):
+        wait_for(cluster, name, 2, {2})
+        write(cluster, name, b"second")
+    cluster.kill(2)
+    wait_for(cluster, CLEAN, None, {2})
+    (cluster.brokers[2].directory / "data").rename(cluster.brokers[2].directory / "lost")
+    cluster.restart(2, wait=False)
+    cluster.restart(3)
+    return cluster
+
+
+def test_an_emptied_disk_erases_nobody(emptied):
+    """A broker that is told to lead what is not new, and has no log of it, led and erased its followers."""
+    cluster, broker = emptied, emptied.brokers[2]
+    # Where it was not in sync, or an unclean election is allowed, another leads and it begins with nothing.
+    wait_for(cluster, WHOLE, 1, {1, 2})
+    wait_for(cluster, UNCLEAN, 3, {2, 3})
+    assert values(cluster, WHOLE) == values(cluster, UNCLEAN) == [b"first"]
+    # Elsewhere nobody leads, and the broker says why.
+    for name in (ALONE, CLEAN):
+        seen = look(cluster, name)
+        assert (seen.leader, set(seen.isr)) == (None, {2})
+        (line,) = {line.split("error=")[-1] for line in said(broker, f"there is no log of {name}-0")}
+        assert "which is not new" in line
+        assert any(" ERROR " in line for line in said(broker, f"there is no log of {name}-0"))
+    assert {path.name for path in (broker.directory / "data").glob("*-0")} == {f"{WHOLE}-0", f"{UNCLEAN}-0"}
+
+    # A topic that is lost can be deleted.
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    admin.delete_topics([ALONE])[ALONE].result(ANSWER_S)
+    wait_until(lambda: ALONE not in admin.list_topics(timeout=10).topics, f"the end of {ALONE}")
+
+    # With the log back, so are its records.
+    cluster.terminate(2)
+    lost = broker.directory / "lost" / f"{CLEAN}-0"
+    shutil.move(lost, broker.directory / "data" / lost.name)
+    cluster.restart(2)
+    wait_for(cluster, CLEAN, 2, {2, 3})
+    assert values(cluster, CLEAN) == [b"first", b"second"]
+
+
+def strays(broker, name):
+    return [path.name for path in (broker.directory / "data").glob(f"{name}-0.*-stray")]
+
+
+def test_a_log_that_was_moved_away_while_its_broker_was_down_is_not_adopted(cluster):
+    """It came back with the next topic of its name, with other records at the same offsets."""
+    name = "again"
+    create(cluster, name, [1, 2])
+    write(cluster, name, b"of the first")
+    create(cluster, "other", [1, 2])
+    write(cluster, "other", b"x")
+    cluster.kill(2)
+    wait_for(cluster, name, 1, {1})
+    # As a reassignment to (1, 3) that completes, then a deletion and another topic of that name.
+    log = cluster.brokers[2].directory / "data" / f"{name}-0"
+    kept = log.rename(log.with_name("kept"))
+    cluster.restart(2)
+    wait_for(cluster, name, 1, {1, 2})
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    admin.delete_topics([name])[name].result(ANSWER_S)
+    wait_until(lambda: name not in admin.list_topics(timeout=10).topics, f"the end of {name}")
+    cluster.terminate(2)
+    kept.rename(log)
+    cluster.restart(2)
+    # Told all that it hosts, the broker asks ZooKeeper about the rest, and puts the stray aside.
+    wait_until(lambda: strays(cluster.brokers[2], name), "a stray put aside")
+    assert any(" WARN" in line for line in said(cluster.brokers[2], f"partition {name}-0 is a stray"))
+    create(cluster, name, [2, 1])
+    write(cluster, name, b"of the second")
+    assert values(cluster, name) == [b"of the second"]
+    assert values(cluster, "other") == [b"x"]
+    assert strays(cluster.brokers[2], "other") == []

@@ -1,0 +1,93 @@
+"""Live brokers whose registrations are deleted behind their backs: one, or all that ZooKeeper holds."""
+
+from __future__ import annotations
+
+import contextlib
+
+import confluent_kafka
+import pytest
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError, NotEmptyError
+from kio.schema.metadata.v1.request import MetadataRequest
+
+from barnabas.faults.waiting import wait_until
+from barnabas.observe import Observer
+from cluster.model.ids import BrokerId
+from cluster.zk.schema import paths
+
+DEADLINE_S = 60.0
+
+
+@pytest.fixture
+def zk(cluster):
+    client = KazooClient(cluster.zookeeper_connect)
+    client.start()
+    yield client
+    client.stop()
+    client.close()
+
+
+def czxid(zk, broker):
+    stat = zk.exists(f"/brokers/ids/{broker}")
+    return stat.czxid if stat else -1
+
+
+def use(cluster, answered, topic):
+    """Create a topic, with all replicas in sync, and write a record with ``acks=all``."""
+    request = MetadataRequest(topics=())
+
+    def know_the_controller():
+        named = {answered(broker, request).controller_id for broker in cluster.brokers.values()}
+        return named == {cluster.controller_id()}
+
+    # A client that asks a former controller hears NOT_CONTROLLER, and its admin client does not ask again.
+    wait_until(know_the_controller, "every broker that knows who is controller")
+    Observer(cluster.bootstrap).create_topic(topic, partitions=3)
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
+    outcomes = []
+    producer.produce(topic, b"written", on_delivery=lambda error, _message: outcomes.append(error))
+    assert producer.flush(DEADLINE_S) == 0
+    assert outcomes == [None]
+
+
+@pytest.mark.parametrize("who", ["the controller", "another broker"])
+def test_a_live_broker_whose_registration_is_deleted_registers_again(cluster, zk, answered, who):
+    use(cluster, answered, "before")
+    controller = cluster.controller_id()
+    broker = controller if who == "the controller" else BrokerId(controller % 3 + 1)
+    before, pid = czxid(zk, broker), cluster.brokers[broker].pid
+    session = zk.get(f"/brokers/ids/{broker}")[1].ephemeralOwner
+    zk.delete(f"/brokers/ids/{broker}")
+    wait_until(lambda: czxid(zk, broker) > before, f"a new registration of broker {broker}")
+    assert zk.get(f"/brokers/ids/{broker}")[1].ephemeralOwner == session
+    cluster.wait_ready()
+    use(cluster, answered, "after")
+    assert cluster.brokers[broker].pid == pid
+
+
+def wipe(zk):
+    """Delete all that anybody but ZooKeeper itself has made; brokers make some of it again meanwhile."""
+
+    def delete(path):
+        for child in zk.get_children(path):
+            if path != "/" or child != "zookeeper":
+                delete(f"{path.rstrip('/')}/{child}")
+        if path != "/":
+            with contextlib.suppress(NotEmptyError):
+                zk.delete(path)
+
+    with contextlib.suppress(NoNodeError):
+        delete("/")
+
+
+def test_a_cluster_whose_zookeeper_was_wiped_works_again(cluster, zk, answered):
+    use(cluster, answered, "before")
+    pids = [broker.pid for broker in cluster.brokers.values()]
+    cluster_id = zk.get("/cluster/id")[0]
+    wipe(zk)
+    needed = [*paths.PERSISTENT, *map(paths.broker, cluster.brokers)]
+    wait_until(lambda: all(map(zk.exists, needed)), "all that was deleted")
+    cluster.wait_ready()
+    use(cluster, answered, "after")
+    assert [broker.pid for broker in cluster.brokers.values()] == pids
+    assert zk.get("/cluster/id")[0] == cluster_id

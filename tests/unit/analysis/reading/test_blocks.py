@@ -1,0 +1,149 @@
+"""What is said of thousands of lines at once is what the grammar says of each line alone."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.reading.blocks import BlockReader, Origin, clean
+from analysis.reading.companions import companion_columns
+from analysis.reading.fields import Row
+from analysis.reading.grammar import find_head, message_columns
+from analysis.reading.times import Clock
+from analysis.tables import COLUMNS
+from cluster.model.statechange import LOGGER
+
+SAMPLES = sorted((Path(__file__).parents[3] / "data" / "state-change").glob("*.log"))
+PER_KIND = [sample for sample in SAMPLES if "per-kind" in sample.name]
+INTEGERS = {column.name for column in COLUMNS if "int32" in str(column.arrow)}
+
+
+def said_one_by_one(data: bytes) -> list[Row]:
+    """The obvious reading: line after line, each alone."""
+    rows: list[Row] = []
+    for number, line in enumerate(clean(data)[0].decode().split("\n")[:-1], 1):
+        head = find_head(line.removesuffix("\r"))
+        if head is None:
+            if rows:
+                rows[-1]["raw"] += f"\n{line}"
+            elif line.strip():
+                rows.append({"raw": line, "understood": False, "line": number})
+            continue
+        time = datetime.fromisoformat(head.time)
+        row: Row = {"time": time, "level": head.level, "line": number, "understood": False}
+        row["raw"] = line.removesuffix("\r")[head.start :]
+        if head.logger is not None:
+            row["logger"] = head.logger
+        if head.logger == LOGGER:
+            row |= message_columns(line[slice(*head.message)])
+        elif head.logger is not None:
+            row["understood"] = None
+            row |= companion_columns(line[slice(*head.message)]) or {}
+        rows.append(row)
+    for row in rows:
+        whole = row["raw"].rstrip("\r\n\t ") if "\n" in row["raw"] else row["raw"]
+        row["raw"] = whole
+        below = whole.partition("\n")[2].replace("\r\n", "\n").rstrip()
+        if below:
+            row["trace"] = below
+    return rows
+
+
+def said_at_once(data: bytes, reader: BlockReader | None = None) -> list[Row]:
+    reader = reader or BlockReader(Clock(UTC), lambda _: None)
+    rows = reader.read(data, Origin("file:/a.log", 0, 1)).rows.to_pylist()
+    for row in rows:
+        assert (row.pop("source"), row.pop("block")) == ("file:/a.log", 0)
+    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+
+
+def comparable(rows: list[Row]) -> list[Row]:
+    def plain(name: str, value: Any) -> Any:
+        numbers = value if isinstance(value, tuple) else (value,)
+        if name in INTEGERS and any(abs(number) >= 2**31 for number in numbers):
+            return None
+        return list(value) if isinstance(value, tuple) else value
+
+    return [
+        {name: plain(name, value) for name, value in row.items() if plain(name, value) is not None}
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_real_lines_mean_the_same(sample: Path) -> None:
+    data = sample.read_bytes()
+    assert said_at_once(data) == comparable(said_one_by_one(data))
+
+
+def varied(line: str, dice: random.Random) -> str:
+    """The line with other numbers in some places, and now and then with one letter changed."""
+
+    def another(found: re.Match[str]) -> str:
+        return str(dice.randrange(10 ** dice.randint(1, 17))) if dice.random() < 0.4 else found[0]
+
+    line = re.sub(r"\d+", another, line)
+    if dice.random() < 0.1:
+        cut = dice.randrange(len(line))
+        line = line[:cut] + dice.choice(["", " ", "-", "x", ","]) + line[cut + 1 :]
+    return line
+
+
+@pytest.mark.parametrize("sample", PER_KIND, ids=lambda path: path.name)
+def test_lines_with_other_values_mean_the_same(sample: Path) -> None:
+    dice = random.Random(sample.name)
+    lines = []
+    for line in sample.read_text().splitlines():
+        head, message = line[:26], line[26:]
+        lines += [line] * 12 + [head + varied(message, dice) for _ in range(8)]
+    dice.shuffle(lines)
+    data = "".join(f"{each}\n" for each in lines).encode()
+    assert said_at_once(data) == comparable(said_one_by_one(data))
+
+
+HANDLING = "[Broker id=1] Handling StopReplica request correlationId {} from controller 1 for {} partitions"
+DELETED = "[Controller id=1 epoch=3] Changed partition {} state from OfflinePartition to NonExistentPartition"
+STARTED = (
+    "[Broker id=1] Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='t', partitionIndex=0, "
+    "controllerEpoch=1, leader=1, leaderEpoch=0, isr=[{0}], zkVersion=0, replicas=[{0}], addingReplicas=[], "
+    "removingReplicas=[], isNew=true) correlation id 1 from controller 1 epoch 1"
+)
+MESSAGES = [
+    *(HANDLING.format(number, 2) for number in ("7", "-1", "007", "9" * 10, "9" * 19, "9" * 5000, "", "٣")),
+    *(DELETED.format(each) for each in ("t-0", "t-é-0", "t-٣", "t-0-1", "[t,0]", "[t, 0]", "[t,\t0]", "t")),
+    *(STARTED.format(each) for each in ("1, 2", "1,2", "", "-1, 2", "1,, 2", "1, 2147483648", "9" * 5000)),
+    "[Controller id=1] Mark replicas [t,0],[t,1] on broker 1 as offline",
+    "[Broker id=1] Połączenie odrzucone",
+]
+LAYOUTS = [
+    "[2026-11-21 03:12:45,678] INFO {} (state.change.logger)",
+    "2026-11-21 03:12:45,678 INFO {} (state.change.logger) [wątek-1]",
+    "брокер-1 | [2026-11-21 03:12:45,678] INFO {} (state.change.logger)",
+    "[2026-11-21 03:12:45,678] INFO[2026-11-21 03:12:46,789] WARN {} (state.change.logger)",
+    "[2026-11-21 03:12:45,678] INFO\t{} (state.change.logger)",
+    "[2026-11-21 03:12:45,678] ERROR {} ęęęęęęęęęę (kafka.server)",
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_odd_lines_mean_the_same_by_their_form_and_alone(layout: str) -> None:
+    # Of each so many that its form is learned, where it can be, and read by it.
+    lines = [layout.format(message) for message in MESSAGES for _ in range(13)]
+    random.Random(layout).shuffle(lines)
+    data = "".join(f"{line}\n" for line in lines).encode()
+    meant = comparable(said_one_by_one(data))
+    reader = BlockReader(Clock(UTC), lambda _: None)
+    assert said_at_once(data, reader) == meant
+    assert said_at_once(data, reader) == meant
+
+
+@pytest.mark.parametrize("sample", PER_KIND, ids=lambda path: path.name)
+def test_what_is_learned_in_one_block_serves_the_next(sample: Path) -> None:
+    data = sample.read_bytes() * 13
+    reader = BlockReader(Clock(UTC), lambda _: None)
+    assert said_at_once(data, reader) == said_at_once(data, reader)

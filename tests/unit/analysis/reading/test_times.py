@@ -1,0 +1,54 @@
+"""Local times become UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.reading.times import Clock
+
+WARSAW = ZoneInfo("Europe/Warsaw")
+NEAR = st.datetimes(datetime.fromisoformat("2000-01-01"), datetime.fromisoformat("2100-01-01"))
+
+
+@given(NEAR, st.sampled_from([UTC, WARSAW, ZoneInfo("America/St_Johns")]))
+def test_a_moment_is_what_python_says(moment: datetime, zone: ZoneInfo) -> None:
+    moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    text = f"{moment:%Y-%m-%d %H:%M:%S},{moment.microsecond // 1000:03}"
+    expected = moment.replace(tzinfo=zone).astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    assert Clock(zone).moment(text) == round(expected.total_seconds() * 1000) * 1000
+
+
+def test_of_an_hour_that_comes_twice_the_first_is_meant() -> None:
+    clock = Clock(WARSAW)
+    before, twice = clock.minute("2026-10-25 01:59"), clock.minute("2026-10-25 02:00")
+    assert before is not None
+    assert twice is not None
+    assert twice - before == 60_000_000
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-13-21 03:12", "2026-11-31 03:12", "2026-11-21\t03:12", "2026-11-1 003:12", "broker-1", ""]
+)
+def test_what_is_no_time_is_none(text: str) -> None:
+    assert Clock(UTC).minute(text) is None
+    assert Clock(UTC).moment(f"{text}:00,000") is None
+
+
+@pytest.mark.parametrize("text", ["0000-12-31 23:59", "0001-01-01 00:00", "9999-12-31 23:59"])
+@pytest.mark.parametrize("zone", [UTC, ZoneInfo("Asia/Tokyo"), ZoneInfo("America/New_York")], ids=str)
+def test_the_ends_of_the_calendar_are_times_or_none(text: str, zone: tzinfo) -> None:
+    try:
+        moment = datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        assert Clock(zone).minute(text) is None
+    else:
+        assert Clock(zone).minute(text) == round(moment.timestamp()) * 1_000_000
+
+
+def test_seconds_are_digits() -> None:
+    assert Clock(UTC).moment("2026-11-21 03:12:4x,678") is None

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import pytest
+
+from bench.hostile_frames import REQUESTS, hostile_frame
+from broker.wire.apis import APIS, ApiKey
+from broker.wire.frames import decode
+
+NO_ELEMENTS = {ApiKey.API_VERSIONS, ApiKey.INIT_PRODUCER_ID, ApiKey.FIND_COORDINATOR, ApiKey.JOIN_GROUP}
+"""Of what these hold, nothing is gone through."""
+
+
+@pytest.mark.parametrize("key", REQUESTS)
+def test_each_is_a_request_with_so_many_elements(key):
+    frame = memoryview(hostile_frame(key, 7))
+    request = decode(frame[4:], "PLAINTEXT")
+    assert (request.api, request.version) == (APIS[key], APIS[key].max_version)
+    assert len(hostile_frame(key, 8)) > len(frame) == 4 + int.from_bytes(frame[:4], "big")
+
+
+def test_every_api_has_one_but_those_without_elements():
+    assert APIS.keys() - REQUESTS.keys() == NO_ELEMENTS

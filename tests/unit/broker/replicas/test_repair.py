@@ -1,0 +1,129 @@
+"""A damaged segment is fetched from another broker's log, over a real stream, or left as it is."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc.aio
+import pytest
+
+from broker.core.log_config import LogConfig
+from broker.core.metadata_cache import MetadataCache
+from broker.disk.log_dirs import LogDirs, LogDirsOptions
+from broker.replicas.hosted import HostedPartitions
+from broker.replicas.ranges import RangeReader
+from broker.replicas.repair import READ_RANGE_METHOD, RangeUnavailableError, fetch_again
+from cluster.model.brokers import Endpoint
+from cluster.model.ids import BrokerId, TopicPartition
+from cluster.rpc import replication_pb2 as pb
+
+TP = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def log_config():
+    return LogConfig(segment_bytes=100, segment_index_bytes=16 * 1024)
+
+
+@pytest.fixture
+def partition(room):
+    """Four records, each in a segment of its own; all but the first are committed."""
+    made = room.lead(isr=(1, 2))
+    for value in (b"a", b"b", b"c", b"d"):
+        room.write(made, value)
+    made.replica.high_watermark = 3
+    made.log.flush()  # what the rolls have left to do is done
+    return made
+
+
+@pytest.fixture
+async def other(room, partition, log_config, tmp_path_factory):
+    """Broker 2, which follows and has the same four; its gRPC endpoint."""
+    with ThreadPoolExecutor(1) as executor:
+        options = LogDirsOptions(2, "A" * 22, lambda _topic: log_config, lambda _path: executor, lambda: 0)
+        logs = LogDirs.open([tmp_path_factory.mktemp("other")], options)
+        hosted = HostedPartitions(BrokerId(2), logs, MetadataCache(), room.hosted.settings)
+        follower = hosted.host(TP)
+        follower.replica.become_follower(room.order(1, 0, (1, 2)))
+        for offset in range(4):
+            follower.log.append_as_follower(partition.log.read(offset, 1000, 4).records)
+        follower.replica.follow_high_watermark(3, 0, 4)
+        ranges = RangeReader(hosted)
+
+        async def handle(request, _context):
+            return ranges.read(request)
+
+        method = grpc.unary_unary_rpc_method_handler(
+            handle,
+            request_deserializer=pb.ReadRangeRequest.FromString,
+            response_serializer=pb.ReadRangeResponse.SerializeToString,
+        )
+        service, name = READ_RANGE_METHOD[1:].split("/")
+        server = grpc.aio.server()
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {name: method}),))
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        yield follower, Endpoint("GRPC", "127.0.0.1", port)
+        await server.stop(None)
+        logs.close()
+
+
+def damage(partition, number):
+    span = partition.log.spans()[number]
+    sound = span.path.read_bytes()
+    with span.path.open("r+b") as file:
+        file.write(bytes(30))
+    return span, sound
+
+
+async def test_the_damaged_segment_is_whole_again_and_nothing_else_has_changed(room, partition, other):
+    _, endpoint = other
+    span, sound = damage(partition, 1)
+    names = sorted(path.name for path in span.path.parent.iterdir())
+    await fetch_again(partition, span, endpoint, 6000)
+    assert span.path.read_bytes() == sound
+    assert partition.log.read(1, 1000, 4).records == sound
+    assert partition.log.damaged_spans() == []
+    partition.log.flush()
+    assert sorted(path.name for path in span.path.parent.iterdir()) == names
+    assert [len(each.path.read_bytes()) for each in partition.log.spans()] == [len(sound)] * 4
+
+
+async def test_what_cannot_be_had_whole_changes_nothing(room, partition, other):
+    follower, endpoint = other
+    span, _ = damage(partition, 1)
+    hurt = span.path.read_bytes()
+    names = sorted(path.name for path in span.path.parent.iterdir())
+
+    async def fails(match):
+        with pytest.raises(RangeUnavailableError, match=match):
+            await fetch_again(partition, span, endpoint, 6000)
+        assert span.path.read_bytes() == hurt
+        assert sorted(path.name for path in span.path.parent.iterdir()) == names
+
+    follower.replica.high_watermark = 1
+    await fails("offset 1 is not committed there yet")
+    follower.replica.high_watermark = 3
+    damage(follower, 1)
+    await fails("CORRUPT_MESSAGE")
+    follower.replica.become_follower(room.order(1, 7))
+    await fails("FENCED_LEADER_EPOCH")
+    endpoint = Endpoint("GRPC", "127.0.0.1", 1)
+    await fails("UNAVAILABLE")
+
+
+async def test_a_log_that_was_truncated_meanwhile_keeps_what_it_has(partition, other):
+    _, endpoint = other
+    span, _ = damage(partition, 1)
+    partition.log.truncate_to(3)
+    with pytest.raises(RangeUnavailableError, match="has changed"):
+        await fetch_again(partition, span, endpoint, 6000)
+
+
+async def test_a_log_that_is_deleted_meanwhile_takes_no_directory_along(room, partition, other):
+    _, endpoint = other
+    span, _ = damage(partition, 1)
+    room.hosted.remove(TP, delete=True)
+    with pytest.raises(Exception, match=r"is closed|has changed"):
+        await fetch_again(partition, span, endpoint, 6000)
+    assert room.logs.offline == {}

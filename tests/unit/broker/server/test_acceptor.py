@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+
+import pytest
+from structlog.testing import capture_logs
+
+from broker.server.acceptor import Acceptor, ConnectionQuotas
+
+
+@pytest.fixture
+async def accepting():
+    """An acceptor over a listening socket that a test may replace, and what it has accepted."""
+    made = []
+
+    def start(quotas, listening=None):
+        bound = socket.create_server(("127.0.0.1", 0))
+        bound.settimeout(0)
+        served = asyncio.Queue()
+        made.append((Acceptor(listening(bound) if listening else bound, quotas, served.put_nowait), served))
+        return bound.getsockname(), served
+
+    yield start
+    for acceptor, served in made:
+        acceptor.close()
+        acceptor.close()
+        while not served.empty():
+            served.get_nowait().close()
+
+
+class OutOfDescriptors:
+    """A listening socket whose ``accept`` says so, so many times."""
+
+    def __init__(self, bound, number, times):
+        self._bound = bound
+        self._number = number
+        self._times = times
+
+    def accept(self):
+        if self._times:
+            self._times -= 1
+            raise OSError(self._number, os.strerror(self._number))
+        return self._bound.accept()
+
+    def fileno(self):
+        return self._bound.fileno()
+
+    def close(self):
+        self._bound.close()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS])
+async def test_it_goes_on_after_a_shortage(accepting, number):
+    address, served = accepting(
+        ConnectionQuotas(lambda: 10, 10_000), lambda bound: OutOfDescriptors(bound, number, 3)
+    )
+    with capture_logs() as lines, socket.create_connection(address):
+        async with asyncio.timeout(60):
+            (await served.get()).close()
+    assert {line["reason"] for line in lines} == {os.strerror(number)}
+
+
+async def test_a_client_that_has_gone_costs_no_other(accepting):
+    address, served = accepting(
+        ConnectionQuotas(lambda: 10, 10_000), lambda bound: OutOfDescriptors(bound, errno.ECONNABORTED, 3)
+    )
+    with socket.create_connection(address):
+        async with asyncio.timeout(60):
+            (await served.get()).close()
+
+
+class Asked(ConnectionQuotas):
+    """Tells that it was asked about a connection."""
+
+    def __init__(self, maximum, first_kept_back):
+        super().__init__(maximum, first_kept_back)
+        self.asked = asyncio.Event()
+
+    def fits(self, connection):
+        self.asked.set()
+        return super().fits(connection)
+
+
+async def test_a_connection_under_too_high_a_number_waits_and_gets_a_lower_one(accepting):
+    below = [os.dup(0) for _ in range(8)]
+    try:
+        limit = below[-1] + 1
+        # The listening socket and the client's own come first.
+        quotas = Asked(lambda: 10, limit)
+        address, served = accepting(quotas)
+        with capture_logs() as lines, socket.create_connection(address):
+            async with asyncio.timeout(60):
+                await quotas.asked.wait()
+            assert served.empty()
+            os.close(below.pop(0))
+            async with asyncio.timeout(60):
+                connection = await served.get()
+            assert connection.fileno() < limit
+            connection.close()
+        assert "kept back" in lines[0]["reason"]
+    finally:
+        for each in below:
+            os.close(each)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import logging
+
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from cluster.runtime.line_limit import (
+    LINES,
+    LINES_PER_WINDOW,
+    WINDOW_S,
+    LibraryLines,
+    LimitedLines,
+    LineLimit,
+)
+
+steps = st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, 50), st.booleans()), max_size=60)
+
+
+@given(steps)
+def test_every_line_is_written_or_told_once_and_no_window_has_more_than_its_share(taken):
+    limit, now = LineLimit(2, 100), 0.0
+    asked, written, told = {"a": 0, "b": 0}, {"a": [], "b": []}, {"a": 0, "b": 0}
+    for kind, pause, is_told in taken:
+        now += pause
+        asked[kind] += 1
+        if limit.admit(kind, now):
+            written[kind].append(now)
+        if is_told:
+            for one, count in limit.ended(now).items():
+                told[one] += count
+    for kind, count in limit.ended(float("inf")).items():
+        told[kind] += count
+    for kind in "ab":
+        assert len(written[kind]) + told[kind] == asked[kind]
+        # Two windows may follow each other at once.
+        assert all(
+            later - first >= 100 for first, later in zip(written[kind], written[kind][4:], strict=False)
+        )
+
+
+def test_a_kind_is_limited_and_no_other():
+    limit = LineLimit()
+    assert [limit.admit("flood", 1.0) for _ in range(1000)].count(True) == LINES_PER_WINDOW
+    assert limit.admit("other", 1.0)
+    assert limit.ended(WINDOW_S) == {}
+    assert limit.ended(1 + WINDOW_S) == {"flood": 1000 - LINES_PER_WINDOW}
+    assert limit.ended(1 + WINDOW_S) == {}
+
+
+def test_how_many_were_suppressed_is_told():
+    now = [0.0]
+    lines = LimitedLines(lambda: now[0])
+    for _ in range(68_000):
+        lines.allow("junk")
+    with capture_logs() as told:
+        lines.tell_suppressed()
+        assert told == []
+        now[0] = WINDOW_S
+        lines.tell_suppressed()
+        assert [line["event"] for line in told] == ["Suppressed 67990 more lines of the kind: junk"]
+        assert lines.allow("junk")
+
+
+def test_at_the_end_all_are_told():
+    lines = LimitedLines(lambda: 0.0)
+    for _ in range(LINES_PER_WINDOW + 1):
+        lines.allow("junk")
+    with capture_logs() as told:
+        lines.tell_suppressed(at_the_end=True)
+    assert [line["event"] for line in told] == ["Suppressed 1 more lines of the kind: junk"]
+
+
+def test_the_lines_of_libraries_are_limited_once_for_all_handlers():
+    filters = (LibraryLines(), LibraryLines())
+
+    def written(message):
+        record = logging.LogRecord("grpc", logging.ERROR, "", 0, message, (), None)
+        return [each.filter(record) for each in filters]
+
+    for _ in range(LINES_PER_WINDOW):
+        assert written("Exception deserializing request!") == [True, True]
+    assert written("Exception deserializing request!") == [False, False]
+    # What is ours comes as a dictionary, and is limited where it is written.
+    assert written({"event": "ours"}) == [True, True]
+    assert LINES.allow("another kind")
