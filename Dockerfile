@@ -18,6 +18,7 @@ COPY analysis analysis
 COPY barnabas barnabas
 COPY bench bench
 COPY broker broker
+COPY chaos chaos
 COPY cluster cluster
 COPY controller controller
 RUN PYTHON=/tools/bin/python scripts/proto \
@@ -35,5 +36,5 @@ VOLUME /var/lib/barnabas
 EXPOSE 9092 9192 9404 19092
 # On a busy machine Python alone takes seconds to start.
 HEALTHCHECK --interval=2s --timeout=10s --start-period=60s --retries=10 \
-    CMD ["python", "-P", "-m", "broker.health", "http://127.0.0.1:9404"]
-ENTRYPOINT ["python", "-P", "-m", "broker", "/etc/barnabas/server.properties"]
+    CMD ["python", "-P", "-m", "barnabas.broker.health", "http://127.0.0.1:9404"]
+ENTRYPOINT ["python", "-P", "-m", "barnabas.broker", "/etc/barnabas/server.properties"]

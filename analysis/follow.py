@@ -20,9 +20,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from analysis.growing import find_logs, whole_until
-from analysis.reading.splits import Split
-from analysis.scan import Reading, append_events
+from barnabas.analysis.growing import find_logs, whole_until
+from barnabas.analysis.reading.splits import Split
+from barnabas.analysis.scan import Reading, append_events
 
 PROGRESS = "_progress.json"
 """The file beside the tables that says how far each log was read."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.reading.splits import Split, blocks, cut, is_compressed, last_head
-from analysis.sources import logs_in, named
+from barnabas.analysis.reading.splits import Split, blocks, cut, is_compressed, last_head
+from barnabas.analysis.sources import logs_in, named
 
 _FIRST_BYTES = 64
 _TAIL_BYTES = 1024 * 1024

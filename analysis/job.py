@@ -22,19 +22,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 if not __package__:
-    # As a script its own folder is on the path, and not the one above, which holds the packages.
-    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+    # A script has its own folder on the path; imports need the one above it that holds the package.
+    sys.path[0] = next(str(each) for each in Path(__file__).resolve().parents if (each / "barnabas").is_dir())
 
-from analysis.derived.store import derive
-from analysis.follow import PAUSE_S, Follower
-from analysis.outs import LocalOut, OccupiedError, Out, out_at
-from analysis.progress import progress
-from analysis.report.document import gather
-from analysis.report.files import Format, tell
-from analysis.report.words import count
-from analysis.scan import AS_WRITTEN, Reading
-from analysis.session import SparkStartError, spark_session
-from analysis.sources import NothingToReadError, Sources, find
+from barnabas.analysis.derived.store import derive
+from barnabas.analysis.follow import PAUSE_S, Follower
+from barnabas.analysis.outs import LocalOut, OccupiedError, Out, out_at
+from barnabas.analysis.progress import progress
+from barnabas.analysis.report.document import gather
+from barnabas.analysis.report.files import Format, tell
+from barnabas.analysis.report.words import count
+from barnabas.analysis.scan import AS_WRITTEN, Reading
+from barnabas.analysis.session import SparkStartError, spark_session
+from barnabas.analysis.sources import NothingToReadError, Sources, find
 
 DEFAULT_OUT = "barnabas-report"
 """The default of ``--out``: a folder below the working directory."""

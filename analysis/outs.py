@@ -17,14 +17,14 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from analysis.derived.catalog import DERIVED
-from analysis.derived.store import EVENTS_TABLE
-from analysis.parts import write_files
-from analysis.report.document import Document
-from analysis.report.files import REPORTS, Format, tell
-from analysis.scan import Reading, save_events, write_events
-from analysis.sources import Sources, is_uri
-from analysis.tables import FILES
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.derived.store import EVENTS_TABLE
+from barnabas.analysis.parts import write_files
+from barnabas.analysis.report.document import Document
+from barnabas.analysis.report.files import REPORTS, Format, tell
+from barnabas.analysis.scan import Reading, save_events, write_events
+from barnabas.analysis.sources import Sources, is_uri
+from barnabas.analysis.tables import FILES
 
 FILES_TABLE = "files"
 

@@ -23,13 +23,13 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from analysis.growing import added_blocks
-from analysis.parts import PartWriter, commit, prepare
-from analysis.reading.blocks import BlockReader, Origin, Typed
-from analysis.reading.splits import BLOCK_BYTES, DamagedError, Split, blocks, plan
-from analysis.reading.times import Clock
-from analysis.sources import LOG_NAMES, Sources, broker_of
-from analysis.tables import EVENTS, EVENTS_ARROW, FILES
+from barnabas.analysis.growing import added_blocks
+from barnabas.analysis.parts import PartWriter, commit, prepare
+from barnabas.analysis.reading.blocks import BlockReader, Origin, Typed
+from barnabas.analysis.reading.splits import BLOCK_BYTES, DamagedError, Split, blocks, plan
+from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.sources import LOG_NAMES, Sources, broker_of
+from barnabas.analysis.tables import EVENTS, EVENTS_ARROW, FILES
 
 SPLIT_BYTES_MAX = 64 * 1024 * 1024
 SPLIT_BYTES_MIN = 2 * 1024 * 1024

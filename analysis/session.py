@@ -17,6 +17,8 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+import barnabas
+
 _SHIPPED = ("analysis", "cluster/model")
 """The packages that executors need: this one and the model, which imports the standard library alone."""
 
@@ -131,11 +133,12 @@ def _gateway(brief: bool) -> JavaGateway:
 
 
 def _package(scratch: Path) -> Path:
-    root = Path(__file__).resolve().parent.parent
+    root = Path(barnabas.__file__).parent
     archive = scratch / "barnabas-analysis.zip"
     with zipfile.ZipFile(archive, "w") as target:
         for shipped in _SHIPPED:
             for module in sorted((root / shipped).rglob("*.py")):
-                target.write(module, module.relative_to(root))
-        target.write(root / "cluster" / "__init__.py", "cluster/__init__.py")
+                target.write(module, module.relative_to(root.parent))
+        for package in (root, root / "cluster"):
+            target.write(package / "__init__.py", (package / "__init__.py").relative_to(root.parent))
     return archive

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from barnabas import up as foreground
-from barnabas import zookeeper as embedded
-from barnabas.ports import OFFSETS
-from barnabas.zookeeper_jars import ZooKeeperStartError
+from barnabas.local import zookeeper as embedded
+from barnabas.local.ports import OFFSETS
+from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 app = typer.Typer(
     name="barnabas",
@@ -93,7 +93,7 @@ def analyze(
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what is added to the logs.")] = False,
 ) -> None:
     """Read brokers' logs with Spark and tell what happened."""
-    from analysis import job  # Spark takes seconds to import
+    from barnabas.analysis import job  # Spark takes seconds to import
 
     arguments = [f"--out={out}", f"--format={form}", f"--time-zone={time_zone}"]
     arguments += [] if broker is None else [f"--broker={broker}"]

@@ -17,18 +17,18 @@ from typing import NoReturn, Self
 import confluent_kafka
 from rich.console import Console
 
-from barnabas.cluster import ClusterError, LocalCluster
-from barnabas.faults.checker import Verdict, check
-from barnabas.faults.clients import LIBRARIES, Library
-from barnabas.faults.history import History, save
-from barnabas.faults.nemesis import Nemesis
-from barnabas.faults.waiting import wait_until
-from barnabas.faults.workload import Workload, read_back
-from barnabas.observe import ClusterView, ControllerEpochs, Observer
+from barnabas.chaos.checker import Verdict, check
+from barnabas.chaos.clients import LIBRARIES, Library
+from barnabas.chaos.history import History, save
+from barnabas.chaos.nemesis import Nemesis
+from barnabas.chaos.waiting import wait_until
+from barnabas.chaos.workload import Workload, read_back
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.observe import ClusterView, ControllerEpochs, Observer
+from barnabas.local.zookeeper_jars import ZooKeeperStartError
 from barnabas.picture import Scene, cluster_picture, verdict_picture
 from barnabas.stage import Stage
-from barnabas.zookeeper_jars import ZooKeeperStartError
-from cluster.model.ids import TopicPartition
 
 TOPIC = "story"
 PARTITIONS = 6
@@ -241,7 +241,7 @@ def _tell(console: Console, directory: Path, picture: Path | None) -> bool:
     if picture is not None:
         _draw(picture, demo.climax, verdict)
     console.print("What the brokers' state-change.log files say, read by Spark:")
-    from analysis import job  # Spark takes seconds to import
+    from barnabas.analysis import job  # Spark takes seconds to import
 
     told = job.run(logs, directory / "analysis")
     console.print(f"The whole story took {time.monotonic() - began:.0f} s.", highlight=False)

@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from barnabas.faults.checker import Verdict
-from barnabas.observe import ClusterView, PartitionView
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.chaos.checker import Verdict
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.local.observe import ClusterView, PartitionView
 
 STALL_SHOWN_S = 0.5
 """A partition whose writes wait longer is shown as one that cannot be written."""

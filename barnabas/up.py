@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from barnabas.cluster import READY_TIMEOUT_S, ClusterError, LocalCluster
-from barnabas.ports import PortError
-from barnabas.zookeeper_jars import ZooKeeperStartError
-from cluster.model.ids import BrokerId
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.local.cluster import READY_TIMEOUT_S, ClusterError, LocalCluster
+from barnabas.local.ports import PortError
+from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 _LOOK_S = 0.2
 

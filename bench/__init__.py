@@ -1,1 +1,1 @@
-"""Measurements, each a figure against a target: ``python -m bench --list``."""
+"""Measurements, each a figure against a target: ``python -m barnabas.bench --list``."""

@@ -1,4 +1,4 @@
-"""``python -m bench NAME [--json]`` runs one bench; ``python -m bench --list`` names them all."""
+"""``python -m barnabas.bench NAME [--json]`` runs one bench; ``--list`` names them all."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 import sys
 from collections.abc import Sequence
 
-from bench.registry import Bench, load
-from bench.report import Result, this_machine
+from barnabas.bench.registry import Bench, load
+from barnabas.bench.report import Result, this_machine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0 where the bench ran, whether or not its target was met; 2 where there is no such bench or size.
     """
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m barnabas.bench", description=__doc__)
     parser.add_argument("name", nargs="?", help="the bench to run")
     parser.add_argument("--list", action="store_true", help="name all benches and end")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from barnabas.cluster import LocalCluster
+from barnabas.local.cluster import LocalCluster
 
 FAILOVER_SESSION_TIMEOUT_MS = 2_000
 """The ZooKeeper session timeout of the brokers in benches of failover."""

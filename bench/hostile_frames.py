@@ -12,7 +12,7 @@ from typing import Any
 from kio.index import load_request_schema
 from kio.serial import entity_writer
 
-from broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.apis import APIS, ApiKey
 
 TOPIC = "hostile"
 """The one topic of a request of many partitions; few of them need to exist."""

@@ -1,6 +1,6 @@
 """A process that appends to one log as fast as it can until it is killed.
 
-``python -m bench.log_writer DIRECTORY`` prints the log end offset after each append.
+``python -m barnabas.bench.log_writer DIRECTORY`` prints the log end offset after each append.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from crc32c import crc32c
 
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import CRC_START, HEADER, HEADER_SIZE, MAGIC, Codec
-from broker.core.refusals import Refusal
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import CRC_START, HEADER, HEADER_SIZE, MAGIC, Codec
+from barnabas.broker.core.refusals import Refusal
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 TP = TopicPartition("bench", 0)
 RECORDS_PER_BATCH = 64

@@ -1,7 +1,7 @@
 """Ordinary producers that write as fast as they can with acks=all, each in a process of its own.
 
-``python -m bench.producers BOOTSTRAP SIZE`` is one of them: for each line with a number that it reads it
-writes so many records, and answers with a line when all of them had their outcome.
+``python -m barnabas.bench.producers BOOTSTRAP SIZE`` is one of them: for each line with a
+number that it reads it writes so many records, and answers with a line when all of them had their outcome.
 """
 
 from __future__ import annotations

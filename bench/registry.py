@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-import bench.cases
+from barnabas.bench import cases
 
 
 class Direction(Enum):
@@ -61,7 +61,7 @@ class Bench:
     """A question with a figure for an answer.
 
     Attributes:
-        name: As typed after ``python -m bench``.
+        name: As typed after ``python -m barnabas.bench``.
         question: One sentence.
         unit: Of the figure and the target.
         target: What is to be reached.
@@ -109,8 +109,8 @@ def load() -> dict[str, Bench]:
         ValueError: Two modules define benches of one name.
     """
     benches: dict[str, Bench] = {}
-    for module in pkgutil.iter_modules(bench.cases.__path__):
-        case = importlib.import_module(f"{bench.cases.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(cases.__path__):
+        case = importlib.import_module(f"{cases.__name__}.{module.name}")
         for found in getattr(case, "BENCHES", ()):
             if found.name in benches:
                 raise ValueError(f"bench {found.name!r} is defined twice, the second time in {case.__name__}")

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.registry import Bench, Run
+from barnabas.bench.registry import Bench, Run
 
 
 @dataclass(frozen=True, slots=True)

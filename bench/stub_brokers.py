@@ -1,7 +1,7 @@
 """Brokers to the controller alone, in a process of their own: registered, reachable, and content with all.
 
-``python -m bench.stub_brokers ZOOKEEPER ID…`` registers them, prints their ids when the controller may come,
-and serves until its input ends.
+``python -m barnabas.bench.stub_brokers ZOOKEEPER ID…`` registers them, prints their ids when
+the controller may come, and serves until its input ends.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 import grpc.aio
 import uvloop
 
-from cluster.model.brokers import GRPC_LISTENER, Endpoint
-from cluster.model.ids import BrokerId
-from cluster.rpc import control_pb2 as pb
-from cluster.rpc.channels import server_options
-from cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_BrokerControlServicer_to_server
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.store import ZooKeeperStore
+from barnabas.cluster.model.brokers import GRPC_LISTENER, Endpoint
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.rpc import control_pb2 as pb
+from barnabas.cluster.rpc.channels import server_options
+from barnabas.cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_BrokerControlServicer_to_server
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.store import ZooKeeperStore
 
 SESSION_TIMEOUT_MS = 30_000
 

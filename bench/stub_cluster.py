@@ -18,23 +18,23 @@ from typing import IO
 
 import uvloop
 
-from barnabas.zookeeper import EmbeddedZooKeeper
-from bench.registry import Run
-from cluster.model.commands import CreateTopics
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr
-from cluster.model.statechange import StateChange
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.levels import Level
-from cluster.runtime import logs
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.statechange_log import StateChangeLog
-from cluster.runtime.supervisor import Supervisor
-from cluster.zk.operations import OnEvent, WatchEvent, ZooKeeperEvent
-from cluster.zk.schema.paths import BROKER_IDS
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.store import ZooKeeperStore
-from controller.node import ControllerNode, ControllerSettings
+from barnabas.bench.registry import Run
+from barnabas.cluster.model.commands import CreateTopics
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
+from barnabas.cluster.model.statechange import StateChange
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.levels import Level
+from barnabas.cluster.runtime import logs
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.statechange_log import StateChangeLog
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.zk.operations import OnEvent, WatchEvent, ZooKeeperEvent
+from barnabas.cluster.zk.schema.paths import BROKER_IDS
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.node import ControllerNode, ControllerSettings
+from barnabas.local.zookeeper import EmbeddedZooKeeper
 
 TOPICS = 100
 BROKERS = tuple(BrokerId(number) for number in (1, 2, 3))
@@ -109,7 +109,14 @@ async def led_by(zookeeper: str, broker: BrokerId, topics: Mapping[str, Mapping[
 @contextmanager
 def stub_brokers(zookeeper: str, ids: Sequence[BrokerId] = BROKERS) -> Iterator[IO[bytes]]:
     """Brokers of these ids in a process of their own; closing what is yielded ends their registrations."""
-    command = [sys.executable, "-P", "-m", "bench.stub_brokers", zookeeper, *(str(id_) for id_ in ids)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "barnabas.bench.stub_brokers",
+        zookeeper,
+        *(str(id_) for id_ in ids),
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

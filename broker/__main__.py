@@ -1,4 +1,4 @@
-"""A broker process: ``python -m broker server.properties [--override key=value …]``.
+"""A broker process: ``python -m barnabas.broker server.properties [--override key=value …]``.
 
 kio imports Hypothesis where it is installed, to offer strategies for its types, and structlog imports rich,
 to print tracebacks in colour. A broker does neither, and the two are a quarter of the time in which it starts
@@ -14,7 +14,7 @@ import os
 import sys
 from importlib import import_module
 
-from cluster.runtime.standard_streams import open_missing
+from barnabas.cluster.runtime.standard_streams import open_missing
 
 NOT_FOR_BROKERS = ("hypothesis", "rich")
 """Packages that are not imported, for no other reason than that they are there."""
@@ -30,7 +30,7 @@ def run_broker() -> int:
         # None has every import of the name raise ModuleNotFoundError (Python reference, 5.3.1).
         sys.modules[name] = None  # type: ignore[assignment]
     os.environ.setdefault("GRPC_EXPERIMENTS", GRPC_EXPERIMENTS)
-    status: int = import_module("broker.command").main(sys.argv[1:])
+    status: int = import_module("barnabas.broker.command").main(sys.argv[1:])
     return status
 
 

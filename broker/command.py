@@ -11,18 +11,20 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from broker.config import BrokerConfig, SettingsFileError, parse, read_settings
-from broker.errors import StartError
-from broker.node import run
-from cluster.model.configs import ConfigError
-from cluster.runtime import failpoints, logs
-from cluster.runtime.allocator import keep_freed_memory
+from barnabas.broker.config import BrokerConfig, SettingsFileError, parse, read_settings
+from barnabas.broker.errors import StartError
+from barnabas.broker.node import run
+from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.runtime import failpoints, logs
+from barnabas.cluster.runtime.allocator import keep_freed_memory
 
 _log = structlog.get_logger("kafka.Kafka")
 
 
 def _arguments(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m broker", description="Run one broker of a cluster.")
+    parser = argparse.ArgumentParser(
+        prog="python -m barnabas.broker", description="Run one broker of a cluster."
+    )
     parser.add_argument("settings", type=Path, metavar="server.properties", help="the broker's settings")
     parser.add_argument(
         "--override",

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import TimestampType
-from broker.listeners import parse_listeners, parse_security_map
-from cluster.model.brokers import Endpoint
-from cluster.model.configs import ConfigError, Value, parse_given, with_defaults
-from cluster.model.configs_broker import BROKER_CONFIGS
-from cluster.model.configs_topic import parse_topic, resolve
-from cluster.model.configs_unserved import unserved
-from cluster.model.properties import parse_properties
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import TimestampType
+from barnabas.broker.listeners import parse_listeners, parse_security_map
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.configs import ConfigError, Value, parse_given, with_defaults
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs_topic import parse_topic, resolve
+from barnabas.cluster.model.configs_unserved import unserved
+from barnabas.cluster.model.properties import parse_properties
 
 
 class SettingsFileError(ValueError):

@@ -10,12 +10,12 @@ from typing import Protocol
 
 import structlog
 
-from broker.disk.log import Log
-from broker.live_config import LiveConfig
-from broker.topic_configs import TopicConfigs
-from cluster.model.configs import ConfigError
-from cluster.model.configs_topic import TOPIC_CONFIGS
-from cluster.model.ids import TopicPartition
+from barnabas.broker.disk.log import Log
+from barnabas.broker.live_config import LiveConfig
+from barnabas.broker.topic_configs import TopicConfigs
+from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
+from barnabas.cluster.model.ids import TopicPartition
 
 _log = structlog.get_logger("kafka.server.DynamicConfigManager")
 

@@ -12,10 +12,10 @@ from typing import Protocol
 
 import structlog
 
-from cluster.model.commands_configs import ConfigResource, ConfigResourceType
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import RequestFailed, ZooKeeperError
-from cluster.zk.store_configs import ConfigChange, ResourceConfigs
+from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import RequestFailed, ZooKeeperError
+from barnabas.cluster.zk.store_configs import ConfigChange, ResourceConfigs
 
 _log = structlog.get_logger("kafka.server.DynamicConfigManager")
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import structlog
 
-from broker.core.metadata_cache import MetadataCache
-from broker.server.metadata_purgatories import CONTROLLER, MetadataPurgatories, await_metadata
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.server.metadata_purgatories import CONTROLLER, MetadataPurgatories, await_metadata
 
 SESSIONS = 3
 """How many session timeouts the wait may last: in the first the session of a dead controller ends."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from cluster.model.commands import ControllerPort, Refused
-from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId
+from barnabas.cluster.model.commands import ControllerPort, Refused
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 

@@ -1,4 +1,4 @@
-"""Is this broker ready to serve? ``python -m broker.health http://127.0.0.1:9404`` asks its metrics address.
+"""Asks a broker's metrics address whether it is ready: ``python -m barnabas.broker.health http://127.0.0.1:9404``.
 
 Exit code 0 where the broker runs, 1 with one line on stderr where it does not (yet). For health checks of
 containers, which have Python and no other HTTP client. They run it every few seconds on every broker, so it
@@ -56,7 +56,7 @@ def complaint(url: str) -> str | None:
 def main(arguments: list[str]) -> int:
     """Check the one address given; the exit code."""
     if len(arguments) != 1:
-        sys.stderr.write("usage: python -m broker.health http://HOST:PORT" + "\n")
+        sys.stderr.write("usage: python -m barnabas.broker.health http://HOST:PORT" + "\n")
         return 2
     problem = complaint(arguments[0])
     if problem is not None:

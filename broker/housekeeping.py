@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from broker.config import BrokerConfig
-from broker.disk.errors import KafkaStorageError
-from broker.disk.log_dirs import LogDirs
-from cluster.runtime.supervisor import Supervisor
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.log_dirs import LogDirs
+from barnabas.cluster.runtime.supervisor import Supervisor
 
 NEVER_MS = 2**31
 """Intervals from here on, some 25 days, are taken for Kafka's "never"."""

@@ -7,13 +7,13 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
-from broker.config import BrokerConfig
-from broker.disk.checkpoints import META_PROPERTIES, read_meta_properties
-from broker.disk.errors import CorruptCheckpointError
-from broker.errors import StartError
-from cluster.model.ids import BrokerId
-from cluster.zk.schema import paths
-from cluster.zk.store import ZooKeeperStore
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.disk.checkpoints import META_PROPERTIES, read_meta_properties
+from barnabas.broker.disk.errors import CorruptCheckpointError
+from barnabas.broker.errors import StartError
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.store import ZooKeeperStore
 
 
 def new_cluster_id() -> str:

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import structlog
 
-from cluster.model.epochs import PartitionVersion
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment, PartitionState
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store import ZooKeeperStore
+from barnabas.cluster.model.epochs import PartitionVersion
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment, PartitionState
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store import ZooKeeperStore
 
 PARTITIONS_PER_NOTE = 1000
 """How many partitions share a note, so that it fits into a znode however long their names are."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from cluster.model.brokers import Endpoint
-from cluster.model.configs import ConfigError
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.configs import ConfigError
 
 SECURITY_PROTOCOLS = ("PLAINTEXT",)
 """The security protocols that are served."""

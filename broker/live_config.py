@@ -13,10 +13,10 @@ from types import MappingProxyType
 
 import structlog
 
-from broker.config import BrokerConfig, resolve_log_config
-from cluster.model.configs import ConfigError, Value
-from cluster.model.configs_broker import BROKER_CONFIGS
-from cluster.model.configs_described import LIVE_BROKER_CONFIGS, BrokerSettings
+from barnabas.broker.config import BrokerConfig, resolve_log_config
+from barnabas.cluster.model.configs import ConfigError, Value
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs_described import LIVE_BROKER_CONFIGS, BrokerSettings
 
 _log = structlog.get_logger("kafka.server.DynamicBrokerConfig")
 

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import structlog
 
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import ZooKeeperError
-from cluster.zk.schema.admin import LogDirEvent
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.zk.schema.admin import LogDirEvent
 
 _log = structlog.get_logger("kafka.server.ReplicaManager")
 

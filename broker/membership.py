@@ -14,15 +14,21 @@ from dataclasses import dataclass
 
 import structlog
 
-from broker.errors import StartError
-from cluster.model.brokers import Endpoint
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import NodeExists, NoNode, SessionExpired, ZooKeeperTimeout, ZooKeeperUnavailable
-from cluster.zk.operations import Change, SessionEvent, WatchEvent, ZooKeeperEvent
-from cluster.zk.schema import paths
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.store import ZooKeeperStore
+from barnabas.broker.errors import StartError
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import (
+    NodeExists,
+    NoNode,
+    SessionExpired,
+    ZooKeeperTimeout,
+    ZooKeeperUnavailable,
+)
+from barnabas.cluster.zk.operations import Change, SessionEvent, WatchEvent, ZooKeeperEvent
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.store import ZooKeeperStore
 
 _log = structlog.get_logger(__name__)
 

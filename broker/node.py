@@ -19,47 +19,47 @@ from pathlib import Path
 
 import structlog
 
-from broker.config import BrokerConfig
-from broker.config_applier import ConfigApplier
-from broker.config_changes import ConfigChanges
-from broker.descriptors import first_kept_back, most_peer_connections
-from broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from broker.errors import StartError
-from broker.first_metadata import wait_for_first_metadata
-from broker.handover import Handover
-from broker.housekeeping import keep_logs
-from broker.identity import broker_id_of, new_cluster_id
-from broker.leader_store import LeaderStore
-from broker.live_config import LiveConfig
-from broker.log_dir_events import LogDirEvents
-from broker.membership import Membership, Registration, SessionListeners, ZooKeeperAddress
-from broker.process import BrokerProcess
-from broker.replicas.producer_ids import ProducerIdBlocks
-from broker.replicas.purgatory_metrics import show_purgatory
-from broker.replicas.service import ReplicaService
-from broker.room_settings import handover_settings, replica_settings, server_settings
-from broker.server.acceptor import ConnectionQuotas
-from broker.server.any_controller import AnyController
-from broker.server.clients import ClientListener
-from broker.server.context import ServerContext
-from broker.server.control_door import ControlDoor
-from broker.server.metadata_purgatories import MetadataPurgatories
-from broker.server.peers import PeerServer
-from broker.server.request_meter import RequestMeter
-from broker.sockets import bind, port_of
-from broker.topic_configs import TopicConfigs
-from cluster.model.brokers import Endpoint
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.ids import BrokerId
-from cluster.model.requests import LeaderAndIsrRequest
-from cluster.model.statechange.levels import Level
-from cluster.runtime.metrics import BrokerState
-from cluster.zk.errors import SessionExpired, ZooKeeperError
-from cluster.zk.operations import WatchEvent
-from cluster.zk.schema.paths import CONFIG_CHANGES
-from cluster.zk.store import ZooKeeperStore
-from controller.node import ControllerNode, ControllerSettings
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config_applier import ConfigApplier
+from barnabas.broker.config_changes import ConfigChanges
+from barnabas.broker.descriptors import first_kept_back, most_peer_connections
+from barnabas.broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.errors import StartError
+from barnabas.broker.first_metadata import wait_for_first_metadata
+from barnabas.broker.handover import Handover
+from barnabas.broker.housekeeping import keep_logs
+from barnabas.broker.identity import broker_id_of, new_cluster_id
+from barnabas.broker.leader_store import LeaderStore
+from barnabas.broker.live_config import LiveConfig
+from barnabas.broker.log_dir_events import LogDirEvents
+from barnabas.broker.membership import Membership, Registration, SessionListeners, ZooKeeperAddress
+from barnabas.broker.process import BrokerProcess
+from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
+from barnabas.broker.replicas.purgatory_metrics import show_purgatory
+from barnabas.broker.replicas.service import ReplicaService
+from barnabas.broker.room_settings import handover_settings, replica_settings, server_settings
+from barnabas.broker.server.acceptor import ConnectionQuotas
+from barnabas.broker.server.any_controller import AnyController
+from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.server.context import ServerContext
+from barnabas.broker.server.control_door import ControlDoor
+from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.peers import PeerServer
+from barnabas.broker.server.request_meter import RequestMeter
+from barnabas.broker.sockets import bind, port_of
+from barnabas.broker.topic_configs import TopicConfigs
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.requests import LeaderAndIsrRequest
+from barnabas.cluster.model.statechange.levels import Level
+from barnabas.cluster.runtime.metrics import BrokerState
+from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperError
+from barnabas.cluster.zk.operations import WatchEvent
+from barnabas.cluster.zk.schema.paths import CONFIG_CHANGES
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.node import ControllerNode, ControllerSettings
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from broker.errors import StartError
+from barnabas.broker.errors import StartError
 
 
 @contextmanager

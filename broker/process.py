@@ -12,19 +12,19 @@ from typing import Any
 
 import structlog
 
-from broker.config import BrokerConfig
-from broker.descriptors import FOR_THE_DISK, raise_limit
-from broker.disk.files import keep_spare_descriptors
-from broker.errors import StartError
-from broker.pid_file import pid_file
-from cluster.model.statechange.levels import Level
-from cluster.runtime.failpoints import Action, Failpoint
-from cluster.runtime.line_limit import LINES
-from cluster.runtime.metrics import BrokerState, Metrics
-from cluster.runtime.metrics_page import MetricsPage
-from cluster.runtime.statechange_log import FILE_NAME, StateChangeLog
-from cluster.runtime.supervisor import Supervisor
-from cluster.runtime.watchdog import LongestTurns, Watchdog
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.descriptors import FOR_THE_DISK, raise_limit
+from barnabas.broker.disk.files import keep_spare_descriptors
+from barnabas.broker.errors import StartError
+from barnabas.broker.pid_file import pid_file
+from barnabas.cluster.model.statechange.levels import Level
+from barnabas.cluster.runtime.failpoints import Action, Failpoint
+from barnabas.cluster.runtime.line_limit import LINES
+from barnabas.cluster.runtime.metrics import BrokerState, Metrics
+from barnabas.cluster.runtime.metrics_page import MetricsPage
+from barnabas.cluster.runtime.statechange_log import FILE_NAME, StateChangeLog
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.runtime.watchdog import LongestTurns, Watchdog
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 

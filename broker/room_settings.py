@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from broker.config import BrokerConfig
-from broker.handover import HandoverSettings
-from broker.replicas.settings import ReplicaSettings
-from broker.server.context import ServerSettings
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.handover import HandoverSettings
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.broker.server.context import ServerSettings
 
 
 def replica_settings(config: BrokerConfig) -> ReplicaSettings:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from broker.errors import StartError
-from cluster.model.brokers import Endpoint
+from barnabas.broker.errors import StartError
+from barnabas.cluster.model.brokers import Endpoint
 
 BACKLOG = 512
 """Connections that the system holds until they are accepted."""

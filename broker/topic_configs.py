@@ -8,11 +8,11 @@ from typing import Protocol
 
 import structlog
 
-from broker.config import BrokerConfig
-from broker.core.log_config import LogConfig
-from cluster.model.configs import ConfigError
-from cluster.zk.errors import SessionExpired, ZooKeeperError
-from cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.broker.config import BrokerConfig
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperError
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 
 _log = structlog.get_logger(__name__)
 

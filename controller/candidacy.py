@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import structlog
 
-from cluster.model.controllership import Claim, Controllership
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import ControllerMoved
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store_controller import ControllerStore
-from controller.core.effects import Lost, Reign
+from barnabas.cluster.model.controllership import Claim, Controllership
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import ControllerMoved
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store_controller import ControllerStore
+from barnabas.controller.core.effects import Lost, Reign
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 

@@ -16,19 +16,19 @@ from typing import Any
 import grpc
 import structlog
 
-from cluster.model.brokers import GRPC_LISTENER, Broker, Endpoint
-from cluster.model.ids import BrokerId
-from cluster.model.requests import (
+from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker, Endpoint
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.requests import (
     ControlRequest,
     ControlResponse,
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
-from cluster.rpc.control_requests import CALLS, Encoder
-from cluster.runtime.supervisor import Supervisor
-from controller.core.queue import Queue
+from barnabas.cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
+from barnabas.cluster.rpc.control_requests import CALLS, Encoder
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.controller.core.queue import Queue
 
 _log = structlog.stdlib.get_logger("kafka.controller.RequestSendThread")
 

@@ -7,24 +7,24 @@ from typing import Any
 
 import structlog
 
-from cluster.model.brokers import Broker
-from cluster.model.controllership import Claim
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.zk import errors
-from cluster.zk.schema import paths
-from cluster.zk.store import ZooKeeperStore
-from cluster.zk.store_partitions import WriteResult
-from controller.candidacy import Candidacy
-from controller.core import effects
-from controller.core.effects import Ask, Lost, Reign
-from controller.inquiry_configs import CONFIGS
-from controller.inquiry_elections import ELECTIONS
-from controller.inquiry_reassignment import REASSIGNMENT
-from controller.inquiry_topics import TOPICS
-from controller.reading import Answerer, fence_of, read_readable
-from controller.watches import is_heard_by_the_controller_alone
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.controllership import Claim
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.zk import errors
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.cluster.zk.store_partitions import WriteResult
+from barnabas.controller.candidacy import Candidacy
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Ask, Lost, Reign
+from barnabas.controller.inquiry_configs import CONFIGS
+from barnabas.controller.inquiry_elections import ELECTIONS
+from barnabas.controller.inquiry_reassignment import REASSIGNMENT
+from barnabas.controller.inquiry_topics import TOPICS
+from barnabas.controller.reading import Answerer, fence_of, read_readable
+from barnabas.controller.watches import is_heard_by_the_controller_alone
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cluster.model.commands_configs import ConfigResource
-from cluster.zk.errors import BadVersion, NodeExists, NoNode
-from cluster.zk.schema.admin import LogDirEvent
-from cluster.zk.store import ZooKeeperStore
-from controller.core.effects import Ask
-from controller.core.effects_configs import (
+from barnabas.cluster.model.commands_configs import ConfigResource
+from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode
+from barnabas.cluster.zk.schema.admin import LogDirEvent
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.core.effects import Ask
+from barnabas.controller.core.effects_configs import (
     DeleteLogDirEvents,
     LogDirEvents,
     ReadConfigs,
@@ -18,7 +18,7 @@ from controller.core.effects_configs import (
     StoredConfigs,
     WriteConfigs,
 )
-from controller.reading import Answerer, fence_of
+from barnabas.controller.reading import Answerer, fence_of
 
 
 async def _read_configs(

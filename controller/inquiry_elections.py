@@ -7,12 +7,15 @@ from typing import Any
 
 import structlog
 
-from cluster.model.ids import TopicPartition
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store import ZooKeeperStore
-from controller.core.effects import Ask
-from controller.core.effects_elections import DeletePreferredReplicaElection, ReadPreferredReplicaElection
-from controller.reading import Answerer, fence_of
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.core.effects import Ask
+from barnabas.controller.core.effects_elections import (
+    DeletePreferredReplicaElection,
+    ReadPreferredReplicaElection,
+)
+from barnabas.controller.reading import Answerer, fence_of
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import PartitionState
-from cluster.zk.errors import BadVersion, NoNode
-from cluster.zk.store import ZooKeeperStore
-from controller.core.effects import Ask
-from controller.core.effects_reassignment import (
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import PartitionState
+from barnabas.cluster.zk.errors import BadVersion, NoNode
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.core.effects import Ask
+from barnabas.controller.core.effects_reassignment import (
     ReadReassignments,
     RequestedReassignments,
     WatchPartitionStates,
     WriteReassignments,
 )
-from controller.reading import Answerer, fence_of, read_readable
+from barnabas.controller.reading import Answerer, fence_of, read_readable
 
 
 async def _watch_states(

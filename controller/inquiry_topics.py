@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cluster.zk.errors import BadVersion, NoNode
-from cluster.zk.schema import paths
-from cluster.zk.schema.topics import TopicAssignment
-from cluster.zk.store import ZooKeeperStore
-from controller.core.effects import Ask
-from controller.core.effects_topics import (
+from barnabas.cluster.zk.errors import BadVersion, NoNode
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.schema.topics import TopicAssignment
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.core.effects import Ask
+from barnabas.controller.core.effects_topics import (
     DeleteTopic,
     MarkTopicDeletions,
     ReadTopicDeletions,
     RemoveTopicDeletions,
     WriteAssignment,
 )
-from controller.reading import Answerer, fence_of
+from barnabas.controller.reading import Answerer, fence_of
 
 
 async def _read_topic_deletions(store: ZooKeeperStore, _question: ReadTopicDeletions) -> frozenset[str]:

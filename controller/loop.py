@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import structlog
 
-from cluster.runtime.collector import long_lived
-from cluster.runtime.mailbox import Mailbox
-from cluster.runtime.metrics import Metrics
-from controller.core.decide import decide, recover, refuse
-from controller.core.effects import Ask, Breathe, Decision
-from controller.core.inputs import (
+from barnabas.cluster.runtime.collector import long_lived
+from barnabas.cluster.runtime.mailbox import Mailbox
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.controller.core.decide import decide, recover, refuse
+from barnabas.controller.core.effects import Ask, Breathe, Decision
+from barnabas.controller.core.inputs import (
     EVENTS,
     ControllerChange,
     ControllerState,
@@ -25,10 +25,10 @@ from controller.core.inputs import (
     ShutdownEventThread,
     Startup,
 )
-from controller.core.measures import Census, rate_and_time
-from controller.core.state import ControllerContext
-from controller.perform import Performer
-from controller.watches import Coalescer
+from barnabas.controller.core.measures import Census, rate_and_time
+from barnabas.controller.core.state import ControllerContext
+from barnabas.controller.perform import Performer
+from barnabas.controller.watches import Coalescer
 
 _log = structlog.stdlib.get_logger("kafka.controller.ControllerEventManager")
 

@@ -19,12 +19,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from cluster.model.brokers import Broker
-from cluster.model.commands import ControllerPort
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import (
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.commands import ControllerPort
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import (
     ControlRequest,
     ControlResponse,
     LeaderAndIsrRequest,
@@ -33,14 +33,14 @@ from cluster.model.requests import (
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.statechange_log import StateChangeLog
-from cluster.runtime.supervisor import Supervisor
-from cluster.zk.operations import WatchEvent
-from cluster.zk.store import ZooKeeperStore
-from controller.alarm import Alarm
-from controller.channels import BrokerChannels, ChannelSettings
-from controller.core.inputs import (
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.statechange_log import StateChangeLog
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.zk.operations import WatchEvent
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.alarm import Alarm
+from barnabas.controller.channels import BrokerChannels, ChannelSettings
+from barnabas.controller.core.inputs import (
     AutoPreferredReplicaLeaderElection,
     CommandReceived,
     Expire,
@@ -54,11 +54,11 @@ from controller.core.inputs import (
     UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
 )
-from controller.core.state import ControllerContext, Facts
-from controller.loop import ControllerLoop
-from controller.perform import Outlets, Performer
-from controller.service import Service
-from controller.watches import input_of
+from barnabas.controller.core.state import ControllerContext, Facts
+from barnabas.controller.loop import ControllerLoop
+from barnabas.controller.perform import Outlets, Performer
+from barnabas.controller.service import Service
+from barnabas.controller.watches import input_of
 
 
 @dataclass(frozen=True, slots=True)

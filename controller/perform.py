@@ -9,20 +9,20 @@ from typing import Any
 
 import structlog
 
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.statechange_log import StateChangeLog
-from cluster.zk import errors
-from cluster.zk.store import ZooKeeperStore
-from controller.alarm import Alarm
-from controller.channels import BrokerChannels
-from controller.core import effects
-from controller.core.effects import Ask, Effect, Interruption
-from controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
-from controller.core.reasons import LeaderElected, Reason
-from controller.inquiry import Inquiry
-from controller.service import Service
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.statechange_log import StateChangeLog
+from barnabas.cluster.zk import errors
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.alarm import Alarm
+from barnabas.controller.channels import BrokerChannels
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Ask, Effect, Interruption
+from barnabas.controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
+from barnabas.controller.core.reasons import LeaderElected, Reason
+from barnabas.controller.inquiry import Inquiry
+from barnabas.controller.service import Service
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import structlog
 
-from cluster.zk.fence import Fence
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store import ZooKeeperStore
-from controller.core.effects import Reign
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.core.effects import Reign
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -8,15 +8,18 @@ import random
 from collections.abc import Callable
 from typing import Any, cast
 
-from cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
-from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
-from cluster.model.commands_elections import ElectLeaders
-from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
-from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.commands_topics import CreatePartitions, DeleteTopics
-from cluster.model.errors import ErrorCode
-from controller.core.effects import Reply, Token
-from controller.core.inputs import (
+from barnabas.cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
+from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
+from barnabas.cluster.model.commands_elections import ElectLeaders
+from barnabas.cluster.model.commands_reassignment import (
+    AlterPartitionReassignments,
+    ListPartitionReassignments,
+)
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core.effects import Reply, Token
+from barnabas.controller.core.inputs import (
     AlterConfigsRequested,
     AlterPartitionReassignmentsRequested,
     CommandReceived,

@@ -6,10 +6,10 @@ which an entry is waiting already adds nothing and is dropped: a thousand change
 
 from __future__ import annotations
 
-from cluster.model.ids import BrokerId
-from cluster.zk.operations import Change, WatchEvent
-from cluster.zk.schema import paths
-from controller.core.inputs import (
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.operations import Change, WatchEvent
+from barnabas.cluster.zk.schema import paths
+from barnabas.controller.core.inputs import (
     BrokerChange,
     BrokerModifications,
     ControllerChange,

@@ -14,21 +14,21 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from barnabas import ports
-from barnabas.zookeeper import EmbeddedZooKeeper
-from cluster.model.brokers import Endpoint
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import (
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import (
     ControlRequest,
     LeaderAndIsrResponse,
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
-from cluster.rpc import translate
-from cluster.rpc.channels import CORRELATION_ID_KEY, server_options
-from cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_BrokerControlServicer_to_server
-from cluster.runtime import line_limit
+from barnabas.cluster.rpc import translate
+from barnabas.cluster.rpc.channels import CORRELATION_ID_KEY, server_options
+from barnabas.cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_BrokerControlServicer_to_server
+from barnabas.cluster.runtime import line_limit
+from barnabas.local import ports
+from barnabas.local.zookeeper import EmbeddedZooKeeper
 
 # How long an example takes says nothing on a machine that others use.
 hypothesis.settings.register_profile("barnabas", deadline=None)

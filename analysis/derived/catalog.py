@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from analysis.derived.controllers import controllers
-from analysis.derived.isr import isr
-from analysis.derived.leaders import leaders
-from analysis.derived.lives import lives
-from analysis.derived.requests import requests
-from analysis.derived.states import states
-from analysis.derived.unavailability import unavailability
+from barnabas.analysis.derived.controllers import controllers
+from barnabas.analysis.derived.isr import isr
+from barnabas.analysis.derived.leaders import leaders
+from barnabas.analysis.derived.lives import lives
+from barnabas.analysis.derived.requests import requests
+from barnabas.analysis.derived.states import states
+from barnabas.analysis.derived.unavailability import unavailability
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.lives import is_kind
-from cluster.model.statechange import Kind
+from barnabas.analysis.derived.lives import is_kind
+from barnabas.cluster.model.statechange import Kind
 
 REFUSALS = (
     Kind.LEADER_AND_ISR_STALE_CONTROLLER,

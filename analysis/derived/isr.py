@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.lives import LIFE
+from barnabas.analysis.derived.lives import LIFE
 
 
 def isr(states: DataFrame, lives: DataFrame) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.lives import LIFE, NO_LEADER
+from barnabas.analysis.derived.lives import LIFE, NO_LEADER
 
 NEW = "new partition"
 FIRST_SEEN = "led before the logs begin"

@@ -11,8 +11,8 @@ from enum import StrEnum
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from analysis.reading.kinds import OtherKind
-from cluster.model.statechange import Kind
+from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.cluster.model.statechange import Kind
 
 PARTITION = ("topic", "partition")
 LIFE = (*PARTITION, "life")

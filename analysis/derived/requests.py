@@ -7,10 +7,10 @@ from datetime import timedelta
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.controllers import REFUSALS
-from analysis.derived.lives import is_kind
-from analysis.reading.kinds import OtherKind
-from cluster.model.statechange import Kind
+from barnabas.analysis.derived.controllers import REFUSALS
+from barnabas.analysis.derived.lives import is_kind
+from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.cluster.model.statechange import Kind
 
 OBEYED = "obeyed"
 REFUSED = "refused: stale controller epoch"

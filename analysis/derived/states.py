@@ -9,10 +9,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.lives import DELETING, LIFE, is_kind, with_life
-from analysis.reading.companions import CompanionKind
-from analysis.reading.kinds import OtherKind
-from cluster.model.statechange import Kind
+from barnabas.analysis.derived.lives import DELETING, LIFE, is_kind, with_life
+from barnabas.analysis.reading.companions import CompanionKind
+from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.cluster.model.statechange import Kind
 
 DECISIONS = (Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL)
 """The lines with which a controller says what it has decided, and not only whom it tells."""

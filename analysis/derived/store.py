@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.derived.catalog import DERIVED
+from barnabas.analysis.derived.catalog import DERIVED
 
 EVENTS_TABLE = "events"
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.last_words import with_last_words
-from analysis.derived.lives import CLOCKS, LIFE, NO_LEADER, is_kind, with_life
-from analysis.reading.kinds import OtherKind
-from cluster.model.statechange import Kind
+from barnabas.analysis.derived.last_words import with_last_words
+from barnabas.analysis.derived.lives import CLOCKS, LIFE, NO_LEADER, is_kind, with_life
+from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.cluster.model.statechange import Kind
 
 LEADER_OFFLINE = "its leader went offline"
 BOTH_OFFLINE = "its leader, the controller, went offline"

@@ -7,9 +7,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
-from analysis.derived.requests import OBEYED
-from cluster.model.statechange import Kind
+from barnabas.analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
+from barnabas.analysis.derived.requests import OBEYED
+from barnabas.cluster.model.statechange import Kind
 
 LEADER_EPOCH_FELL = "leader epoch fell"
 LEADER_EPOCH_REPEATED = "leader epoch repeated"

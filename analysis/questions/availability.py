@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.unavailability import NEVER_LED
+from barnabas.analysis.derived.unavailability import NEVER_LED
 
 OFFLINE = "without a leader"
 UNDER_REPLICATED = "under-replicated"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from analysis.derived.catalog import Table
-from analysis.questions.audit import safety_audit
-from analysis.questions.availability import leaderless_minutes, partitions_without_leader
-from analysis.questions.churn import flapping_brokers, isr_churn, under_replicated
-from analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
-from analysis.questions.failovers import failovers
-from analysis.questions.handlers import request_times, slowest_leader_and_isr
-from analysis.questions.reading import brokers, clock_skew, coverage, not_understood
-from analysis.questions.reigns import controller_reigns, departures
-from analysis.questions.stalls import write_stalls
+from barnabas.analysis.derived.catalog import Table
+from barnabas.analysis.questions.audit import safety_audit
+from barnabas.analysis.questions.availability import leaderless_minutes, partitions_without_leader
+from barnabas.analysis.questions.churn import flapping_brokers, isr_churn, under_replicated
+from barnabas.analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
+from barnabas.analysis.questions.failovers import failovers
+from barnabas.analysis.questions.handlers import request_times, slowest_leader_and_isr
+from barnabas.analysis.questions.reading import brokers, clock_skew, coverage, not_understood
+from barnabas.analysis.questions.reigns import controller_reigns, departures
+from barnabas.analysis.questions.stalls import write_stalls
 
 QUESTIONS: tuple[Table, ...] = (
     Table("coverage", ("events",), coverage, is_of_all_lines=True),

@@ -7,10 +7,10 @@ from datetime import timedelta
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.lives import LIFE, is_kind, with_life
-from analysis.derived.unavailability import BOTH_OFFLINE
-from analysis.questions.availability import millis_between
-from cluster.model.statechange import Kind
+from barnabas.analysis.derived.lives import LIFE, is_kind, with_life
+from barnabas.analysis.derived.unavailability import BOTH_OFFLINE
+from barnabas.analysis.questions.availability import millis_between
+from barnabas.cluster.model.statechange import Kind
 
 _APART = timedelta(seconds=30)
 """Losses of one broker that lie further apart are two stories."""

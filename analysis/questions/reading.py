@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from analysis.derived.lives import PARTITION, is_kind
-from cluster.model.statechange import Kind
+from barnabas.analysis.derived.lives import PARTITION, is_kind
+from barnabas.cluster.model.statechange import Kind
 
 
 def coverage(events: DataFrame) -> DataFrame:

@@ -7,9 +7,9 @@ from datetime import timedelta
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from analysis.derived.last_words import with_last_words
-from analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
-from cluster.model.statechange import Kind
+from barnabas.analysis.derived.last_words import with_last_words
+from barnabas.analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
+from barnabas.cluster.model.statechange import Kind
 
 _RESTART = timedelta(seconds=1)
 """No broker is gone and back within less."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from analysis.questions.availability import OFFLINE, UNDER_REPLICATED
-from analysis.questions.churn import under_replicated
+from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
+from barnabas.analysis.questions.churn import under_replicated
 
 
 def write_stalls(unavailability: DataFrame, isr: DataFrame) -> DataFrame:

@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.reading.columns import Columns
-from analysis.reading.companions import companion_columns
-from analysis.reading.forms import Forms, read_heads
-from analysis.reading.grammar import message_columns
-from analysis.reading.heads import LEVELS, NO_TIME, Heads, find_heads, no_heads
-from analysis.reading.text import Places, Text
-from analysis.reading.times import Clock
-from analysis.reading.traces import join
-from analysis.tables import EVENTS_CODED
-from cluster.model.statechange import LOGGER
+from barnabas.analysis.reading.columns import Columns
+from barnabas.analysis.reading.companions import companion_columns
+from barnabas.analysis.reading.forms import Forms, read_heads
+from barnabas.analysis.reading.grammar import message_columns
+from barnabas.analysis.reading.heads import LEVELS, NO_TIME, Heads, find_heads, no_heads
+from barnabas.analysis.reading.text import Places, Text
+from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.reading.traces import join
+from barnabas.analysis.tables import EVENTS_CODED
+from barnabas.cluster.model.statechange import LOGGER
 
 # After a crash of the machine NUL bytes stand where a line was to be written, and the next line follows them.
 _NULS = re.compile(rb"(?<=[^\n\0])\0+(?=\[?\d{4}-\d\d-\d\d)")

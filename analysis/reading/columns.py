@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.reading.fields import Row
-from analysis.reading.text import Places
-from analysis.tables import COLUMNS, EVENTS_CODED
+from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.text import Places
+from barnabas.analysis.tables import COLUMNS, EVENTS_CODED
 
 _NOTHING = np.iinfo(np.int64).min
 _NO_CODE = -1

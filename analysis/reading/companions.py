@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from analysis.reading.fields import Row
-from cluster.model.statechange.values import is_readable
+from barnabas.analysis.reading.fields import Row
+from barnabas.cluster.model.statechange.values import is_readable
 
 
 class CompanionKind(StrEnum):

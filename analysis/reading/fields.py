@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from analysis.reading.leadership import locate_leadership
-from analysis.reading.lines import Located, locate_message
-from analysis.reading.spellings import SPELLINGS
-from cluster.model.statechange import Kind, Leadership, Speaker
+from barnabas.analysis.reading.leadership import locate_leadership
+from barnabas.analysis.reading.lines import Located, locate_message
+from barnabas.analysis.reading.spellings import SPELLINGS
+from barnabas.cluster.model.statechange import Kind, Leadership, Speaker
 
 Row = dict[str, Any]
 """The columns that a line gives (``analysis.tables``); a column that it does not give is left out."""

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.reading.columns import Columns
-from analysis.reading.fields import Field, Row, find_fields
-from analysis.reading.grammar import find_head
-from analysis.reading.heads import LEVELS, Heads, read_times
-from analysis.reading.text import Numbers, Places, Text
-from analysis.reading.times import Clock
-from cluster.model.statechange import LOGGER
+from barnabas.analysis.reading.columns import Columns
+from barnabas.analysis.reading.fields import Field, Row, find_fields
+from barnabas.analysis.reading.grammar import find_head
+from barnabas.analysis.reading.heads import LEVELS, Heads, read_times
+from barnabas.analysis.reading.text import Numbers, Places, Text
+from barnabas.analysis.reading.times import Clock
+from barnabas.cluster.model.statechange import LOGGER
 
 _FORMS_MAX = 50_000
 """The most forms that are remembered; beyond that all are dropped."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.grammar import Head, find_head
-from analysis.reading.text import Mask, Places, Text
-from analysis.reading.times import Clock
-from cluster.model.statechange import LOGGER
+from barnabas.analysis.reading.grammar import Head, find_head
+from barnabas.analysis.reading.text import Mask, Places, Text
+from barnabas.analysis.reading.times import Clock
+from barnabas.cluster.model.statechange import LOGGER
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 """The levels, by the codes that ``Heads.level`` holds."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from cluster.model.ids import TopicPartition
-from cluster.model.statechange.leadership import Leadership
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.statechange.leadership import Leadership
 
 LEADERSHIP_PATTERN = (
     r"LeaderAndIsr\(leader=.*?\)(?= |$)"

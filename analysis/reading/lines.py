@@ -7,16 +7,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from analysis.reading.releases.broker import BROKER_ROWS
-from analysis.reading.releases.controller import CONTROLLER_ROWS
-from analysis.reading.releases.kraft import KRAFT_ROWS
-from analysis.reading.releases.leader_and_isr import LEADER_AND_ISR_ROWS
-from analysis.reading.spellings import SPELLINGS
-from cluster.model.statechange.levels import Release, spell_releases
-from cluster.model.statechange.reader import NO_PREFIX, Index, Prefix, read_prefix
-from cluster.model.statechange.table import OURS
-from cluster.model.statechange.template import Speaker, Template
-from cluster.model.statechange.values import is_readable
+from barnabas.analysis.reading.releases.broker import BROKER_ROWS
+from barnabas.analysis.reading.releases.controller import CONTROLLER_ROWS
+from barnabas.analysis.reading.releases.kraft import KRAFT_ROWS
+from barnabas.analysis.reading.releases.leader_and_isr import LEADER_AND_ISR_ROWS
+from barnabas.analysis.reading.spellings import SPELLINGS
+from barnabas.cluster.model.statechange.levels import Release, spell_releases
+from barnabas.cluster.model.statechange.reader import NO_PREFIX, Index, Prefix, read_prefix
+from barnabas.cluster.model.statechange.table import OURS
+from barnabas.cluster.model.statechange.template import Speaker, Template
+from barnabas.cluster.model.statechange.values import is_readable
 
 TABLE: tuple[Template, ...] = (
     *(replace(template, spellings=SPELLINGS) for template in OURS.values()),

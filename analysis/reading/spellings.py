@@ -9,10 +9,10 @@ import functools
 import re
 from dataclasses import replace
 
-from analysis.reading.leadership import LEADERSHIP_PATTERN, read_leadership
-from cluster.model.ids import TopicPartition
-from cluster.model.statechange.template import row as row_with
-from cluster.model.statechange.values import FORMATS, ValueFormat
+from barnabas.analysis.reading.leadership import LEADERSHIP_PATTERN, read_leadership
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.statechange.template import row as row_with
+from barnabas.cluster.model.statechange.values import FORMATS, ValueFormat
 
 
 def read_topic_partition(text: str) -> TopicPartition:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from analysis.reading.grammar import find_head
+from barnabas.analysis.reading.grammar import find_head
 
 BLOCK_BYTES = 8 * 1024 * 1024
 """The size of a block, about."""

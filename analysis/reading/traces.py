@@ -8,8 +8,8 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 
-from analysis.reading.heads import Heads
-from analysis.reading.text import Places, Text
+from barnabas.analysis.reading.heads import Heads
+from barnabas.analysis.reading.text import Places, Text
 
 # What `docker compose logs -t` puts between the service's name and the line.
 _STAMP = re.compile(r"^ (?:\d{4}-\d\d-\d\dT\S+Z )?")

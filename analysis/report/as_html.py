@@ -13,10 +13,10 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any
 
-from analysis.questions.audit import CHECKS
-from analysis.report.as_text import summary
-from analysis.report.document import CELLS, Document, Row
-from analysis.report.words import (
+from barnabas.analysis.questions.audit import CHECKS
+from barnabas.analysis.report.as_text import summary
+from barnabas.analysis.report.document import CELLS, Document, Row
+from barnabas.analysis.report.words import (
     TERMS,
     Step,
     failover_headline,

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, TextIO
 
-from analysis.report.document import Document
+from barnabas.analysis.report.document import Document
 
 
 def write_json(target: TextIO, document: Document) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from analysis.derived.leaders import SAME
-from analysis.derived.unavailability import UNSEEN
-from analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
-from analysis.report.document import Document, Row
-from analysis.report.words import (
+from barnabas.analysis.derived.leaders import SAME
+from barnabas.analysis.derived.unavailability import UNSEEN
+from barnabas.analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
+from barnabas.analysis.report.document import Document, Row
+from barnabas.analysis.report.words import (
     TERMS,
     Step,
     count,

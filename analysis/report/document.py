@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 from pyspark.sql import functions as sf
 
-from analysis.questions.availability import OFFLINE, UNDER_REPLICATED, millis_between, strip
-from analysis.questions.catalog import QUESTIONS
+from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED, millis_between, strip
+from barnabas.analysis.questions.catalog import QUESTIONS
 
 Row = dict[str, Any]
 

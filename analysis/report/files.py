@@ -8,10 +8,10 @@ from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 
-from analysis.report.as_html import html
-from analysis.report.as_json import write_json
-from analysis.report.as_text import summary, text
-from analysis.report.document import Document
+from barnabas.analysis.report.as_html import html
+from barnabas.analysis.report.as_json import write_json
+from barnabas.analysis.report.as_text import summary, text
+from barnabas.analysis.report.document import Document
 
 _PRINTED_LINES = 200
 """More than this of the text is left to ``report.txt``."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from analysis.derived.unavailability import NEVER_LED
-from analysis.questions.availability import OFFLINE
+from barnabas.analysis.derived.unavailability import NEVER_LED
+from barnabas.analysis.questions.availability import OFFLINE
 
 Row = Mapping[str, Any]
 

@@ -18,7 +18,7 @@ import kafka
 from kafka import errors
 from kafka.protocol.metadata import MetadataRequest
 
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 REACH_MS = 20_000
 """How long the first answer of any broker may take."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka.admin import KafkaAdminClient
 
-from cluster.model.properties import parse_properties
+from barnabas.cluster.model.properties import parse_properties
 
 
 class CommandConfigError(Exception):

@@ -12,15 +12,15 @@ from typing import Any
 
 from kafka.protocol.admin import AlterConfigsRequest, DescribeConfigsRequest, IncrementalAlterConfigsRequest
 
-from barnabas.tools.admin_client import AdminClient
-from cluster.model.commands_configs import (
+from barnabas.cluster.model.commands_configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,
     ConfigResourceType,
 )
-from cluster.model.configs_described import ConfigSource, ConfigSynonym
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.configs_described import ConfigSource, ConfigSynonym
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.tools.admin_client import AdminClient
 
 DELETE = ConfigOperation.DELETE
 

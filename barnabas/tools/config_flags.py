@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
+from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.configs_described import ConfigSource
+from barnabas.cluster.model.properties import parse_properties
 from barnabas.tools.options import (
     COMMAND_CONFIG,
     ZOOKEEPER,
@@ -22,9 +25,6 @@ from barnabas.tools.options import (
     UsageError,
     bootstrap_server,
 )
-from cluster.model.commands_configs import ConfigResource, ConfigResourceType
-from cluster.model.configs_described import ConfigSource
-from cluster.model.properties import parse_properties
 
 PURPOSE = "This tool helps to manipulate and describe entity config for a topic, client, user, broker or ip"
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
+from barnabas.cluster.model.commands_configs import ConfigAlteration, ConfigOperation
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.admin_client import AdminClient, AdminError, NotSupported
 from barnabas.tools.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.config_client import ConfigClient, Described, Refusal, warnings
@@ -26,8 +28,6 @@ from barnabas.tools.config_flags import (
 from barnabas.tools.entry import run_tool, run_with_options
 from barnabas.tools.java_errors import java_class
 from barnabas.tools.options import Given
-from cluster.model.commands_configs import ConfigAlteration, ConfigOperation
-from cluster.model.errors import ErrorCode
 
 
 def describe(client: ConfigClient, entity: Entity, *, everything: bool) -> list[str]:

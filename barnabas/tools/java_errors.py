@@ -5,7 +5,7 @@ Source: the exceptions in ``org.apache.kafka.common.protocol.Errors`` of release
 
 from __future__ import annotations
 
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 _PACKAGE = "org.apache.kafka.common.errors"
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from kafka.protocol.admin import ElectLeadersRequest
 
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.admin_client import SERVER_MS, AdminClient, AdminError, NotSupported
 from barnabas.tools.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.entry import run_tool, run_with_options
@@ -32,7 +33,6 @@ from barnabas.tools.options import (
     Options,
     bootstrap_server,
 )
-from cluster.model.errors import ErrorCode
 
 PURPOSE = (
     "This tool attempts to elect a new leader for a set of topic partitions. The type of elections supported "

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools import throttles
 from barnabas.tools.admin_client import AdminClient, AdminError
 from barnabas.tools.command_config import CommandConfigError, for_kafka_python
@@ -41,7 +42,6 @@ from barnabas.tools.reassignment_files import (
     render,
 )
 from barnabas.tools.reassignments import Cluster, ReassignCommandError
-from cluster.model.ids import TopicPartition
 
 PURPOSE = "This tool helps to move topic partitions between replicas."
 

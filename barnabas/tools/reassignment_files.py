@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
-from cluster.model import placement
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model import placement
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 Moves = dict[TopicPartition, tuple[BrokerId, ...]]
 """The replicas of each partition, preferred leader first."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest, ListPartitionReassignmentsRequest
 
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.tools.admin_client import DEADLINE_MS, SERVER_MS, AdminClient, Answer
 from barnabas.tools.reassignment_files import Moves
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
 
 
 class ReassignCommandError(Exception):

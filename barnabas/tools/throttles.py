@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from barnabas.tools.config_client import ConfigClient
-from cluster.model.commands_configs import (
+from barnabas.cluster.model.commands_configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,
     ConfigResourceType,
 )
-from cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.tools.config_client import ConfigClient
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 """How fast a broker may send, and fetch, what is throttled, in bytes a second."""

@@ -12,6 +12,9 @@ from typing import Any
 
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 
+from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.configs_described import ConfigSource
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.admin_client import (
     SERVER_MS,
     AdminClient,
@@ -40,9 +43,6 @@ from barnabas.tools.topic_flags import (
     parse_replica_assignment,
     select,
 )
-from cluster.model.commands_configs import ConfigResource, ConfigResourceType
-from cluster.model.configs_described import ConfigSource
-from cluster.model.errors import ErrorCode
 
 MOVES_MS = 10_000
 """How long ``--describe`` waits for a controller to say what is being moved."""

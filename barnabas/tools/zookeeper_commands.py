@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import NamedTuple, NoReturn, Protocol
 
-from cluster.zk import errors
-from cluster.zk.operations import ANY_VERSION, Node, Stat
+from barnabas.cluster.zk import errors
+from barnabas.cluster.zk.operations import ANY_VERSION, Node, Stat
 
 NOT_FOUND_CODE = 127
 """The exit code where there is no such command."""

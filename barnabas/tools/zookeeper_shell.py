@@ -13,10 +13,10 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from barnabas.cluster.zk.errors import ZooKeeperUnavailable
+from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.tools.entry import run_tool
 from barnabas.tools.zookeeper_commands import CommandError, run, usage
-from cluster.zk.errors import ZooKeeperUnavailable
-from cluster.zk.session import ZooKeeperSession
 
 SESSION_TIMEOUT_MS = 30_000
 """As in ZooKeeper's own shell."""

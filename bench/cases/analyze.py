@@ -12,12 +12,12 @@ from typing import Self
 
 import psutil
 
-from analysis.scan import write_events
-from analysis.session import spark_session
-from analysis.sources import find
-from bench.plain_reader import read_logs
-from bench.registry import Bench, Run, at_least
-from bench.state_change_logs import write_logs
+from barnabas.analysis.scan import write_events
+from barnabas.analysis.session import spark_session
+from barnabas.analysis.sources import find
+from barnabas.bench.plain_reader import read_logs
+from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.bench.state_change_logs import write_logs
 
 LINES = 1_000_000
 PEER_LINES_MAX = 1_000_000

@@ -12,8 +12,16 @@ import time
 from functools import partial
 from pathlib import Path
 
-from bench.registry import Bench, Run, at_most
-from bench.stub_cluster import BROKERS, candidate, lay_out, layout, led_by, stub_brokers, with_zookeeper
+from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.stub_cluster import (
+    BROKERS,
+    candidate,
+    lay_out,
+    layout,
+    led_by,
+    stub_brokers,
+    with_zookeeper,
+)
 
 
 def measure(leaders: int) -> Run:

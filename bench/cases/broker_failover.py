@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from barnabas.faults.clients import ConfluentProducer
-from barnabas.faults.history import Acked, History, Op, Sent
-from barnabas.faults.workload import Workload
-from barnabas.observe import Observer
-from bench.cluster import FAILOVER_SESSION_TIMEOUT_MS, running_cluster
-from bench.registry import Bench, Run, at_most
-from cluster.model.ids import TopicPartition
+from barnabas.bench.cluster import FAILOVER_SESSION_TIMEOUT_MS, running_cluster
+from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.chaos.clients import ConfluentProducer
+from barnabas.chaos.history import Acked, History, Op, Sent
+from barnabas.chaos.workload import Workload
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.observe import Observer
 
 TOPIC = "failover"
 PARTITIONS = 60

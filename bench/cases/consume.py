@@ -7,11 +7,11 @@ import time
 
 import confluent_kafka
 
-from barnabas.observe import Observer
-from bench.cluster import broker_pids, running_cluster
-from bench.processes import CpuMeter
-from bench.producers import PARTITIONS, TOPIC, write
-from bench.registry import Bench, Run, at_least
+from barnabas.bench.cluster import broker_pids, running_cluster
+from barnabas.bench.processes import CpuMeter
+from barnabas.bench.producers import PARTITIONS, TOPIC, write
+from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.local.observe import Observer
 
 SIZE = 1_000
 RECORDS = 400_000

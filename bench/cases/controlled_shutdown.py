@@ -10,8 +10,8 @@ import time
 from functools import partial
 from pathlib import Path
 
-from bench.registry import Bench, Run, at_most
-from bench.stub_cluster import (
+from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.stub_cluster import (
     BROKERS,
     DEADLINE_S,
     candidate,
@@ -22,7 +22,7 @@ from bench.stub_cluster import (
     stub_brokers,
     with_zookeeper,
 )
-from cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
 
 
 def measure(leaders: int) -> Run:

@@ -22,10 +22,10 @@ import psutil
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from barnabas.cluster import LocalCluster
-from bench.hostile_frames import REQUESTS, TOPIC, hostile_frame
-from bench.registry import Bench, Run, at_most
-from broker.wire.apis import ApiKey
+from barnabas.bench.hostile_frames import REQUESTS, TOPIC, hostile_frame
+from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.broker.wire.apis import ApiKey
+from barnabas.local.cluster import LocalCluster
 
 PARTITIONS = 8
 """Those of the topic that exist; the others are unknown."""

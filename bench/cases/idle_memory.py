@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from bench.cluster import broker_pids, running_cluster
-from bench.processes import resident_mb
-from bench.registry import Bench, Run, at_most
+from barnabas.bench.cluster import broker_pids, running_cluster
+from barnabas.bench.processes import resident_mb
+from barnabas.bench.registry import Bench, Run, at_most
 
 SETTLE_S = 5.0
 

@@ -13,11 +13,11 @@ from functools import partial
 
 import confluent_kafka
 
-from barnabas.observe import Observer
-from bench.cluster import broker_pids, running_cluster
-from bench.processes import CpuMeter
-from bench.producers import PARTITIONS, TOPIC
-from bench.registry import Bench, Run, at_most
+from barnabas.bench.cluster import broker_pids, running_cluster
+from barnabas.bench.processes import CpuMeter
+from barnabas.bench.producers import PARTITIONS, TOPIC
+from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.local.observe import Observer
 
 SIZE = 100
 RATE = 1_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from barnabas.observe import Observer
-from bench.cluster import broker_pids, running_cluster
-from bench.processes import CpuMeter, plain_write_s_per_gb
-from bench.producers import PARTITIONS, TOPIC, Producers
-from bench.registry import Bench, Run, at_least
+from barnabas.bench.cluster import broker_pids, running_cluster
+from barnabas.bench.processes import CpuMeter, plain_write_s_per_gb
+from barnabas.bench.producers import PARTITIONS, TOPIC, Producers
+from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.local.observe import Observer
 
 WARM_UP_BYTES = 20_000_000
 

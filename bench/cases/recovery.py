@@ -11,9 +11,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench.log_writer import RECORD_SIZE, RECORDS_PER_BATCH, TP, open_directory
-from bench.registry import Bench, Run, at_least
-from broker.disk.files import expect_sequential_reads
+from barnabas.bench.log_writer import RECORD_SIZE, RECORDS_PER_BATCH, TP, open_directory
+from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.broker.disk.files import expect_sequential_reads
 
 MEGABYTES = 1_000
 CHUNK = 1 << 20
@@ -30,7 +30,7 @@ def write_and_kill(directory: Path, megabytes: int) -> int:
         RuntimeError: It ended before.
     """
     wanted = megabytes * 1_000_000 // RECORD_SIZE
-    command = [sys.executable, "-m", "bench.log_writer", str(directory)]
+    command = [sys.executable, "-m", "barnabas.bench.log_writer", str(directory)]
     told = 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import confluent_kafka
 
-from barnabas.observe import Observer
-from bench.registry import Bench, Run, at_most
+from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.local.observe import Observer
 
 BROKERS = 3
 DEADLINE_S = 60.0

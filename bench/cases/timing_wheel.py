@@ -13,9 +13,9 @@ from typing import Protocol, TypeVar
 
 import uvloop
 
-from bench.registry import Bench, Run, at_least
-from broker.core.timing_wheel import TimerTask, TimingWheel
-from broker.replicas.system_timer import SystemTimer
+from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.broker.core.timing_wheel import TimerTask, TimingWheel
+from barnabas.broker.replicas.system_timer import SystemTimer
 
 PENDING = (10_000, 100_000, 1_000_000)
 OPERATIONS = 200_000

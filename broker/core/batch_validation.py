@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from itertools import islice
 
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import (
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import (
     FRAME_SIZE,
     HEADER_SIZE,
     MAGIC,
@@ -28,9 +28,9 @@ from broker.core.record_batch import (
     parse_header,
     peek_frame,
 )
-from broker.core.records import CorruptRecordsError, RecordTime, record_times
-from broker.core.refusals import Reason, RecordFault, Refusal
-from cluster.model.ids import Offset
+from barnabas.broker.core.records import CorruptRecordsError, RecordTime, record_times
+from barnabas.broker.core.refusals import Reason, RecordFault, Refusal
+from barnabas.cluster.model.ids import Offset
 
 MAGIC_OFFSET = 16
 MIN_RECORD_SIZE = 7

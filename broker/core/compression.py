@@ -13,7 +13,7 @@ from typing import Any
 
 import cramjam
 
-from broker.core.record_batch import Buffer, Codec
+from barnabas.broker.core.record_batch import Buffer, Codec
 
 MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
 """The most that a compressed batch may hold where it is opened, bytes.

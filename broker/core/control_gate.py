@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from cluster.model.epochs import (
+from barnabas.cluster.model.epochs import (
     EPOCH_DURING_DELETE,
     NO_CONTROLLER_EPOCH,
     UNKNOWN_BROKER_EPOCH,
@@ -19,7 +19,7 @@ from cluster.model.epochs import (
     ControllerEpoch,
     LeaderEpoch,
 )
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)

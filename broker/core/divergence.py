@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from broker.core.leader_epochs import UNDEFINED_EPOCH_END, EpochEndOffset
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.ids import Offset
+from barnabas.broker.core.leader_epochs import UNDEFINED_EPOCH_END, EpochEndOffset
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.ids import Offset
 
 
 class Agreement(Enum):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from broker.core.leader_epochs import UNDEFINED_OFFSET, EpochEndOffset
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset
+from barnabas.broker.core.leader_epochs import UNDEFINED_OFFSET, EpochEndOffset
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset
 
 
 def cut_on_becoming_follower(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
-from cluster.model.ids import TopicPartition
-from cluster.model.requests import LeaderAndIsrRequest
+from barnabas.cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrRequest
 
 
 class FullList:

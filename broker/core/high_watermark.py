@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cluster.model.ids import Offset
+from barnabas.cluster.model.ids import Offset
 
 
 class Follower(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from cluster.model.ids import BrokerId, Offset
+from barnabas.cluster.model.ids import BrokerId, Offset
 
 UNKNOWN = Offset(-1)
 """The log end offset of a follower that has not fetched yet in this leadership."""

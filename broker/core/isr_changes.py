@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import TopicPartition
 
 CHECK_INTERVAL_MS = 2_500
 """How often to look whether an announcement is due."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from broker.core.record_batch import TimestampType
+from barnabas.broker.core.record_batch import TimestampType
 
 UNLIMITED = 2**63 - 1
 """Kafka's "never" and "no limit"."""

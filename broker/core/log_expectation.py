@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from cluster.model.ids import BrokerId
-from cluster.model.requests import LeaderAndIsrPartition
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.requests import LeaderAndIsrPartition
 
 
 class LogExpectation(Enum):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from cluster.model.brokers import Broker
-from cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
-from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
+from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
 
 
 @dataclass(frozen=True, slots=True)

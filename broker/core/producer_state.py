@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
-from broker.core.batch_validation import AppendOrigin
-from broker.core.record_batch import NO_SEQUENCE, BatchHeader, Buffer, advance_sequence
-from broker.core.refusals import Reason, Refusal
-from broker.core.transactions import (
+from barnabas.broker.core.batch_validation import AppendOrigin
+from barnabas.broker.core.record_batch import NO_SEQUENCE, BatchHeader, Buffer, advance_sequence
+from barnabas.broker.core.refusals import Reason, Refusal
+from barnabas.broker.core.transactions import (
     CompletedTransaction,
     ControlRecordType,
     EndTransactionMarker,
     Transactions,
 )
-from cluster.model.ids import Offset, ProducerId
+from barnabas.cluster.model.ids import Offset, ProducerId
 
 CACHED_BATCHES = 5
 """How many batches back a retry is recognised: the most that a client may have in flight."""

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from broker.core.timing_wheel import TimerTask
+from barnabas.broker.core.timing_wheel import TimerTask
 
 K = TypeVar("K", bound=Hashable)
 

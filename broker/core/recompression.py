@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import cast
 
-from broker.core.batch_validation import (
+from barnabas.broker.core.batch_validation import (
     AppendOrigin,
     check_leader_append,
     check_size,
     is_far_from,
     timestamps_refused,
 )
-from broker.core.compression import compress
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import (
+from barnabas.broker.core.compression import compress
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import (
     CODEC_MASK,
     BatchHeader,
     Buffer,
@@ -28,7 +28,7 @@ from broker.core.record_batch import (
     TimestampType,
     with_records,
 )
-from broker.core.records import (
+from barnabas.broker.core.records import (
     STRETCH_BYTES,
     CorruptRecordsError,
     most_records,
@@ -36,8 +36,8 @@ from broker.core.records import (
     record_places,
     survey,
 )
-from broker.core.refusals import Reason, Refusal
-from broker.core.steps import Steps, at_once
+from barnabas.broker.core.refusals import Reason, Refusal
+from barnabas.broker.core.steps import Steps, at_once
 
 AS_PRODUCED = "producer"
 """The ``compression.type`` that keeps what the producer chose."""

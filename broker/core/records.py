@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
-from broker.core.compression import MAX_DECOMPRESSED_SIZE, CorruptStreamError
-from broker.core.compression import decompress as decompress_stream
-from broker.core.record_batch import (
+from barnabas.broker.core.compression import MAX_DECOMPRESSED_SIZE, CorruptStreamError
+from barnabas.broker.core.compression import decompress as decompress_stream
+from barnabas.broker.core.record_batch import (
     HEADER_SIZE,
     NO_TIMESTAMP,
     BatchHeader,
@@ -19,8 +19,8 @@ from broker.core.record_batch import (
     RecordBatch,
     TimestampType,
 )
-from broker.core.steps import Steps
-from cluster.model.ids import Offset
+from barnabas.broker.core.steps import Steps
+from barnabas.cluster.model.ids import Offset
 
 STRETCH_RECORDS = 256
 STRETCH_BYTES = 8_192

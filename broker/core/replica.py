@@ -11,18 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from broker.core import high_watermark, isr
-from cluster.model.epochs import (
+from barnabas.broker.core import high_watermark, isr
+from barnabas.cluster.model.epochs import (
     NO_CONTROLLER_EPOCH,
     UNKNOWN_LEADER_EPOCH,
     ControllerEpoch,
     LeaderEpoch,
     PartitionVersion,
 )
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition
 
 
 class Role(Enum):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
-from broker.core.log_config import LogConfig
-from cluster.model.ids import Offset
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.cluster.model.ids import Offset
 
 DELETE = "delete"
 """The ``cleanup.policy`` under which age and size count; the log start counts under any."""

@@ -12,9 +12,9 @@ from collections import deque
 from enum import IntEnum, unique
 from typing import NamedTuple
 
-from broker.core.record_batch import HEADER_SIZE, RecordBatch
-from broker.core.records import CorruptRecordsError, record_places
-from cluster.model.ids import Offset
+from barnabas.broker.core.record_batch import HEADER_SIZE, RecordBatch
+from barnabas.broker.core.records import CorruptRecordsError, record_places
+from barnabas.cluster.model.ids import Offset
 
 
 @unique

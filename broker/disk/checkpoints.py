@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.core.leader_epochs import EpochEntry
-from broker.disk.errors import CorruptCheckpointError
-from broker.disk.files import replace_file
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.broker.core.leader_epochs import EpochEntry
+from barnabas.broker.disk.errors import CorruptCheckpointError
+from barnabas.broker.disk.files import replace_file
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE})
 """How the system says that too many files are open, by the process or by all of the machine."""

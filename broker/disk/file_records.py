@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.disk.files import CLOSED, read_exactly, send_file
+from barnabas.broker.disk.files import CLOSED, read_exactly, send_file
 
 
 class FileRecords:

@@ -18,9 +18,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from broker.core.record_batch import Buffer
-from broker.disk.errors import NO_DESCRIPTOR
-from broker.disk.names import TEMPORARY_SUFFIX
+from barnabas.broker.core.record_batch import Buffer
+from barnabas.broker.disk.errors import NO_DESCRIPTOR
+from barnabas.broker.disk.names import TEMPORARY_SUFFIX
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """Where Linux tells one boot of one machine from all others."""

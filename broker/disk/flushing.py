@@ -9,11 +9,11 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.disk.errors import NO_DESCRIPTOR
-from broker.disk.files import sync_directory, sync_file
-from broker.disk.names import LEADER_EPOCH_CHECKPOINT
-from broker.disk.segment import LogSegment
-from cluster.model.ids import Offset
+from barnabas.broker.disk.errors import NO_DESCRIPTOR
+from barnabas.broker.disk.files import sync_directory, sync_file
+from barnabas.broker.disk.names import LEADER_EPOCH_CHECKPOINT
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.cluster.model.ids import Offset
 
 
 class _Flush(NamedTuple):

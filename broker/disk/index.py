@@ -14,9 +14,9 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple, Self
 
-from broker.core.record_batch import NO_TIMESTAMP
-from broker.disk.files import read_file, write_file, write_zeros
-from cluster.model.ids import Offset
+from barnabas.broker.core.record_batch import NO_TIMESTAMP
+from barnabas.broker.disk.files import read_file, write_file, write_zeros
+from barnabas.cluster.model.ids import Offset
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 """Offsets are stored in four bytes, from the segment's base on."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import structlog
 
-from broker.disk.files import close_file, open_file, remove, rename, set_size, size_of
-from broker.disk.names import (
+from barnabas.broker.disk.files import close_file, open_file, remove, rename, set_size, size_of
+from barnabas.broker.disk.names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
     LOG_SUFFIX,
@@ -23,7 +23,7 @@ from broker.disk.names import (
     offset_of,
     segment_file,
 )
-from broker.disk.scan import scan_valid_batches
+from barnabas.broker.disk.scan import scan_valid_batches
 
 _log = structlog.get_logger("kafka.log.Log")
 

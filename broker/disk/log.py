@@ -7,12 +7,12 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
-from broker.core.batch_validation import AppendOrigin, check_fetched, check_leader_append
-from broker.core.leader_epochs import EpochEndOffset
-from broker.core.log_config import UNLIMITED, LogConfig
-from broker.core.producer_state import CachedBatch
-from broker.core.recompression import AS_PRODUCED, Recompression, long_recompression, recompress
-from broker.core.record_batch import (
+from barnabas.broker.core.batch_validation import AppendOrigin, check_fetched, check_leader_append
+from barnabas.broker.core.leader_epochs import EpochEndOffset
+from barnabas.broker.core.log_config import UNLIMITED, LogConfig
+from barnabas.broker.core.producer_state import CachedBatch
+from barnabas.broker.core.recompression import AS_PRODUCED, Recompression, long_recompression, recompress
+from barnabas.broker.core.record_batch import (
     FRAME_SIZE,
     Buffer,
     RecordBatch,
@@ -21,25 +21,25 @@ from broker.core.record_batch import (
     stamp,
     stamp_with_append_time,
 )
-from broker.core.refusals import Refusal
-from broker.core.retention import Deletion
-from broker.core.transactions import AbortedTransaction
-from broker.disk.errors import CorruptLogError, KafkaStorageError, NoDescriptorError, storage_error
-from broker.disk.log_context import LogContext
-from broker.disk.log_files import LogFiles
-from broker.disk.recovery import LoadedLog
-from broker.disk.results import (
+from barnabas.broker.core.refusals import Refusal
+from barnabas.broker.core.retention import Deletion
+from barnabas.broker.core.transactions import AbortedTransaction
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError, NoDescriptorError, storage_error
+from barnabas.broker.disk.log_context import LogContext
+from barnabas.broker.disk.log_files import LogFiles
+from barnabas.broker.disk.recovery import LoadedLog
+from barnabas.broker.disk.results import (
     FetchDataInfo,
     FoundBatch,
     FoundRecords,
     LogAppendInfo,
     OffsetOutOfRange,
 )
-from broker.disk.retention import retire_old_segments
-from broker.disk.scrub import DamagedRange, SegmentSpan
-from broker.disk.segment import LogSegment
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.ids import Offset, TopicPartition
+from barnabas.broker.disk.retention import retire_old_segments
+from barnabas.broker.disk.scrub import DamagedRange, SegmentSpan
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.core.producer_state import EXPIRATION_MS
-from broker.disk.errors import KafkaStorageError
+from barnabas.broker.core.producer_state import EXPIRATION_MS
+from barnabas.broker.disk.errors import KafkaStorageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import structlog
 
-from broker.core.log_config import LogConfig
-from broker.core.producer_state import EXPIRATION_MS
-from broker.core.retention import stray_delay_ms
-from broker.disk.checkpoints import (
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.producer_state import EXPIRATION_MS
+from barnabas.broker.core.retention import stray_delay_ms
+from barnabas.broker.disk.checkpoints import (
     HIGH_WATERMARK,
     LOG_START_OFFSET,
     META_PROPERTIES,
@@ -30,7 +30,7 @@ from broker.disk.checkpoints import (
     write_meta_properties,
     write_offsets,
 )
-from broker.disk.errors import (
+from barnabas.broker.disk.errors import (
     NO_DESCRIPTOR,
     CorruptCheckpointError,
     InconsistentDirectoryError,
@@ -38,7 +38,7 @@ from broker.disk.errors import (
     LogNameError,
     storage_error,
 )
-from broker.disk.files import (
+from barnabas.broker.disk.files import (
     close_file,
     lock_file,
     lock_identity,
@@ -53,10 +53,10 @@ from broker.disk.files import (
     touched_ms,
     write_file,
 )
-from broker.disk.flushing import DirectoryNames
-from broker.disk.log import Log
-from broker.disk.log_context import LogContext
-from broker.disk.names import (
+from barnabas.broker.disk.flushing import DirectoryNames
+from barnabas.broker.disk.log import Log
+from barnabas.broker.disk.log_context import LogContext
+from barnabas.broker.disk.names import (
     deleted_directory,
     is_deleted_directory,
     parse_partition_directory,
@@ -64,9 +64,9 @@ from broker.disk.names import (
     stray_directory,
     stray_topic,
 )
-from broker.disk.old_formats import refuse_old_formats
-from broker.disk.recovery import LoadedLog, LogState, load_log, new_log
-from cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.broker.disk.old_formats import refuse_old_formats
+from barnabas.broker.disk.recovery import LoadedLog, LogState, load_log, new_log
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 
 _log = structlog.get_logger("kafka.log.LogManager")
 

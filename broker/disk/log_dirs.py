@@ -8,18 +8,18 @@ from pathlib import Path
 
 import structlog
 
-from broker.disk.errors import (
+from barnabas.broker.disk.errors import (
     InconsistentDirectoryError,
     KafkaStorageError,
     MissingLogError,
     NoDescriptorError,
     storage_error,
 )
-from broker.disk.files import real_path
-from broker.disk.log import Log
-from broker.disk.log_dir import LogDir, LogDirsOptions
-from cluster.model.ids import Offset, TopicPartition
-from cluster.runtime.line_limit import LINES
+from barnabas.broker.disk.files import real_path
+from barnabas.broker.disk.log import Log
+from barnabas.broker.disk.log_dir import LogDir, LogDirsOptions
+from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.runtime.line_limit import LINES
 
 __all__ = ["LogDirs", "LogDirsOptions"]
 

@@ -11,22 +11,22 @@ from pathlib import Path
 
 import structlog
 
-from broker.core.log_config import LogConfig
-from broker.core.producer_state import encode_snapshot
-from broker.core.record_batch import HEADER_SIZE, MAGIC, Buffer, RecordBatch, parse_header
-from broker.core.transactions import AbortedTransaction, end_marker
-from broker.disk.checkpoints import write_epochs
-from broker.disk.errors import CorruptLogError
-from broker.disk.file_records import FileRecords
-from broker.disk.flushing import Flushing, sync_segments
-from broker.disk.names import LEADER_EPOCH_CHECKPOINT
-from broker.disk.producer_snapshots import ProducerSnapshots
-from broker.disk.recovery import LoadedLog, follow, note_producer, rebuild_producers
-from broker.disk.results import FoundBatch, FoundRecords
-from broker.disk.scrub import DamagedRange, SegmentSpan
-from broker.disk.segment import LogSegment
-from broker.disk.segments import LogPosition
-from cluster.model.ids import Offset
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.producer_state import encode_snapshot
+from barnabas.broker.core.record_batch import HEADER_SIZE, MAGIC, Buffer, RecordBatch, parse_header
+from barnabas.broker.core.transactions import AbortedTransaction, end_marker
+from barnabas.broker.disk.checkpoints import write_epochs
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.file_records import FileRecords
+from barnabas.broker.disk.flushing import Flushing, sync_segments
+from barnabas.broker.disk.names import LEADER_EPOCH_CHECKPOINT
+from barnabas.broker.disk.producer_snapshots import ProducerSnapshots
+from barnabas.broker.disk.recovery import LoadedLog, follow, note_producer, rebuild_producers
+from barnabas.broker.disk.results import FoundBatch, FoundRecords
+from barnabas.broker.disk.scrub import DamagedRange, SegmentSpan
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.broker.disk.segments import LogPosition
+from barnabas.cluster.model.ids import Offset
 
 _log = structlog.get_logger("kafka.log.Log")
 

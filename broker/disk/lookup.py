@@ -5,13 +5,13 @@ Source: ``Log.fetchOffsetByTimestamp`` and ``FileRecords.searchForTimestamp`` of
 
 from __future__ import annotations
 
-from broker.core.records import CorruptRecordsError, first_record_since
-from broker.core.steps import Steps
-from broker.disk.errors import CorruptLogError
-from broker.disk.log import Log
-from broker.disk.results import TimestampAndOffset
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import Offset
+from barnabas.broker.core.records import CorruptRecordsError, first_record_since
+from barnabas.broker.core.steps import Steps
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.log import Log
+from barnabas.broker.disk.results import TimestampAndOffset
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import Offset
 
 
 def offset_at(log: Log, timestamp: int) -> Steps[TimestampAndOffset | None]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from uuid import uuid4
 
-from cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"

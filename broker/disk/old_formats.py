@@ -11,9 +11,9 @@ from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
-from broker.core.record_batch import FRAME_SIZE, MAGIC, MIN_BATCH_LENGTH
-from broker.disk.errors import InconsistentDirectoryError
-from broker.disk.names import LOG_SUFFIX, files_with
+from barnabas.broker.core.record_batch import FRAME_SIZE, MAGIC, MIN_BATCH_LENGTH
+from barnabas.broker.disk.errors import InconsistentDirectoryError
+from barnabas.broker.disk.names import LOG_SUFFIX, files_with
 
 _HEAD = Struct(">qiIb")
 _CRC_END = 16

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from broker.core.producer_state import CorruptSnapshotError, ProducerState, decode_snapshot
-from broker.disk.files import read_file, remove, replace_file
-from broker.disk.names import SNAPSHOT_SUFFIX, files_with, offset_of, segment_file
-from cluster.model.ids import Offset
+from barnabas.broker.core.producer_state import CorruptSnapshotError, ProducerState, decode_snapshot
+from barnabas.broker.disk.files import read_file, remove, replace_file
+from barnabas.broker.disk.names import SNAPSHOT_SUFFIX, files_with, offset_of, segment_file
+from barnabas.cluster.model.ids import Offset
 
 
 class ProducerSnapshots:

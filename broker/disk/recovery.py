@@ -15,27 +15,27 @@ from pathlib import Path
 
 import structlog
 
-from broker.core.leader_epochs import LeaderEpochCache
-from broker.core.log_config import LogConfig
-from broker.core.producer_state import EXPIRATION_MS, ProducerState, encode_snapshot
-from broker.core.record_batch import BatchHeader, RecordBatch
-from broker.core.transactions import AbortedTransaction, EndTransactionMarker, end_marker
-from broker.disk.checkpoints import read_epochs, write_epochs
-from broker.disk.errors import CorruptCheckpointError, CorruptLogError
-from broker.disk.files import expect_sequential_reads
-from broker.disk.leftovers import settle_leftovers
-from broker.disk.names import (
+from barnabas.broker.core.leader_epochs import LeaderEpochCache
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.producer_state import EXPIRATION_MS, ProducerState, encode_snapshot
+from barnabas.broker.core.record_batch import BatchHeader, RecordBatch
+from barnabas.broker.core.transactions import AbortedTransaction, EndTransactionMarker, end_marker
+from barnabas.broker.disk.checkpoints import read_epochs, write_epochs
+from barnabas.broker.disk.errors import CorruptCheckpointError, CorruptLogError
+from barnabas.broker.disk.files import expect_sequential_reads
+from barnabas.broker.disk.leftovers import settle_leftovers
+from barnabas.broker.disk.names import (
     LEADER_EPOCH_CHECKPOINT,
     LOG_SUFFIX,
     files_with,
     offset_of,
 )
-from broker.disk.producer_snapshots import ProducerSnapshots
-from broker.disk.scan import BATCH_CHUNK, scan_valid_batches
-from broker.disk.segment import BatchPosition, LogSegment
-from broker.disk.segments import LogSegments
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import Offset
+from barnabas.broker.disk.producer_snapshots import ProducerSnapshots
+from barnabas.broker.disk.scan import BATCH_CHUNK, scan_valid_batches
+from barnabas.broker.disk.segment import BatchPosition, LogSegment
+from barnabas.broker.disk.segments import LogSegments
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import Offset
 
 FIRST_OFFSET = Offset(0)
 

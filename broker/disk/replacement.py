@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from broker.core.batch_validation import check_fetched
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import Buffer
-from broker.core.refusals import Reason, Refusal
-from broker.disk.files import remove
-from broker.disk.names import CLEANED_SUFFIX
-from broker.disk.scrub import SegmentSpan
-from broker.disk.segment import LogSegment
-from cluster.model.ids import Offset
+from barnabas.broker.core.batch_validation import check_fetched
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import Buffer
+from barnabas.broker.core.refusals import Reason, Refusal
+from barnabas.broker.disk.files import remove
+from barnabas.broker.disk.names import CLEANED_SUFFIX
+from barnabas.broker.disk.scrub import SegmentSpan
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.cluster.model.ids import Offset
 
 
 class SegmentReplacement:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.core.record_batch import RecordBatch
-from broker.disk.file_records import FileRecords
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset
+from barnabas.broker.core.record_batch import RecordBatch
+from barnabas.broker.disk.file_records import FileRecords
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset
 
 
 @dataclass(frozen=True, slots=True)

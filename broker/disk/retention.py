@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from broker.core.log_config import LogConfig
-from broker.core.retention import Deletion, LogFacts, SegmentFacts, deletable
-from broker.disk.log_files import LogFiles
-from cluster.model.ids import Offset
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.retention import Deletion, LogFacts, SegmentFacts, deletable
+from barnabas.broker.disk.log_files import LogFiles
+from barnabas.cluster.model.ids import Offset
 
 
 def retire_old_segments(

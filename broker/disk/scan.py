@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from broker.core.record_batch import (
+from barnabas.broker.core.record_batch import (
     FRAME_SIZE,
     HEADER_SIZE,
     MAGIC,
@@ -14,9 +14,9 @@ from broker.core.record_batch import (
     parse_header,
     peek_frame,
 )
-from broker.disk.errors import CorruptLogError
-from broker.disk.files import read_exactly
-from cluster.model.ids import Offset
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.files import read_exactly
+from barnabas.cluster.model.ids import Offset
 
 HEADER_CHUNK = 16 * 1024
 """Bytes read at once when looking for headers: several times the usual distance between index entries."""

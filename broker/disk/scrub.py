@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.core.record_batch import HEADER_SIZE, MAGIC, RecordBatch, parse_header
-from broker.disk.files import close_file, open_to_read, read_exactly
-from broker.disk.index import OffsetIndex, OffsetPosition
-from broker.disk.names import INDEX_SUFFIX
-from broker.disk.scan import whole_batches_of
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.ids import Offset
+from barnabas.broker.core.record_batch import HEADER_SIZE, MAGIC, RecordBatch, parse_header
+from barnabas.broker.disk.files import close_file, open_to_read, read_exactly
+from barnabas.broker.disk.index import OffsetIndex, OffsetPosition
+from barnabas.broker.disk.names import INDEX_SUFFIX
+from barnabas.broker.disk.scan import whole_batches_of
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.ids import Offset
 
 UNBOUNDED = 2**31 - 1
 """More bytes than an index may have: it is read as it is."""

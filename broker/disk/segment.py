@@ -12,11 +12,11 @@ from itertools import chain, starmap
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import HEADER_SIZE, NO_TIMESTAMP, BatchHeader, Buffer, parse_header
-from broker.disk.errors import CorruptLogError
-from broker.disk.file_records import FileRecords
-from broker.disk.files import (
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import HEADER_SIZE, NO_TIMESTAMP, BatchHeader, Buffer, parse_header
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.file_records import FileRecords
+from barnabas.broker.disk.files import (
     CLOSED,
     close_file,
     last_change_ms,
@@ -29,14 +29,14 @@ from broker.disk.files import (
     sync,
     write_all,
 )
-from broker.disk.index import (
+from barnabas.broker.disk.index import (
     MAX_RELATIVE_OFFSET,
     OffsetIndex,
     OffsetPosition,
     TimeIndex,
     TimestampOffset,
 )
-from broker.disk.names import (
+from barnabas.broker.disk.names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -46,10 +46,10 @@ from broker.disk.names import (
     TRANSACTION_INDEX_SUFFIX,
     segment_file,
 )
-from broker.disk.scan import scan_headers
-from broker.disk.scrub import DamagedRange
-from broker.disk.transaction_index import TransactionIndex
-from cluster.model.ids import Offset
+from barnabas.broker.disk.scan import scan_headers
+from barnabas.broker.disk.scrub import DamagedRange
+from barnabas.broker.disk.transaction_index import TransactionIndex
+from barnabas.cluster.model.ids import Offset
 
 
 class BatchPosition(NamedTuple):

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from broker.disk.results import FoundRecords
-from broker.disk.segment import LogSegment
-from cluster.model.ids import Offset
+from barnabas.broker.disk.results import FoundRecords
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.cluster.model.ids import Offset
 
 REMEMBERED_BOUNDARIES = 512
 """How many batch boundaries are remembered: those of the last appends, and where the last reads ended."""

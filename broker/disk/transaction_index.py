@@ -11,9 +11,9 @@ from operator import attrgetter
 from pathlib import Path
 from struct import Struct
 
-from broker.core.transactions import AbortedTransaction
-from broker.disk.files import append_to_file, remove, sync_file, write_file
-from cluster.model.ids import Offset
+from barnabas.broker.core.transactions import AbortedTransaction
+from barnabas.broker.disk.files import append_to_file, remove, sync_file, write_file
+from barnabas.cluster.model.ids import Offset
 
 VERSION = 0
 _ENTRY = Struct(">hqqqq")

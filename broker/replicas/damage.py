@@ -12,19 +12,19 @@ from collections.abc import Iterator
 
 import structlog
 
-from broker.core.metadata_cache import MetadataCache
-from broker.disk.errors import CorruptLogError, KafkaStorageError
-from broker.disk.scrub import DamagedRange, SegmentSpan
-from broker.replicas.hosted import HostedPartition, HostedPartitions
-from broker.replicas.repair import RangeUnavailableError, fetch_again
-from broker.replicas.scrub import LogScrub
-from cluster.model.brokers import GRPC_LISTENER, Endpoint
-from cluster.model.commands import ControllerPort, Refused
-from cluster.model.commands_elections import ElectionType, ElectLeaders
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, Offset, TopicPartition
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.scrub import DamagedRange, SegmentSpan
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.repair import RangeUnavailableError, fetch_again
+from barnabas.broker.replicas.scrub import LogScrub
+from barnabas.cluster.model.brokers import GRPC_LISTENER, Endpoint
+from barnabas.cluster.model.commands import ControllerPort, Refused
+from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
 
 _log = structlog.get_logger("kafka.log.Log")
 

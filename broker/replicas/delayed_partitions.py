@@ -11,11 +11,11 @@ from abc import abstractmethod
 from collections.abc import Collection
 from typing import Generic, TypeVar
 
-from broker.core.purgatory import DelayedOperation
-from broker.replicas.hosted import HostedPartition, HostedPartitions
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset, TopicPartition
+from barnabas.broker.core.purgatory import DelayedOperation
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 R = TypeVar("R")
 """What is answered of a partition."""

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 
 import structlog
 
-from broker.disk.errors import KafkaStorageError
-from broker.replicas.delayed_partitions import DelayedPartitions
-from broker.replicas.hosted import HostedPartition, HostedPartitions
-from broker.replicas.interface import Deleted, DeleteResults
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset, TopicPartition
-from cluster.model.topic_names import INTERNAL_TOPICS
-from cluster.runtime.line_limit import LINES
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.replicas.delayed_partitions import DelayedPartitions
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.interface import Deleted, DeleteResults
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
+from barnabas.cluster.runtime.line_limit import LINES
 
 HIGH_WATERMARK = -1
 """The offset that asks for all that is committed to be deleted."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from broker.replicas.follower import LeaderFetcher
-from broker.replicas.hosted import HostedPartitions
-from cluster.model.brokers import Endpoint
-from cluster.model.epochs import BrokerEpoch, LeaderEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.runtime.supervisor import Supervisor
+from barnabas.broker.replicas.follower import LeaderFetcher
+from barnabas.broker.replicas.hosted import HostedPartitions
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch, LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.runtime.supervisor import Supervisor
 
 
 class Fetchers:

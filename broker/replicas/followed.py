@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from broker.core.follower_fetch import (
+from barnabas.broker.core.follower_fetch import (
     FetchOn,
     Reaction,
     StartOver,
@@ -21,15 +21,15 @@ from broker.core.follower_fetch import (
     on_offset_out_of_range,
     reaction,
 )
-from broker.core.leader_epochs import EpochEndOffset
-from broker.core.refusals import Refusal
-from broker.disk.errors import KafkaStorageError, NoDescriptorError
-from broker.replicas.hosted import HostedPartition, HostedPartitions
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, BrokerEpoch, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset, TopicPartition
-from cluster.rpc import replication_pb2 as pb
-from cluster.rpc.translate_replication import PartitionData
+from barnabas.broker.core.leader_epochs import EpochEndOffset
+from barnabas.broker.core.refusals import Refusal
+from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, BrokerEpoch, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.rpc.translate_replication import PartitionData
 
 _log = structlog.get_logger(__name__)
 

@@ -14,16 +14,16 @@ from typing import TypeAlias
 import grpc.aio
 import structlog
 
-from broker.replicas.followed import FollowedPartitions
-from broker.replicas.hosted import HostedPartitions
-from cluster.model.brokers import Endpoint
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.rpc import replication_pb2 as pb
-from cluster.rpc.channels import open_channel
-from cluster.rpc.translate_replication import FetchResponse, fetch_response_from_bytes
-from cluster.runtime.failpoints import FOLLOWER_FETCH, FailpointError
+from barnabas.broker.replicas.followed import FollowedPartitions
+from barnabas.broker.replicas.hosted import HostedPartitions
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.rpc.channels import open_channel
+from barnabas.cluster.rpc.translate_replication import FetchResponse, fetch_response_from_bytes
+from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, FailpointError
 
 FETCH_METHOD = "/barnabas.replication.Replication/Fetch"
 """The stream's name, as ``proto/replication.proto`` gives it."""

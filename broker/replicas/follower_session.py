@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from broker.core.divergence import Agreement, agreement
-from broker.core.isr import Hearing
-from broker.disk.errors import CorruptLogError, KafkaStorageError
-from broker.disk.results import OffsetOutOfRange
-from broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, Offset, TopicPartition
-from cluster.rpc import replication_pb2 as pb
-from cluster.rpc.translate_replication import FetchResponse, PartitionData
+from barnabas.broker.core.divergence import Agreement, agreement
+from barnabas.broker.core.isr import Hearing
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.results import OffsetOutOfRange
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.rpc.translate_replication import FetchResponse, PartitionData
 
 OnFollowerMayJoin = Callable[[HostedPartition, BrokerId], None]
 """Told that a follower has caught up with a partition led here and is not in its ISR."""

@@ -13,23 +13,23 @@ from typing import Protocol
 
 import structlog
 
-from broker.core.log_expectation import LogExpectation
-from broker.core.metadata_cache import MetadataCache
-from broker.core.purgatory import DelayedOperationPurgatory
-from broker.core.replica import Replica
-from broker.disk.errors import (
+from barnabas.broker.core.log_expectation import LogExpectation
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.purgatory import DelayedOperationPurgatory
+from barnabas.broker.core.replica import Replica
+from barnabas.broker.disk.errors import (
     CorruptLogError,
     KafkaStorageError,
     NoDescriptorError,
     PartitionWithoutLogError,
 )
-from broker.disk.log import Log
-from broker.replicas.settings import ReplicaSettings
-from broker.replicas.system_timer import SystemTimer
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, Offset, TopicPartition
-from cluster.runtime.line_limit import LINES
+from barnabas.broker.disk.log import Log
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.broker.replicas.system_timer import SystemTimer
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger(__name__)
 

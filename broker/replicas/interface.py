@@ -10,14 +10,14 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from broker.core.leader_epochs import EpochEndOffset
-from broker.core.record_batch import RecordBatch
-from broker.core.refusals import RecordFault, Refusal
-from broker.core.transactions import AbortedTransaction
-from broker.disk.file_records import FileRecords
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset, TopicPartition
+from barnabas.broker.core.leader_epochs import EpochEndOffset
+from barnabas.broker.core.record_batch import RecordBatch
+from barnabas.broker.core.refusals import RecordFault, Refusal
+from barnabas.broker.core.transactions import AbortedTransaction
+from barnabas.broker.disk.file_records import FileRecords
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 Bytes = bytes | bytearray | memoryview
 """Batches as they came from the socket, the disk or a peer; never decoded."""

@@ -14,15 +14,15 @@ from typing import Protocol
 
 import structlog
 
-from broker.core.isr_changes import CHECK_INTERVAL_MS, IsrChanges
-from broker.core.replica import Conflict, IsrProposal
-from broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
-from cluster.model.epochs import PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import PartitionState
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
-from cluster.zk.errors import BadVersion, NoNode, ZooKeeperError
+from barnabas.broker.core.isr_changes import CHECK_INTERVAL_MS, IsrChanges
+from barnabas.broker.core.replica import Conflict, IsrProposal
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from barnabas.cluster.model.epochs import PartitionVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import PartitionState
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.zk.errors import BadVersion, NoNode, ZooKeeperError
 
 RETRY_MS = 500
 """The pause before a write is tried again while ZooKeeper does not answer, or shows no state to go by."""

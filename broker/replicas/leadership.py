@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from broker.core.control_gate import (
+from barnabas.broker.core.control_gate import (
     ControlGate,
     LeadershipVerdict,
     StaleBrokerEpoch,
@@ -22,19 +22,19 @@ from broker.core.control_gate import (
     judge_leadership,
     judge_stop,
 )
-from broker.core.follower_fetch import cut_on_becoming_follower
-from broker.core.full_list import FullList
-from broker.core.log_expectation import expected_log
-from broker.core.metadata_cache import MetadataCache, MetadataChange
-from broker.disk.errors import KafkaStorageError
-from broker.replicas.fetchers import Fetchers
-from broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
-from broker.replicas.turn import Turn
-from cluster.model.brokers import GRPC_LISTENER, Broker
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import (
+from barnabas.broker.core.follower_fetch import cut_on_becoming_follower
+from barnabas.broker.core.full_list import FullList
+from barnabas.broker.core.log_expectation import expected_log
+from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.replicas.fetchers import Fetchers
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from barnabas.broker.replicas.turn import Turn
+from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -44,7 +44,7 @@ from cluster.model.requests import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from cluster.model.statechange import BrokerLines, RequestLines, StateChange
+from barnabas.cluster.model.statechange import BrokerLines, RequestLines, StateChange
 
 _log = structlog.get_logger(__name__)
 

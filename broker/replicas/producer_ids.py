@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 
-from cluster.model.ids import ProducerId
-from cluster.zk.errors import ZooKeeperError
-from cluster.zk.schema.settings import ProducerIdBlock
+from barnabas.cluster.model.ids import ProducerId
+from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.zk.schema.settings import ProducerIdBlock
 
 
 class ProducerIdsUnavailableError(Exception):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TypeVar
 
-from broker.core.purgatory import DelayedOperationPurgatory
-from cluster.runtime.metrics import Metrics
+from barnabas.broker.core.purgatory import DelayedOperationPurgatory
+from barnabas.cluster.runtime.metrics import Metrics
 
 K = TypeVar("K", bound=Hashable)
 

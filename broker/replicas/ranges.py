@@ -5,13 +5,13 @@ Nothing of that is Kafka's. It is no fetch: the leader draws no conclusion from 
 
 from __future__ import annotations
 
-from broker.disk.errors import CorruptLogError, KafkaStorageError
-from broker.disk.results import OffsetOutOfRange
-from broker.replicas.hosted import HostedPartitions
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset, TopicPartition
-from cluster.rpc import replication_pb2 as pb
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.results import OffsetOutOfRange
+from barnabas.broker.replicas.hosted import HostedPartitions
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.rpc import replication_pb2 as pb
 
 
 class RangeReader:

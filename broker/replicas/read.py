@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from broker.core.divergence import Agreement, agreement
-from broker.core.purgatory import DelayedOperation
-from broker.disk.errors import CorruptLogError, KafkaStorageError
-from broker.disk.lookup import offset_at
-from broker.disk.results import OffsetOutOfRange, TimestampAndOffset
-from broker.replicas.hosted import HostedPartition, HostedPartitions
-from broker.replicas.interface import (
+from barnabas.broker.core.divergence import Agreement, agreement
+from barnabas.broker.core.purgatory import DelayedOperation
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.lookup import offset_at
+from barnabas.broker.disk.results import OffsetOutOfRange, TimestampAndOffset
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.interface import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     EpochEnd,
@@ -25,10 +25,10 @@ from broker.replicas.interface import (
     ListedOffset,
     Records,
 )
-from broker.replicas.turn import carried_out
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset, TopicPartition
+from barnabas.broker.replicas.turn import carried_out
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 ZSTD = "zstd"
 """The ``compression.type`` whose topics clients before Fetch 10 are not given, whatever the batches are."""

@@ -10,15 +10,15 @@ from typing import cast
 import grpc
 import grpc.aio
 
-from broker.core.refusals import Refusal
-from broker.disk.replacement import SegmentReplacement
-from broker.disk.scrub import SegmentSpan
-from broker.disk.segment import LogSegment
-from broker.replicas.hosted import HostedPartition
-from cluster.model.brokers import Endpoint
-from cluster.model.errors import ErrorCode
-from cluster.rpc import replication_pb2 as pb
-from cluster.rpc.channels import open_channel
+from barnabas.broker.core.refusals import Refusal
+from barnabas.broker.disk.replacement import SegmentReplacement
+from barnabas.broker.disk.scrub import SegmentSpan
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.broker.replicas.hosted import HostedPartition
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.rpc.channels import open_channel
 
 READ_RANGE_METHOD = "/barnabas.replication.Replication/ReadRange"
 """The call's name, as ``proto/replication.proto`` gives it."""

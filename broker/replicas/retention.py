@@ -11,10 +11,10 @@ from itertools import groupby
 
 import structlog
 
-from broker.core.retention import Breach
-from broker.disk.errors import KafkaStorageError
-from broker.replicas.hosted import HostedPartition, HostedPartitions
-from broker.replicas.turn import Turn
+from barnabas.broker.core.retention import Breach
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.turn import Turn
 
 _log = structlog.get_logger("kafka.log.Log")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import structlog
 
-from broker.disk.errors import KafkaStorageError
-from broker.disk.scrub import DamagedRange, SegmentCheck, SegmentSpan
-from broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.scrub import DamagedRange, SegmentCheck, SegmentSpan
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 
 _log = structlog.get_logger("kafka.log.LogManager")
 

@@ -5,27 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 
-from broker.core.control_gate import ControlGate
-from broker.core.metadata_cache import MetadataCache, MetadataChange
-from broker.replicas.append import Appender
-from broker.replicas.damage import DamagedReplicas
-from broker.replicas.delete_records import RecordDeleter
-from broker.replicas.fetchers import Fetchers
-from broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
-from broker.replicas.isr_keeper import IsrKeeper, IsrStore
-from broker.replicas.leadership import Leadership, Write
-from broker.replicas.purgatory_metrics import show_purgatory
-from broker.replicas.ranges import RangeReader
-from broker.replicas.read import Reader
-from broker.replicas.retention import LogRetention
-from broker.replicas.sessions import FollowerSessions
-from broker.replicas.settings import ReplicaSettings
-from broker.replicas.strays import Strays, TopicReader
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import LeaderAndIsrRequest
-from cluster.runtime.log_metrics import LogMetrics, LogSize
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
+from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
+from barnabas.broker.replicas.append import Appender
+from barnabas.broker.replicas.damage import DamagedReplicas
+from barnabas.broker.replicas.delete_records import RecordDeleter
+from barnabas.broker.replicas.fetchers import Fetchers
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
+from barnabas.broker.replicas.isr_keeper import IsrKeeper, IsrStore
+from barnabas.broker.replicas.leadership import Leadership, Write
+from barnabas.broker.replicas.purgatory_metrics import show_purgatory
+from barnabas.broker.replicas.ranges import RangeReader
+from barnabas.broker.replicas.read import Reader
+from barnabas.broker.replicas.retention import LogRetention
+from barnabas.broker.replicas.sessions import FollowerSessions
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.broker.replicas.strays import Strays, TopicReader
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrRequest
+from barnabas.cluster.runtime.log_metrics import LogMetrics, LogSize
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
 
 
 class ReplicaService:

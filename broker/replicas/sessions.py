@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 import structlog
 
-from broker.core.metadata_cache import MetadataCache
-from broker.core.purgatory import DelayedOperation
-from broker.replicas.follower_session import FollowerSession, OnFollowerMayJoin, OnFollowerMustLeave
-from broker.replicas.hosted import HostedPartitions
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.rpc import replication_pb2 as pb
-from cluster.rpc.translate_replication import FetchResponse
-from cluster.runtime.line_limit import LINES
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.purgatory import DelayedOperation
+from barnabas.broker.replicas.follower_session import FollowerSession, OnFollowerMayJoin, OnFollowerMustLeave
+from barnabas.broker.replicas.hosted import HostedPartitions
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.rpc.translate_replication import FetchResponse
+from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger(__name__)
 

@@ -17,13 +17,13 @@ from typing import Protocol
 
 import structlog
 
-from broker.disk.errors import KafkaStorageError
-from broker.disk.log import Log
-from broker.replicas.hosted import HostedPartition, HostedPartitions
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment
-from cluster.zk.errors import ZooKeeperError
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.log import Log
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.zk.errors import ZooKeeperError
 
 _log = structlog.get_logger("kafka.server.ReplicaManager")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 
-from broker.core.timing_wheel import TimerTask, TimingWheel
+from barnabas.broker.core.timing_wheel import TimerTask, TimingWheel
 
 
 class SystemTimer:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Generator, Iterable
 from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from broker.core.steps import Steps
+from barnabas.broker.core.steps import Steps
 
 T = TypeVar("T")
 

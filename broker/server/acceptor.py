@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import structlog
 
-from cluster.runtime.line_limit import LINES
+from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger("kafka.network.Acceptor")
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from broker.replicas.turn import paced
-from broker.server.context import Answer, ServerContext
-from broker.server.portions import Patience, submit
-from broker.wire.frames import NO_THROTTLE, Request
-from cluster.model.commands import Command, Refused
-from cluster.model.commands_configs import (
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.commands import Command, Refused
+from barnabas.cluster.model.commands_configs import (
     AlterConfigsResult,
     ConfigResource,
     ConfigResourceType,
     ResourceResult,
 )
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 W = TypeVar("W")
 

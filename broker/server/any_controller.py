@@ -7,13 +7,13 @@ from typing import cast
 import grpc
 import grpc.aio
 
-from broker.core.metadata_cache import MetadataCache
-from cluster.model.brokers import GRPC_LISTENER
-from cluster.model.commands import Command, ControllerPort, R, Refused
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.rpc.channels import open_channel
-from cluster.rpc.commands import METHODS
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.cluster.model.brokers import GRPC_LISTENER
+from barnabas.cluster.model.commands import Command, ControllerPort, R, Refused
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.rpc.channels import open_channel
+from barnabas.cluster.rpc.commands import METHODS
 
 TRANSPORT_MARGIN_MS = 500
 """How much longer than the controller the call waits, so that the controller's own answer comes first."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from broker.replicas.turn import paced
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.turn import paced
+from barnabas.cluster.model.ids import TopicPartition
 
 
 async def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:

@@ -6,12 +6,12 @@ import asyncio
 import socket
 from collections.abc import Mapping
 
-from broker.server.acceptor import Acceptor, ConnectionQuotas
-from broker.server.connection import ClientConnection
-from broker.server.context import Handler, ServerContext
-from broker.server.fairness import FairQueue
-from broker.server.registry import HANDLERS
-from broker.wire.apis import ApiKey
+from barnabas.broker.server.acceptor import Acceptor, ConnectionQuotas
+from barnabas.broker.server.connection import ClientConnection
+from barnabas.broker.server.context import Handler, ServerContext
+from barnabas.broker.server.fairness import FairQueue
+from barnabas.broker.server.registry import HANDLERS
+from barnabas.broker.wire.apis import ApiKey
 
 SWEEP_SECONDS = 5.0
 """How often silent connections are looked for."""

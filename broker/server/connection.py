@@ -20,8 +20,8 @@ from typing import cast
 
 import structlog
 
-from broker.replicas.turn import in_turns
-from broker.server.context import (
+from barnabas.broker.replicas.turn import in_turns
+from barnabas.broker.server.context import (
     Answer,
     Building,
     CloseConnectionError,
@@ -29,11 +29,11 @@ from broker.server.context import (
     Preparing,
     ServerContext,
 )
-from broker.server.fairness import FairQueue, Share
-from broker.server.handlers import api_versions
-from broker.server.outgoing import Outgoing
-from broker.wire.apis import APIS, ApiKey
-from broker.wire.frames import (
+from barnabas.broker.server.fairness import FairQueue, Share
+from barnabas.broker.server.handlers import api_versions
+from barnabas.broker.server.outgoing import Outgoing
+from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.frames import (
     Chunk,
     Prefix,
     Request,
@@ -44,11 +44,11 @@ from broker.wire.frames import (
     encode_in_pieces,
     read_prefix,
 )
-from broker.wire.guard import HostileFrameError
-from broker.wire.pieces import Steps
-from broker.wire.receive import CHUNK_BYTES, ReceiveBuffer
-from cluster.runtime.collector import many_at_once
-from cluster.runtime.line_limit import LINES
+from barnabas.broker.wire.guard import HostileFrameError
+from barnabas.broker.wire.pieces import Steps
+from barnabas.broker.wire.receive import CHUNK_BYTES, ReceiveBuffer
+from barnabas.cluster.runtime.collector import many_at_once
+from barnabas.cluster.runtime.line_limit import LINES
 
 MAX_IN_FLIGHT = 64
 """How many pipelined requests of one connection may wait for their answers."""

@@ -7,15 +7,15 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from broker.core.metadata_cache import MetadataCache
-from broker.replicas.interface import Appends, Deletes, Reads
-from broker.server.memory import UNBOUNDED, AnswerMemory, RequestMemory
-from broker.server.metadata_purgatories import MetadataPurgatories
-from broker.server.request_meter import RequestMeter
-from broker.wire.frames import Body, Request
-from cluster.model.commands import ControllerPort
-from cluster.model.configs_described import BrokerSettings
-from cluster.model.ids import BrokerId, ProducerId
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.replicas.interface import Appends, Deletes, Reads
+from barnabas.broker.server.memory import UNBOUNDED, AnswerMemory, RequestMemory
+from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.request_meter import RequestMeter
+from barnabas.broker.wire.frames import Body, Request
+from barnabas.cluster.model.commands import ControllerPort
+from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.ids import BrokerId, ProducerId
 
 
 @dataclass(frozen=True, slots=True)

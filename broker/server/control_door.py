@@ -12,11 +12,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from broker.core.control_gate import ControlGate, Refusal, StaleControllerEpoch, UnconfirmedControllerEpoch
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.model.requests import (
+from barnabas.broker.core.control_gate import (
+    ControlGate,
+    Refusal,
+    StaleControllerEpoch,
+    UnconfirmedControllerEpoch,
+)
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.requests import (
     ControlRequest,
     ControlResponse,
     LeaderAndIsrRequest,
@@ -26,9 +31,9 @@ from cluster.model.requests import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from cluster.model.statechange import RequestLines, StateChange
-from cluster.rpc import control_pb2
-from cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.model.statechange import RequestLines, StateChange
+from barnabas.cluster.rpc import control_pb2
+from barnabas.cluster.zk.errors import ZooKeeperError
 
 Answer = Callable[[ErrorCode], ControlResponse]
 

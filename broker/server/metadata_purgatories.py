@@ -12,10 +12,10 @@ import asyncio
 from collections.abc import Callable, Collection, Hashable
 from typing import Generic, TypeVar
 
-from broker.core.metadata_cache import MetadataChange
-from broker.core.purgatory import DelayedOperation, DelayedOperationPurgatory
-from broker.replicas.system_timer import SystemTimer
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.metadata_cache import MetadataChange
+from barnabas.broker.core.purgatory import DelayedOperation, DelayedOperationPurgatory
+from barnabas.broker.replicas.system_timer import SystemTimer
+from barnabas.cluster.model.ids import TopicPartition
 
 K = TypeVar("K", bound=Hashable)
 

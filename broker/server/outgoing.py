@@ -11,9 +11,9 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from broker.server.memory import AnswerMemory
-from broker.wire.frames import Chunk
-from broker.wire.writing import TransferableRecords
+from barnabas.broker.server.memory import AnswerMemory
+from barnabas.broker.wire.frames import Chunk
+from barnabas.broker.wire.writing import TransferableRecords
 
 PIECE_BYTES = 16_384
 """What is read of a file to be sent as soon as the socket takes bytes again."""

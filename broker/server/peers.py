@@ -11,13 +11,13 @@ import grpc.aio
 import structlog
 from google.protobuf.message import DecodeError
 
-from broker.replicas.leadership import Leadership
-from broker.replicas.ranges import RangeReader
-from broker.replicas.sessions import FollowerSessions
-from broker.server.control_door import ControlDoor, NotConfirmedError
-from cluster.model.commands import Command, CommandResult, ControllerPort
-from cluster.model.errors import ErrorCode
-from cluster.model.requests import (
+from barnabas.broker.replicas.leadership import Leadership
+from barnabas.broker.replicas.ranges import RangeReader
+from barnabas.broker.replicas.sessions import FollowerSessions
+from barnabas.broker.server.control_door import ControlDoor, NotConfirmedError
+from barnabas.cluster.model.commands import Command, CommandResult, ControllerPort
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.requests import (
     ControlRequest,
     ControlResponse,
     LeaderAndIsrRequest,
@@ -27,11 +27,11 @@ from cluster.model.requests import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from cluster.rpc import control_pb2, control_requests, replication_pb2, translate
-from cluster.rpc.channels import correlation_id_of, server_options
-from cluster.rpc.commands import METHODS, SERVICE
-from cluster.rpc.translate_replication import FetchResponse, fetch_response_to_bytes
-from cluster.runtime.line_limit import LINES
+from barnabas.cluster.rpc import control_pb2, control_requests, replication_pb2, translate
+from barnabas.cluster.rpc.channels import correlation_id_of, server_options
+from barnabas.cluster.rpc.commands import METHODS, SERVICE
+from barnabas.cluster.rpc.translate_replication import FetchResponse, fetch_response_to_bytes
+from barnabas.cluster.runtime.line_limit import LINES
 
 _logger = structlog.get_logger(__name__)
 

@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from broker.replicas.turn import Turn
-from cluster.model.commands import Command, ControllerPort, R, Refused
-from cluster.model.errors import ErrorCode
+from barnabas.broker.replicas.turn import Turn
+from barnabas.cluster.model.commands import Command, ControllerPort, R, Refused
+from barnabas.cluster.model.errors import ErrorCode
 
 K = TypeVar("K")
 T = TypeVar("T")

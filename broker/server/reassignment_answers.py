@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from broker.replicas.turn import paced
-from broker.server.by_topic import by_topic
-from broker.server.context import Answer
-from broker.wire.frames import NO_THROTTLE, Request
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.by_topic import by_topic
+from barnabas.broker.server.context import Answer
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

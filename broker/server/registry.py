@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from broker.server.context import Handler
-from broker.server.handlers import (
+from barnabas.broker.server.context import Handler
+from barnabas.broker.server.handlers import (
     alter_configs,
     alter_partition_reassignments,
     api_versions,
@@ -27,7 +27,7 @@ from broker.server.handlers import (
     offset_for_leader_epoch,
     produce,
 )
-from broker.wire.apis import ApiKey
+from barnabas.broker.wire.apis import ApiKey
 
 HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType(
     {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from prometheus_client import Counter, Histogram
 
-from broker.wire.apis import ApiKey
-from cluster.runtime.metrics import Metrics
+from barnabas.broker.wire.apis import ApiKey
+from barnabas.cluster.runtime.metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True)

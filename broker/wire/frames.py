@@ -18,11 +18,11 @@ from kio.index import load_payload_module, load_request_schema
 from kio.serial import entity_reader
 from kio.static.constants import EntityType
 
-from broker.wire.apis import APIS, Api
-from broker.wire.guard import guard
-from broker.wire.pieces import Steps, read_in_pieces
-from broker.wire.writing import Piece, TransferableRecords, writer
-from broker.wire.writing_in_pieces import write_in_pieces
+from barnabas.broker.wire.apis import APIS, Api
+from barnabas.broker.wire.guard import guard
+from barnabas.broker.wire.pieces import Steps, read_in_pieces
+from barnabas.broker.wire.writing import Piece, TransferableRecords, writer
+from barnabas.broker.wire.writing_in_pieces import write_in_pieces
 
 SIZE_BYTES = 4
 """The int32 before each frame that says how long the frame is, itself not counted."""

@@ -19,8 +19,8 @@ from dataclasses import Field, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
-from broker.wire.fields import SIZES, not_none
-from cluster.rpc.framing import varint
+from barnabas.broker.wire.fields import SIZES, not_none
+from barnabas.cluster.rpc.framing import varint
 
 MAX_ELEMENTS = 250_000
 """The most array elements and tagged fields one frame may hold, all together.

@@ -18,8 +18,8 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 from kio.serial import entity_reader
 from kio.serial._parse import get_field_reader, get_reader
 
-from broker.wire.fields import not_none
-from broker.wire.guard import (
+from barnabas.broker.wire.fields import not_none
+from barnabas.broker.wire.guard import (
     MAX_ELEMENTS,
     HostileFrameError,
     Step,

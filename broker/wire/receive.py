@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from broker.wire.frames import SIZE_BYTES
-from broker.wire.guard import HostileFrameError
+from barnabas.broker.wire.frames import SIZE_BYTES
+from barnabas.broker.wire.guard import HostileFrameError
 
 CHUNK_BYTES = 32_768
 """What an idle connection holds, and the most that is read before the size of the next frame is known."""

@@ -18,8 +18,8 @@ from typing import Any, Protocol, cast, get_args, get_origin
 
 from kio.serial import entity_writer
 
-from broker.wire.fields import FORMATS, not_none
-from cluster.rpc.framing import varint
+from barnabas.broker.wire.fields import FORMATS, not_none
+from barnabas.cluster.rpc.framing import varint
 
 
 class TransferableRecords(Protocol):

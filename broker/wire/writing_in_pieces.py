@@ -10,9 +10,9 @@ from dataclasses import Field, fields, is_dataclass
 from operator import attrgetter
 from typing import Any, cast, get_args, get_origin
 
-from broker.wire.fields import not_none
-from broker.wire.pieces import ELEMENTS_PER_STEP, Steps
-from broker.wire.writing import Piece, Write, array_size, field_writer, tags_writer, writer
+from barnabas.broker.wire.fields import not_none
+from barnabas.broker.wire.pieces import ELEMENTS_PER_STEP, Steps
+from barnabas.broker.wire.writing import Piece, Write, array_size, field_writer, tags_writer, writer
 
 _WriteInPieces = Callable[[list[Piece], Any, "Count"], Steps[None]]
 """Adds the bytes of a value to those that are there, with a step now and then."""

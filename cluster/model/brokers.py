@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId
 
 GRPC_LISTENER = "GRPC"
 """The name of the listener on which brokers and the controller speak to each other."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
 
 
 @dataclass(frozen=True, slots=True)

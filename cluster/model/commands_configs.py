@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum, unique
 from typing import NamedTuple
 
-from cluster.model.commands import Command, CommandResult
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.commands import Command, CommandResult
+from barnabas.cluster.model.errors import ErrorCode
 
 
 @unique

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, unique
 
-from cluster.model.commands import Command, CommandResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.cluster.model.commands import Command, CommandResult
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 
 
 @unique

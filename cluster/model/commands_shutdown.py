@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cluster.model.commands import Command, CommandResult
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.commands import Command, CommandResult
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cluster.model.commands import Command, CommandResult, TopicResult
-from cluster.model.ids import BrokerId
+from barnabas.cluster.model.commands import Command, CommandResult, TopicResult
+from barnabas.cluster.model.ids import BrokerId
 
 
 @dataclass(frozen=True, slots=True)

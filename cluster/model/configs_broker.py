@@ -8,8 +8,8 @@ can be nothing else); and ``inter.broker.protocol.version`` can only be 2.6, whi
 
 from __future__ import annotations
 
-from cluster.model.brokers import GRPC_LISTENER
-from cluster.model.configs import (
+from barnabas.cluster.model.brokers import GRPC_LISTENER
+from barnabas.cluster.model.configs import (
     REQUIRED,
     UNLIMITED_INT,
     Config,
@@ -20,7 +20,7 @@ from cluster.model.configs import (
     one_of,
     table,
 )
-from cluster.model.configs_log import LOG_CONFIGS
+from barnabas.cluster.model.configs_log import LOG_CONFIGS
 
 _BOOLEAN, _SHORT, _INT, _LONG = Type.BOOLEAN, Type.SHORT, Type.INT, Type.LONG
 _STRING, _LIST = Type.STRING, Type.LIST

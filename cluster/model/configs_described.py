@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from itertools import dropwhile
 
-from cluster.model.configs import Config, Value, render
-from cluster.model.configs_broker import BROKER_CONFIGS
-from cluster.model.configs_topic import TOPIC_CONFIGS, broker_twin, parse_topic, resolve
+from barnabas.cluster.model.configs import Config, Value, render
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, broker_twin, parse_topic, resolve
 
 
 @unique

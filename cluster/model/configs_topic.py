@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cluster.model.configs import (
+from barnabas.cluster.model.configs import (
     UNLIMITED_LONG,
     Config,
     Rule,
@@ -19,7 +19,7 @@ from cluster.model.configs import (
     parse_given,
     table,
 )
-from cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 
 _RANGES: dict[str, Rule] = {
     "retention.ms": at_least(-1),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cluster.model.configs import ConfigError, Rule, Value, render
+from barnabas.cluster.model.configs import ConfigError, Rule, Value, render
 
 OLDEST_FORMAT = (0, 11)
 """The first release that writes message format 2, the only one kept here (KIP-98)."""

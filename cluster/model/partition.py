@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cluster.model.epochs import INITIAL_LEADER_EPOCH, ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import NO_LEADER, BrokerId
+from barnabas.cluster.model.epochs import INITIAL_LEADER_EPOCH, ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId
 
 
 @dataclass(frozen=True, slots=True)

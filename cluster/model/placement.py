@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cluster.model.ids import BrokerId
+from barnabas.cluster.model.ids import BrokerId
 
 
 def assign(

@@ -11,19 +11,22 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from cluster.model.commands import Command, CommandResult, CreateTopics, Refused
-from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
-from cluster.model.commands_elections import ElectLeaders
-from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
-from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.commands_topics import CreatePartitions, DeleteTopics
-from cluster.model.errors import ErrorCode
-from cluster.rpc import control_pb2 as pb
-from cluster.rpc import translate_configs as configs
-from cluster.rpc import translate_elections as elections
-from cluster.rpc import translate_reassignment as reassignment
-from cluster.rpc import translate_shutdown as shutdown
-from cluster.rpc import translate_topics as topics
+from barnabas.cluster.model.commands import Command, CommandResult, CreateTopics, Refused
+from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
+from barnabas.cluster.model.commands_elections import ElectLeaders
+from barnabas.cluster.model.commands_reassignment import (
+    AlterPartitionReassignments,
+    ListPartitionReassignments,
+)
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.rpc import control_pb2 as pb
+from barnabas.cluster.rpc import translate_configs as configs
+from barnabas.cluster.rpc import translate_elections as elections
+from barnabas.cluster.rpc import translate_reassignment as reassignment
+from barnabas.cluster.rpc import translate_shutdown as shutdown
+from barnabas.cluster.rpc import translate_topics as topics
 
 SERVICE = "barnabas.control.Controller"
 """Its name, as ``proto/control.proto`` gives it."""

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from google.protobuf.message import Message
 
-from cluster.model.requests import (
+from barnabas.cluster.model.requests import (
     ControlRequest,
     ControlResponse,
     LeaderAndIsrPartition,
@@ -23,10 +23,10 @@ from cluster.model.requests import (
     UpdateMetadataPartition,
     UpdateMetadataRequest,
 )
-from cluster.rpc import control_pb2 as pb
-from cluster.rpc import translate
-from cluster.rpc.framing import head, tag
-from cluster.rpc.partition_fields import leader_and_isr_field, update_metadata_field
+from barnabas.cluster.rpc import control_pb2 as pb
+from barnabas.cluster.rpc import translate
+from barnabas.cluster.rpc.framing import head, tag
+from barnabas.cluster.rpc.partition_fields import leader_and_isr_field, update_metadata_field
 
 SERVICE = "barnabas.control.BrokerControl"
 """Its name, as ``proto/control.proto`` gives it."""

@@ -6,10 +6,10 @@ times as long as to put its few small fields together here. The bytes are those 
 
 from __future__ import annotations
 
-from cluster.model.partition import PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, UpdateMetadataPartition
-from cluster.rpc import control_pb2 as pb
-from cluster.rpc.framing import VARINT, Heads, Int32Field, PackedInt32Field, tag
+from barnabas.cluster.model.partition import PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition, UpdateMetadataPartition
+from barnabas.cluster.rpc import control_pb2 as pb
+from barnabas.cluster.rpc.framing import VARINT, Heads, Int32Field, PackedInt32Field, tag
 
 _STATE = Heads(pb.LeaderAndIsrPartition.STATE_FIELD_NUMBER)
 _CONTROLLER_EPOCH = Int32Field(pb.LeadershipState.CONTROLLER_EPOCH_FIELD_NUMBER)

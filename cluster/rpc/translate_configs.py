@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cluster.model.commands_configs import (
+from barnabas.cluster.model.commands_configs import (
     AlterConfigs,
     AlterConfigsResult,
     ConfigAlteration,
@@ -12,8 +12,8 @@ from cluster.model.commands_configs import (
     IncrementalAlterConfigs,
     ResourceResult,
 )
-from cluster.model.errors import ErrorCode
-from cluster.rpc import control_pb2 as pb
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.rpc import control_pb2 as pb
 
 
 def alter_configs_to_message(command: AlterConfigs) -> pb.AlterConfigsRequest:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeaders, ElectLeadersResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.rpc import control_pb2 as pb
+from barnabas.cluster.model.commands_elections import (
+    ElectionResult,
+    ElectionType,
+    ElectLeaders,
+    ElectLeadersResult,
+)
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.rpc import control_pb2 as pb
 
 
 def elect_leaders_to_message(command: ElectLeaders) -> pb.ElectLeadersRequest:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cluster.model.commands_reassignment import (
+from barnabas.cluster.model.commands_reassignment import (
     AlterPartitionReassignments,
     AlterPartitionReassignmentsResult,
     ListPartitionReassignments,
     ListPartitionReassignmentsResult,
     ReassignmentResult,
 )
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from cluster.rpc import control_pb2 as pb
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.rpc import control_pb2 as pb
 
 
 def alter_to_message(command: AlterPartitionReassignments) -> pb.AlterPartitionReassignmentsRequest:

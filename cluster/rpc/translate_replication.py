@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from google.protobuf.message import DecodeError
 
-from cluster.rpc import replication_pb2 as pb
-from cluster.rpc.framing import LENGTH_DELIMITED, head, tag
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.rpc.framing import LENGTH_DELIMITED, head, tag
 
 Buffer = bytes | bytearray | memoryview
 

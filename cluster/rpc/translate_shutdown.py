@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.rpc import control_pb2 as pb
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.rpc import control_pb2 as pb
 
 
 def controlled_shutdown_to_message(command: ControlledShutdown) -> pb.ControlledShutdownRequest:

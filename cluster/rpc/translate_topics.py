@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
-from cluster.model.commands_topics import (
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
+from barnabas.cluster.model.commands_topics import (
     CreatePartitions,
     CreatePartitionsResult,
     DeleteTopics,
     DeleteTopicsResult,
     NewPartitions,
 )
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.rpc import control_pb2 as pb
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.rpc import control_pb2 as pb
 
 
 def create_topics_to_message(command: CreateTopics) -> pb.CreateTopicsRequest:

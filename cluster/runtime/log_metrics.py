@@ -12,7 +12,7 @@ from typing import NamedTuple
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import TopicPartition
 
 
 class LogSize(NamedTuple):

@@ -12,9 +12,9 @@ from typing import Any
 
 import structlog
 
-from cluster.runtime.line_clock import LineClock
-from cluster.runtime.line_limit import LibraryLines
-from cluster.runtime.rolling_file import HourlyRollingFile
+from barnabas.cluster.runtime.line_clock import LineClock
+from barnabas.cluster.runtime.line_limit import LibraryLines
+from barnabas.cluster.runtime.rolling_file import HourlyRollingFile
 
 FILE_NAME = "server.log"
 

@@ -19,8 +19,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 import structlog
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
-from cluster.runtime.failpoints import FAILPOINTS, Action, Failpoint, UnknownFailpointError, find
-from cluster.runtime.line_limit import LINES
+from barnabas.cluster.runtime.failpoints import FAILPOINTS, Action, Failpoint, UnknownFailpointError, find
+from barnabas.cluster.runtime.line_limit import LINES
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

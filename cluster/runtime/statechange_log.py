@@ -10,10 +10,10 @@ from pathlib import Path
 
 import structlog
 
-from cluster.model.statechange.levels import Level
-from cluster.model.statechange.line import StateChange
-from cluster.runtime.line_clock import LineClock
-from cluster.runtime.rolling_file import HourlyRollingFile
+from barnabas.cluster.model.statechange.levels import Level
+from barnabas.cluster.model.statechange.line import StateChange
+from barnabas.cluster.runtime.line_clock import LineClock
+from barnabas.cluster.runtime.rolling_file import HourlyRollingFile
 
 _log = structlog.get_logger("state.change.logger")
 

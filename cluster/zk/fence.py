@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.zk.errors import BadVersion, ControllerMoved, NoNode, RequestFailed, ZooKeeperError
-from cluster.zk.operations import Answer, Check, Operation
-from cluster.zk.pipeline import value
-from cluster.zk.schema import paths
-from cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NoNode, RequestFailed, ZooKeeperError
+from barnabas.cluster.zk.operations import Answer, Check, Operation
+from barnabas.cluster.zk.pipeline import value
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.session import ZooKeeperSession
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
 from kazoo.retry import KazooRetry
 
-from cluster.zk import errors
-from cluster.zk.multi_read import MultiRead
-from cluster.zk.operations import (
+from barnabas.cluster.zk import errors
+from barnabas.cluster.zk.multi_read import MultiRead
+from barnabas.cluster.zk.operations import (
     MAXIMUM_REQUEST_BYTES,
     Answer,
     Change,
@@ -43,7 +43,7 @@ from cluster.zk.operations import (
     Stat,
     request_bytes,
 )
-from cluster.zk.pipeline import LOST, Request
+from barnabas.cluster.zk.pipeline import LOST, Request
 
 _REFUSALS: dict[type[Exception], type[errors.RequestFailed]] = {
     NoNodeError: errors.NoNode,

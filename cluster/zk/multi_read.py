@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from cluster.zk.operations import Node, Stat
+from barnabas.cluster.zk.operations import Node, Stat
 
 MULTI_READ = 22
 GET_DATA = 4

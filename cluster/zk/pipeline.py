@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, TypeVar
 
-from cluster.zk.errors import RequestFailed, SessionExpired, ZooKeeperError, ZooKeeperTimeout
+from barnabas.cluster.zk.errors import RequestFailed, SessionExpired, ZooKeeperError, ZooKeeperTimeout
 
 _WINDOW = 1000
 """How many requests are under way at once, so that a huge batch does not hold up what comes after it."""

@@ -16,11 +16,11 @@ from typing import Any, Self
 
 import structlog
 
-from cluster.zk import errors
-from cluster.zk.connect_string import parse_connect_string
-from cluster.zk.kazoo_client import ConnectionState, KazooConnection
-from cluster.zk.multi_read import STAT_BYTES
-from cluster.zk.operations import (
+from barnabas.cluster.zk import errors
+from barnabas.cluster.zk.connect_string import parse_connect_string
+from barnabas.cluster.zk.kazoo_client import ConnectionState, KazooConnection
+from barnabas.cluster.zk.multi_read import STAT_BYTES
+from barnabas.cluster.zk.operations import (
     ANY_VERSION,
     MAXIMUM_REQUEST_BYTES,
     Answer,
@@ -35,9 +35,9 @@ from cluster.zk.operations import (
     Stat,
     WatchEvent,
 )
-from cluster.zk.pipeline import Pipeline, Request, value
-from cluster.zk.schema.paths import all_can_be, ancestors, can_be
-from cluster.zk.watches import Watch, Watches
+from barnabas.cluster.zk.pipeline import Pipeline, Request, value
+from barnabas.cluster.zk.schema.paths import all_can_be, ancestors, can_be
+from barnabas.cluster.zk.watches import Watch, Watches
 
 _log = structlog.stdlib.get_logger("kafka.zookeeper.ZooKeeperClient")
 

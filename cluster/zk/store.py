@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cluster.model.ids import TopicPartition
-from cluster.zk.schema import admin, paths
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.store_brokers import BrokerStore
-from cluster.zk.store_cluster import ClusterStore
-from cluster.zk.store_configs import ConfigStore
-from cluster.zk.store_controller import ControllerStore
-from cluster.zk.store_deletions import DeletionStore
-from cluster.zk.store_elections import ElectionStore
-from cluster.zk.store_notifications import NotificationQueue
-from cluster.zk.store_partitions import PartitionStore
-from cluster.zk.store_reassignments import ReassignmentStore
-from cluster.zk.store_topics import TopicStore
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.schema import admin, paths
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.store_brokers import BrokerStore
+from barnabas.cluster.zk.store_cluster import ClusterStore
+from barnabas.cluster.zk.store_configs import ConfigStore
+from barnabas.cluster.zk.store_controller import ControllerStore
+from barnabas.cluster.zk.store_deletions import DeletionStore
+from barnabas.cluster.zk.store_elections import ElectionStore
+from barnabas.cluster.zk.store_notifications import NotificationQueue
+from barnabas.cluster.zk.store_partitions import PartitionStore
+from barnabas.cluster.zk.store_reassignments import ReassignmentStore
+from barnabas.cluster.zk.store_topics import TopicStore
 
 
 class ZooKeeperStore:

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 
 import structlog
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import BadVersion, NodeExists, NoNode
-from cluster.zk.operations import Create, Delete, Node, Set, Stat
-from cluster.zk.schema import brokers, paths
-from cluster.zk.schema.body import ZnodeDecodeError, int32_of
-from cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode
+from barnabas.cluster.zk.operations import Create, Delete, Node, Set, Stat
+from barnabas.cluster.zk.schema import brokers, paths
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError, int32_of
+from barnabas.cluster.zk.session import ZooKeeperSession
 
 _log = structlog.stdlib.get_logger("kafka.zk.KafkaZkClient")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import BadVersion, NodeExists, NoNode
-from cluster.zk.operations import Create
-from cluster.zk.pipeline import value
-from cluster.zk.schema import paths, settings
-from cluster.zk.schema.settings import ProducerIdBlock
-from cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode
+from barnabas.cluster.zk.operations import Create
+from barnabas.cluster.zk.pipeline import value
+from barnabas.cluster.zk.schema import paths, settings
+from barnabas.cluster.zk.schema.settings import ProducerIdBlock
+from barnabas.cluster.zk.session import ZooKeeperSession
 
 
 class ClusterStore:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from cluster.model.commands_configs import ConfigResource, ConfigResourceType
-from cluster.zk.fence import Fence, write
-from cluster.zk.operations import Create, Node, Set
-from cluster.zk.schema import paths, settings
-from cluster.zk.schema.body import ZnodeDecodeError, int32_of
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.trees import delete_whole
+from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.zk.fence import Fence, write
+from barnabas.cluster.zk.operations import Create, Node, Set
+from barnabas.cluster.zk.schema import paths, settings
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError, int32_of
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.trees import delete_whole
 
 _ENTITY_TYPES = {ConfigResourceType.TOPIC: "topics", ConfigResourceType.BROKER: "brokers"}
 _RESOURCE_TYPES = {name: type_ for type_, name in _ENTITY_TYPES.items()}

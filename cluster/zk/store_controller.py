@@ -7,17 +7,23 @@ from dataclasses import replace
 
 import structlog
 
-from cluster.model.controllership import Claim, ControllerRecord, Controllership, Owner
-from cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch, EpochVersion, Zxid
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
-from cluster.zk.fence import Fence, write, write_many
-from cluster.zk.operations import Check, Create, Delete, Set, Stat
-from cluster.zk.pipeline import value
-from cluster.zk.schema import brokers, paths
-from cluster.zk.schema.body import INT32_MAX, ZnodeDecodeError
-from cluster.zk.schema.brokers import ControllerRegistration
-from cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.model.controllership import Claim, ControllerRecord, Controllership, Owner
+from barnabas.cluster.model.epochs import (
+    NO_CONTROLLER_EPOCH,
+    BrokerEpoch,
+    ControllerEpoch,
+    EpochVersion,
+    Zxid,
+)
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
+from barnabas.cluster.zk.fence import Fence, write, write_many
+from barnabas.cluster.zk.operations import Check, Create, Delete, Set, Stat
+from barnabas.cluster.zk.pipeline import value
+from barnabas.cluster.zk.schema import brokers, paths
+from barnabas.cluster.zk.schema.body import INT32_MAX, ZnodeDecodeError
+from barnabas.cluster.zk.schema.brokers import ControllerRegistration
+from barnabas.cluster.zk.session import ZooKeeperSession
 
 _log = structlog.stdlib.get_logger("kafka.zk.KafkaZkClient")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cluster.zk.errors import NodeExists, NoNode, NotEmpty, RequestFailed
-from cluster.zk.fence import Fence, write_many
-from cluster.zk.operations import Create, Delete, Operation
-from cluster.zk.schema import paths
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.trees import delete_whole
+from barnabas.cluster.zk.errors import NodeExists, NoNode, NotEmpty, RequestFailed
+from barnabas.cluster.zk.fence import Fence, write_many
+from barnabas.cluster.zk.operations import Create, Delete, Operation
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.trees import delete_whole
 
 
 class DeletionStore:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cluster.model.ids import TopicPartition
-from cluster.zk.errors import NoNode
-from cluster.zk.fence import Fence
-from cluster.zk.schema import admin, paths
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.trees import delete_whole
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.errors import NoNode
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema import admin, paths
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.trees import delete_whole
 
 
 class ElectionStore:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
-from cluster.zk.fence import Fence
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.trees import delete_whole
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.trees import delete_whole
 
 Note = TypeVar("Note")
 Read = TypeVar("Read")

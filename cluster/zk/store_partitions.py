@@ -6,14 +6,22 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from cluster.model.epochs import ControllerEpoch, PartitionVersion
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.zk.errors import BadVersion, NodeExists, RequestFailed
-from cluster.zk.fence import Fence, write_many
-from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Answer, Create, Operation, Set, Stat, request_bytes
-from cluster.zk.schema import paths, topics
-from cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.model.epochs import ControllerEpoch, PartitionVersion
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.zk.errors import BadVersion, NodeExists, RequestFailed
+from barnabas.cluster.zk.fence import Fence, write_many
+from barnabas.cluster.zk.operations import (
+    MAXIMUM_REQUEST_BYTES,
+    Answer,
+    Create,
+    Operation,
+    Set,
+    Stat,
+    request_bytes,
+)
+from barnabas.cluster.zk.schema import paths, topics
+from barnabas.cluster.zk.session import ZooKeeperSession
 
 _OPERATIONS_PER_TRANSACTION = 200
 """How many share one transaction: more would not be faster, and would keep others waiting longer."""

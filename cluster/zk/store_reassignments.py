@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import structlog
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.errors import NoNode, NotEmpty
-from cluster.zk.fence import Fence, write
-from cluster.zk.operations import Delete, Set
-from cluster.zk.schema import admin, paths
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.trees import delete_below
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.errors import NoNode, NotEmpty
+from barnabas.cluster.zk.fence import Fence, write
+from barnabas.cluster.zk.operations import Delete, Set
+from barnabas.cluster.zk.schema import admin, paths
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.trees import delete_below
 
 Targets = Mapping[TopicPartition, tuple[BrokerId, ...]]
 """The replicas that each partition shall have."""

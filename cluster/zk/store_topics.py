@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from cluster.model.partition import Assignment
-from cluster.zk.errors import NodeExists
-from cluster.zk.fence import Fence, write, write_many
-from cluster.zk.operations import Create, Set, Stat
-from cluster.zk.pipeline import value
-from cluster.zk.schema import paths, settings, topics
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.schema.topics import TopicAssignment
-from cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.zk.errors import NodeExists
+from barnabas.cluster.zk.fence import Fence, write, write_many
+from barnabas.cluster.zk.operations import Create, Set, Stat
+from barnabas.cluster.zk.pipeline import value
+from barnabas.cluster.zk.schema import paths, settings, topics
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.schema.topics import TopicAssignment
+from barnabas.cluster.zk.session import ZooKeeperSession
 
 _TOPIC = 1
 """Where the topic stands in the transaction that creates it, after its settings."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cluster.zk.errors import NoNode, NotEmpty, RequestFailed
-from cluster.zk.fence import Fence, write_many
-from cluster.zk.operations import Delete
-from cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.errors import NoNode, NotEmpty, RequestFailed
+from barnabas.cluster.zk.fence import Fence, write_many
+from barnabas.cluster.zk.operations import Delete
+from barnabas.cluster.zk.session import ZooKeeperSession
 
 
 async def delete_whole(session: ZooKeeperSession, paths: Iterable[str], fence: Fence | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import NamedTuple
 
-from cluster.zk.operations import Change
+from barnabas.cluster.zk.operations import Change
 
 
 class Watch(NamedTuple):

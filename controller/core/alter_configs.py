@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cluster.model.commands_configs import (
+from barnabas.cluster.model.commands_configs import (
     AlterConfigs,
     AlterConfigsResult,
     ConfigResource,
@@ -17,13 +17,13 @@ from cluster.model.commands_configs import (
     IncrementalAlterConfigs,
     ResourceResult,
 )
-from cluster.model.errors import ErrorCode
-from controller.core.config_rules import ConfigRefusedError, altered, check
-from controller.core.effects import Decision, Explain, Reply, ask
-from controller.core.effects_configs import ReadConfigs, StoredConfigs, WriteConfigs
-from controller.core.inputs import AlterConfigsRequested
-from controller.core.reasons_configs import ConfigsRefused, ConfigsWritten
-from controller.core.state import ControllerContext
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core.config_rules import ConfigRefusedError, altered, check
+from barnabas.controller.core.effects import Decision, Explain, Reply, ask
+from barnabas.controller.core.effects_configs import ReadConfigs, StoredConfigs, WriteConfigs
+from barnabas.controller.core.inputs import AlterConfigsRequested
+from barnabas.controller.core.reasons_configs import ConfigsRefused, ConfigsWritten
+from barnabas.controller.core.state import ControllerContext
 
 _Change = Callable[[StoredConfigs], Mapping[str, str]]
 """From what a resource sets itself to what it shall; raises ``ConfigRefusedError``."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from controller.core.effects import Decision, Explain, InterruptedDecisionError
-from controller.core.reasons import StepFailed
+from barnabas.controller.core.effects import Decision, Explain, InterruptedDecisionError
+from barnabas.controller.core.reasons import StepFailed
 
 T = TypeVar("T")
 

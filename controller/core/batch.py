@@ -9,10 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from cluster.model.epochs import EPOCH_DURING_DELETE, UNKNOWN_BROKER_EPOCH, UNKNOWN_LEADER_EPOCH
-from cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
-from cluster.model.partition import Assignment, PartitionState
-from cluster.model.requests import (
+from barnabas.cluster.model.epochs import EPOCH_DURING_DELETE, UNKNOWN_BROKER_EPOCH, UNKNOWN_LEADER_EPOCH
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, PartitionState
+from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,
     StopReplicaPartition,
@@ -20,7 +20,7 @@ from cluster.model.requests import (
     UpdateMetadataPartition,
     UpdateMetadataRequest,
 )
-from controller.core.effects import (
+from barnabas.controller.core.effects import (
     BREATHE,
     Decision,
     LogStateChange,
@@ -29,7 +29,7 @@ from controller.core.effects import (
     SendUpdateMetadata,
     breaths,
 )
-from controller.core.state import ControllerContext
+from barnabas.controller.core.state import ControllerContext
 
 
 @dataclass(slots=True)

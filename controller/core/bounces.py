@@ -18,13 +18,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core.attempts import attempt
-from controller.core.effects import BREATHE, Decision, Explain, LogStateChange, RecordBrokers, ask, breaths
-from controller.core.leadership import raise_epochs, remove_from_isr
-from controller.core.reasons import AllBouncedUnseen, BouncedUnseen
-from controller.core.state import ControllerContext
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.attempts import attempt
+from barnabas.controller.core.effects import (
+    BREATHE,
+    Decision,
+    Explain,
+    LogStateChange,
+    RecordBrokers,
+    ask,
+    breaths,
+)
+from barnabas.controller.core.leadership import raise_epochs, remove_from_isr
+from barnabas.controller.core.reasons import AllBouncedUnseen, BouncedUnseen
+from barnabas.controller.core.state import ControllerContext
 
 
 def deal_with_unseen(

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cluster.model.ids import BrokerId
-from controller.core import bounces, deletions, reassignment
-from controller.core.batch import update_metadata
-from controller.core.effects import CloseChannel, Decision, Explain, OpenChannel, ReadBrokers, ask
-from controller.core.machines import ReplicaMachineState
-from controller.core.offline_replicas import lose_replicas
-from controller.core.partitions import bring_online
-from controller.core.reasons import BrokersChanged, BrokerUpdated
-from controller.core.replicas import change_replicas
-from controller.core.state import ControllerContext
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core import bounces, deletions, reassignment
+from barnabas.controller.core.batch import update_metadata
+from barnabas.controller.core.effects import CloseChannel, Decision, Explain, OpenChannel, ReadBrokers, ask
+from barnabas.controller.core.machines import ReplicaMachineState
+from barnabas.controller.core.offline_replicas import lose_replicas
+from barnabas.controller.core.partitions import bring_online
+from barnabas.controller.core.reasons import BrokersChanged, BrokerUpdated
+from barnabas.controller.core.replicas import change_replicas
+from barnabas.controller.core.state import ControllerContext
 
 
 def compare_brokers(context: ControllerContext) -> Decision[None]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core.elections import Strategy
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.elections import Strategy
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
 
 _FAILED = "kafka.common.StateChangeFailedException: "
 _ILLEGAL = "java.lang.IllegalStateException: "

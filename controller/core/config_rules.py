@@ -13,19 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cluster.model import topic_names
-from cluster.model.commands_configs import (
+from barnabas.cluster.model import topic_names
+from barnabas.cluster.model.commands_configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,
     ConfigResourceType,
 )
-from cluster.model.configs import Config, ConfigError, Type, Value
-from cluster.model.configs_broker import BROKER_CONFIGS
-from cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
-from cluster.model.configs_topic import TOPIC_CONFIGS, parse_topic
-from cluster.model.configs_unserved import unserved
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.configs import Config, ConfigError, Type, Value
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
+from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, parse_topic
+from barnabas.cluster.model.configs_unserved import unserved
+from barnabas.cluster.model.errors import ErrorCode
 
 _TABLES: Mapping[ConfigResourceType, Mapping[str, Config]] = {
     ConfigResourceType.TOPIC: TOPIC_CONFIGS,

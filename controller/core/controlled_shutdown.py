@@ -6,18 +6,18 @@ kafka-controller.md, 5.6 (``KafkaController.doControlledShutdown``).
 
 from __future__ import annotations
 
-from cluster.model.commands import Refused
-from cluster.model.commands_shutdown import ControlledShutdownResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core.effects import Decision, Explain, Reply
-from controller.core.elections import OtherElection
-from controller.core.inputs import ControlledShutdownRequested
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.partitions import change_partitions
-from controller.core.reasons_shutdown import ShutdownRefused, ShuttingDown
-from controller.core.replicas import change_replicas
-from controller.core.state import ControllerContext, PartitionReplica
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_shutdown import ControlledShutdownResult
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.effects import Decision, Explain, Reply
+from barnabas.controller.core.elections import OtherElection
+from barnabas.controller.core.inputs import ControlledShutdownRequested
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.partitions import change_partitions
+from barnabas.controller.core.reasons_shutdown import ShutdownRefused, ShuttingDown
+from barnabas.controller.core.replicas import change_replicas
+from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 
 def shut_down_broker(context: ControllerContext, request: ControlledShutdownRequested) -> Decision[None]:

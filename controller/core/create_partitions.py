@@ -9,20 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cluster.model import topic_names
-from cluster.model.brokers import Broker
-from cluster.model.commands import TopicResult
-from cluster.model.commands_topics import CreatePartitionsResult, NewPartitions
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.model.partition import Assignment
-from controller.core.effects import Decision, Explain, ReadAssignments, Reply, ask
-from controller.core.effects_topics import WriteAssignment
-from controller.core.inputs import CreatePartitionsRequested
-from controller.core.reasons import TopicRefused
-from controller.core.reasons_topics import PartitionsWritten
-from controller.core.state import ControllerContext
-from controller.core.topics import Assignments, Refusal, duplicates, place, refuse_factor, refuse_size
+from barnabas.cluster.model import topic_names
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.commands import TopicResult
+from barnabas.cluster.model.commands_topics import CreatePartitionsResult, NewPartitions
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core.effects import Decision, Explain, ReadAssignments, Reply, ask
+from barnabas.controller.core.effects_topics import WriteAssignment
+from barnabas.controller.core.inputs import CreatePartitionsRequested
+from barnabas.controller.core.reasons import TopicRefused
+from barnabas.controller.core.reasons_topics import PartitionsWritten
+from barnabas.controller.core.state import ControllerContext
+from barnabas.controller.core.topics import (
+    Assignments,
+    Refusal,
+    duplicates,
+    place,
+    refuse_factor,
+    refuse_size,
+)
 
 
 def create_partitions(context: ControllerContext, request: CreatePartitionsRequested) -> Decision[None]:

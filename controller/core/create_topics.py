@@ -6,13 +6,13 @@ creates partitions, whoever asked. Source: kafka-controller.md, 5.1.
 
 from __future__ import annotations
 
-from cluster.model.commands import CreateTopicsResult, NewTopic, TopicResult
-from cluster.model.errors import ErrorCode
-from controller.core.effects import CreateTopic, Decision, Explain, ReadTopics, Reply, ask
-from controller.core.inputs import CreateTopicsRequested, Draw
-from controller.core.reasons import TopicRefused, TopicWritten
-from controller.core.state import ControllerContext
-from controller.core.topics import Refusal, TopicNames, duplicates, plan_topic
+from barnabas.cluster.model.commands import CreateTopicsResult, NewTopic, TopicResult
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core.effects import CreateTopic, Decision, Explain, ReadTopics, Reply, ask
+from barnabas.controller.core.inputs import CreateTopicsRequested, Draw
+from barnabas.controller.core.reasons import TopicRefused, TopicWritten
+from barnabas.controller.core.state import ControllerContext
+from barnabas.controller.core.topics import Refusal, TopicNames, duplicates, plan_topic
 
 
 def create_topics(context: ControllerContext, request: CreateTopicsRequested) -> Decision[None]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cluster.model.commands import Refused
-from cluster.model.errors import ErrorCode
-from controller.core import (
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core import (
     broker_changes,
     deletions,
     isr_changes,
@@ -25,13 +25,13 @@ from controller.core import (
     responses,
     topic_changes,
 )
-from controller.core.alter_configs import alter_configs
-from controller.core.controlled_shutdown import shut_down_broker
-from controller.core.create_partitions import create_partitions
-from controller.core.create_topics import create_topics
-from controller.core.delete_topics import delete_topics
-from controller.core.effects import Decision, Explain, InterruptedDecisionError, Interruption, Reply
-from controller.core.inputs import (
+from barnabas.controller.core.alter_configs import alter_configs
+from barnabas.controller.core.controlled_shutdown import shut_down_broker
+from barnabas.controller.core.create_partitions import create_partitions
+from barnabas.controller.core.create_topics import create_topics
+from barnabas.controller.core.delete_topics import delete_topics
+from barnabas.controller.core.effects import Decision, Explain, InterruptedDecisionError, Interruption, Reply
+from barnabas.controller.core.inputs import (
     EVENTS,
     AlterConfigsRequested,
     AlterPartitionReassignmentsRequested,
@@ -67,8 +67,8 @@ from controller.core.inputs import (
     UpdateMetadataResponseReceived,
     ZkPartitionReassignment,
 )
-from controller.core.reasons import GaveUp, NotActive
-from controller.core.state import ControllerContext
+from barnabas.controller.core.reasons import GaveUp, NotActive
+from barnabas.controller.core.state import ControllerContext
 
 
 def decide(context: ControllerContext, happened: Input) -> Decision[None]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cluster.model.commands import TopicResult
-from cluster.model.commands_topics import DeleteTopicsResult
-from cluster.model.errors import ErrorCode
-from controller.core.effects import Decision, ReadTopics, Reply, ask
-from controller.core.effects_topics import MarkTopicDeletions
-from controller.core.inputs import DeleteTopicsRequested
-from controller.core.state import ControllerContext
+from barnabas.cluster.model.commands import TopicResult
+from barnabas.cluster.model.commands_topics import DeleteTopicsResult
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core.effects import Decision, ReadTopics, Reply, ask
+from barnabas.controller.core.effects_topics import MarkTopicDeletions
+from barnabas.controller.core.inputs import DeleteTopicsRequested
+from barnabas.controller.core.state import ControllerContext
 
 
 def delete_topics(context: ControllerContext, request: DeleteTopicsRequested) -> Decision[None]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core.attempts import attempt
-from controller.core.batch import update_metadata
-from controller.core.effects import Decision, Explain, ReadTopics, ask
-from controller.core.effects_topics import DeleteTopic, ReadTopicDeletions, RemoveTopicDeletions
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.partitions import change_partitions
-from controller.core.reasons_topics import (
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.attempts import attempt
+from barnabas.controller.core.batch import update_metadata
+from barnabas.controller.core.effects import Decision, Explain, ReadTopics, ask
+from barnabas.controller.core.effects_topics import DeleteTopic, ReadTopicDeletions, RemoveTopicDeletions
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.partitions import change_partitions
+from barnabas.controller.core.reasons_topics import (
     DeletionHalted,
     DeletionMarksRemoved,
     DeletionQueued,
@@ -25,9 +25,9 @@ from controller.core.reasons_topics import (
     DeletionStarted,
     TopicDeleted,
 )
-from controller.core.replicas import change_replicas
-from controller.core.requested_reassignments import withdraw_topics
-from controller.core.state import ControllerContext, PartitionReplica
+from barnabas.controller.core.replicas import change_replicas
+from barnabas.controller.core.requested_reassignments import withdraw_topics
+from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 _STARTED, _SUCCESSFUL = ReplicaMachineState.DELETION_STARTED, ReplicaMachineState.DELETION_SUCCESSFUL
 _INELIGIBLE, _OFFLINE = ReplicaMachineState.DELETION_INELIGIBLE, ReplicaMachineState.OFFLINE

@@ -14,21 +14,21 @@ from enum import Enum
 from itertools import islice
 from typing import Generic, TypeVar, cast
 
-from cluster.model.brokers import Broker
-from cluster.model.commands import CommandResult
-from cluster.model.controllership import Claim, Controllership
-from cluster.model.epochs import (
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.commands import CommandResult
+from barnabas.cluster.model.controllership import Claim, Controllership
+from barnabas.cluster.model.epochs import (
     NO_CONTROLLER_EPOCH,
     BrokerEpoch,
     ControllerEpoch,
     EpochVersion,
     PartitionVersion,
 )
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, PartitionState
-from cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from cluster.model.statechange import StateChange
-from controller.core.reasons import Reason
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from barnabas.cluster.model.statechange import StateChange
+from barnabas.controller.core.reasons import Reason
 
 A = TypeVar("A")
 T = TypeVar("T")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cluster.model.commands_configs import ConfigResource
-from cluster.model.ids import BrokerId
-from controller.core.effects import Ask, Reign
+from barnabas.cluster.model.commands_configs import ConfigResource
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core.effects import Ask, Reign
 
 
 @dataclass(frozen=True, slots=True)

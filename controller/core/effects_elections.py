@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cluster.model.ids import TopicPartition
-from controller.core.effects import Ask, Effect, Reign
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core.effects import Ask, Effect, Reign
 
 
 @dataclass(frozen=True, slots=True)

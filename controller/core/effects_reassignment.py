@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import PartitionState
-from controller.core.effects import Ask, Reign
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import PartitionState
+from barnabas.controller.core.effects import Ask, Reign
 
 
 @dataclass(frozen=True, slots=True)

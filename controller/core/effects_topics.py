@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cluster.model.partition import Assignment
-from controller.core.effects import Ask, Reign
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core.effects import Ask, Reign
 
 
 @dataclass(frozen=True, slots=True)

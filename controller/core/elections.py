@@ -10,8 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 
-from cluster.model.ids import BrokerId
-from cluster.model.partition import Assignment, LeaderAndIsr
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import TopicPartition
-from controller.core import bounces, deletions, partitions, reassignment_requests, replica_elections, replicas
-from controller.core.attempts import attempt
-from controller.core.batch import update_metadata
-from controller.core.effects import (
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core import (
+    bounces,
+    deletions,
+    partitions,
+    reassignment_requests,
+    replica_elections,
+    replicas,
+)
+from barnabas.controller.core.attempts import attempt
+from barnabas.controller.core.batch import update_metadata
+from barnabas.controller.core.effects import (
     BREATHE,
     Decision,
     DeleteIsrChanges,
@@ -27,10 +34,10 @@ from controller.core.effects import (
     ask,
     breaths,
 )
-from controller.core.log_dir_events import drop_log_dir_events
-from controller.core.reasons import ControllerReady, EpochBelowStates
-from controller.core.state import ControllerContext
-from controller.core.topic_changes import leave_out_illegal
+from barnabas.controller.core.log_dir_events import drop_log_dir_events
+from barnabas.controller.core.reasons import ControllerReady, EpochBelowStates
+from barnabas.controller.core.state import ControllerContext
+from barnabas.controller.core.topic_changes import leave_out_illegal
 
 LAST_EPOCH = 2**31 - 1
 """The largest controller epoch; a state that names it was written by a person."""

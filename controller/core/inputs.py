@@ -10,17 +10,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from cluster.model.commands import CreateTopics
-from cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
-from cluster.model.commands_elections import ElectLeaders
-from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
-from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.commands_topics import CreatePartitions, DeleteTopics
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
-from controller.core.effects import Token
+from barnabas.cluster.model.commands import CreateTopics
+from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
+from barnabas.cluster.model.commands_elections import ElectLeaders
+from barnabas.cluster.model.commands_reassignment import (
+    AlterPartitionReassignments,
+    ListPartitionReassignments,
+)
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from barnabas.controller.core.effects import Token
 
 
 class ControllerState(IntEnum):

@@ -6,8 +6,8 @@ ZooKeeper and tells every broker. Source: kafka-controller.md, 2.3 and 7 (``IsrC
 
 from __future__ import annotations
 
-from controller.core.batch import update_metadata
-from controller.core.effects import (
+from barnabas.controller.core.batch import update_metadata
+from barnabas.controller.core.effects import (
     Decision,
     DeleteIsrChanges,
     Explain,
@@ -15,9 +15,9 @@ from controller.core.effects import (
     ReadPartitionStates,
     ask,
 )
-from controller.core.reasons import IsrChanged
-from controller.core.reassignment import advance_if_complete
-from controller.core.state import ControllerContext
+from barnabas.controller.core.reasons import IsrChanged
+from barnabas.controller.core.reassignment import advance_if_complete
+from barnabas.controller.core.state import ControllerContext
 
 
 def take_notes(context: ControllerContext) -> Decision[None]:

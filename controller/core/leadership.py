@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from controller.core import causes, elections
-from controller.core.effects import (
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.controller.core import causes, elections
+from barnabas.controller.core.effects import (
     BREATHE,
     Decision,
     Explain,
@@ -25,10 +25,10 @@ from controller.core.effects import (
     ask,
     breaths,
 )
-from controller.core.elections import Elected, NoLeader, OfflineElection, OtherElection, Strategy
-from controller.core.machines import PartitionMachineState
-from controller.core.reasons import LeaderElected, NoLeaderElected, StateConflict
-from controller.core.state import ControllerContext
+from barnabas.controller.core.elections import Elected, NoLeader, OfflineElection, OtherElection, Strategy
+from barnabas.controller.core.machines import PartitionMachineState
+from barnabas.controller.core.reasons import LeaderElected, NoLeaderElected, StateConflict
+from barnabas.controller.core.state import ControllerContext
 
 UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
 """The topic setting that overrides the broker's of the same name."""

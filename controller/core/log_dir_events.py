@@ -7,12 +7,12 @@ answers ``KAFKA_STORAGE_ERROR`` for those (`controller.core.responses`). Source:
 
 from __future__ import annotations
 
-from controller.core.effects import Decision, Explain, ask
-from controller.core.effects_configs import DeleteLogDirEvents, ReadLogDirEvents
-from controller.core.machines import ReplicaMachineState
-from controller.core.reasons_configs import LogDirsFailed
-from controller.core.replicas import change_replicas
-from controller.core.state import ControllerContext
+from barnabas.controller.core.effects import Decision, Explain, ask
+from barnabas.controller.core.effects_configs import DeleteLogDirEvents, ReadLogDirEvents
+from barnabas.controller.core.machines import ReplicaMachineState
+from barnabas.controller.core.reasons_configs import LogDirsFailed
+from barnabas.controller.core.replicas import change_replicas
+from barnabas.controller.core.state import ControllerContext
 
 
 def take_log_dir_events(context: ControllerContext) -> Decision[None]:

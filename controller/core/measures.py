@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cluster.model.ids import TopicPartition
-from controller.core.effects import breaths
-from controller.core.inputs import ControllerState
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.state import ControllerContext
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core.effects import breaths
+from barnabas.controller.core.inputs import ControllerState
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.state import ControllerContext
 
 _RENAMED = {"BROKER_CHANGE": "LeaderElection", "ALTER_PARTITION_REASSIGNMENT": "PartitionReassignment"}
 """Two names are older than the states."""

@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import INITIAL_VERSION, Assignment, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import INITIAL_VERSION, Assignment, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition
 
 CONFIRMED = frozenset({ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH})
 """The answers of a broker that hosts the replica: it obeyed, or it is in that leader epoch or a later one."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cluster.model.ids import TopicPartition
-from controller.core import deletions
-from controller.core.batch import update_metadata
-from controller.core.effects import BREATHE, Decision, breaths
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.partitions import bring_online, change_partitions
-from controller.core.replicas import change_replicas
-from controller.core.state import ControllerContext, PartitionReplica
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core import deletions
+from barnabas.controller.core.batch import update_metadata
+from barnabas.controller.core.effects import BREATHE, Decision, breaths
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.partitions import bring_online, change_partitions
+from barnabas.controller.core.replicas import change_replicas
+from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 
 def lose_replicas(context: ControllerContext, replicas: Collection[PartitionReplica]) -> Decision[None]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from controller.core import causes
-from controller.core.batch import RequestBatch
-from controller.core.effects import (
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.controller.core import causes
+from barnabas.controller.core.batch import RequestBatch
+from barnabas.controller.core.effects import (
     BREATHE,
     CreatePartitionStates,
     Decision,
@@ -20,16 +20,16 @@ from controller.core.effects import (
     ask,
     breaths,
 )
-from controller.core.elections import OfflineElection, Strategy
-from controller.core.leadership import elect_leaders
-from controller.core.machines import (
+from barnabas.controller.core.elections import OfflineElection, Strategy
+from barnabas.controller.core.leadership import elect_leaders
+from barnabas.controller.core.machines import (
     PARTITION_TRANSITIONS,
     PartitionAction,
     PartitionMachineState,
     valid_previous,
 )
-from controller.core.reasons import TransitionRefused
-from controller.core.state import ControllerContext, Liveness
+from barnabas.controller.core.reasons import TransitionRefused
+from barnabas.controller.core.state import ControllerContext, Liveness
 
 _NEW, _ONLINE = PartitionMachineState.NEW, PartitionMachineState.ONLINE
 _OFFLINE, _NON_EXISTENT = PartitionMachineState.OFFLINE, PartitionMachineState.NON_EXISTENT

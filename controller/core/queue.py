@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cluster.model.epochs import INITIAL_LEADER_EPOCH
-from cluster.model.ids import TopicPartition
-from cluster.model.requests import (
+from barnabas.cluster.model.epochs import INITIAL_LEADER_EPOCH
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.requests import (
     ControlRequest,
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,

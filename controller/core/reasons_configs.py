@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cluster.model.commands_configs import ConfigResource
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from controller.core.reasons import Reason
+from barnabas.cluster.model.commands_configs import ConfigResource
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core.reasons import Reason
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.reasons import Reason
 
 
 def _list(tps: tuple[TopicPartition, ...]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from controller.core.reasons import Reason
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core.reasons import Reason
 
 
 def _list(brokers: Collection[BrokerId]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from controller.core.reasons import Reason
+from barnabas.controller.core.reasons import Reason
 
 
 def _list(values: Collection[object]) -> str:

@@ -13,24 +13,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from controller.core import deletions
-from controller.core.attempts import attempt
-from controller.core.batch import RequestBatch, update_metadata
-from controller.core.effects import Decision, Explain, LogStateChange, ReadAssignments, ask
-from controller.core.effects_reassignment import WatchPartitionStates
-from controller.core.effects_topics import WriteAssignment
-from controller.core.elections import OfflineElection, OtherElection
-from controller.core.leadership import raise_epochs
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.partitions import change_partitions
-from controller.core.reasons_reassignment import ReassignmentCompleted, ReassignmentHeld, ReassignmentRunning
-from controller.core.replicas import change_replicas
-from controller.core.requested_reassignments import withdraw
-from controller.core.state import ControllerContext, PartitionReplica
-from controller.core.topics import Refusal
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core import deletions
+from barnabas.controller.core.attempts import attempt
+from barnabas.controller.core.batch import RequestBatch, update_metadata
+from barnabas.controller.core.effects import Decision, Explain, LogStateChange, ReadAssignments, ask
+from barnabas.controller.core.effects_reassignment import WatchPartitionStates
+from barnabas.controller.core.effects_topics import WriteAssignment
+from barnabas.controller.core.elections import OfflineElection, OtherElection
+from barnabas.controller.core.leadership import raise_epochs
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.partitions import change_partitions
+from barnabas.controller.core.reasons_reassignment import (
+    ReassignmentCompleted,
+    ReassignmentHeld,
+    ReassignmentRunning,
+)
+from barnabas.controller.core.replicas import change_replicas
+from barnabas.controller.core.requested_reassignments import withdraw
+from barnabas.controller.core.state import ControllerContext, PartitionReplica
+from barnabas.controller.core.topics import Refusal
 
 
 def reassign(context: ControllerContext, tp: TopicPartition, wanted: Assignment) -> Decision[Refusal | None]:

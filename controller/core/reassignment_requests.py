@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cluster.model.commands_reassignment import (
+from barnabas.cluster.model.commands_reassignment import (
     AlterPartitionReassignmentsResult,
     ListPartitionReassignmentsResult,
     ReassignmentResult,
 )
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from controller.core.attempts import Failed, attempt
-from controller.core.effects import Decision, Explain, Reply
-from controller.core.inputs import AlterPartitionReassignmentsRequested, ListPartitionReassignmentsRequested
-from controller.core.reasons_reassignment import ReassignmentRefused
-from controller.core.reassignment import advance_all, reassign, running
-from controller.core.requested_reassignments import read_requests, withdraw
-from controller.core.state import ControllerContext
-from controller.core.topics import Refusal
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core.attempts import Failed, attempt
+from barnabas.controller.core.effects import Decision, Explain, Reply
+from barnabas.controller.core.inputs import (
+    AlterPartitionReassignmentsRequested,
+    ListPartitionReassignmentsRequested,
+)
+from barnabas.controller.core.reasons_reassignment import ReassignmentRefused
+from barnabas.controller.core.reassignment import advance_all, reassign, running
+from barnabas.controller.core.requested_reassignments import read_requests, withdraw
+from barnabas.controller.core.state import ControllerContext
+from barnabas.controller.core.topics import Refusal
 
 
 def plan(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from cluster.model.controllership import Claim, Owner
-from cluster.model.ids import BrokerId
-from controller.core.effects import (
+from barnabas.cluster.model.controllership import Claim, Owner
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core.effects import (
     NO_CONTROLLER,
     AnnounceController,
     CloseAllChannels,
@@ -23,10 +23,10 @@ from controller.core.effects import (
     StopWatching,
     ask,
 )
-from controller.core.effects_elections import CancelLeaderRebalance
-from controller.core.failover import fail_over
-from controller.core.reasons import ClaimContested, ControllerIs, ElectionLost, ElectionWon, Resigned
-from controller.core.state import ControllerContext
+from barnabas.controller.core.effects_elections import CancelLeaderRebalance
+from barnabas.controller.core.failover import fail_over
+from barnabas.controller.core.reasons import ClaimContested, ControllerIs, ElectionLost, ElectionWon, Resigned
+from barnabas.controller.core.state import ControllerContext
 
 CONTESTS = 3
 """How often a broker contests the node before it pauses: the winner's node comes into sight after the first;

@@ -10,29 +10,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 
-from cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeadersResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from controller.core import causes
-from controller.core.effects import BREATH, BREATHE, Decision, Explain, Reply, ask
-from controller.core.effects_elections import (
+from barnabas.cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeadersResult
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.controller.core import causes
+from barnabas.controller.core.effects import BREATH, BREATHE, Decision, Explain, Reply, ask
+from barnabas.controller.core.effects_elections import (
     DeletePreferredReplicaElection,
     ReadPreferredReplicaElection,
     ScheduleLeaderRebalance,
 )
-from controller.core.elections import OfflineElection, OtherElection, Strategy
-from controller.core.inputs import ElectLeadersRequested, UncleanLeaderElectionEnable
-from controller.core.machines import PartitionMachineState
-from controller.core.partitions import bring_online, try_partitions
-from controller.core.reasons_elections import (
+from barnabas.controller.core.elections import OfflineElection, OtherElection, Strategy
+from barnabas.controller.core.inputs import ElectLeadersRequested, UncleanLeaderElectionEnable
+from barnabas.controller.core.machines import PartitionMachineState
+from barnabas.controller.core.partitions import bring_online, try_partitions
+from barnabas.controller.core.reasons_elections import (
     LeaderImbalance,
     PreferredElectionEnded,
     ReplicaElectionSkipped,
     ReplicaElectionStarted,
     UncleanElectionEnabled,
 )
-from controller.core.rebalance import Led, find_imbalances, is_any_reassigned
-from controller.core.state import ControllerContext
+from barnabas.controller.core.rebalance import Led, find_imbalances, is_any_reassigned
+from barnabas.controller.core.state import ControllerContext
 
 FIRST_REBALANCE_S = 5.0
 """How long after a failover the leaders are first looked at; in Kafka too no setting says it."""

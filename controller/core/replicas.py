@@ -9,20 +9,20 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import PartitionState
-from controller.core import causes
-from controller.core.batch import RequestBatch
-from controller.core.effects import BREATHE, Decision, Explain, LogStateChange, breaths
-from controller.core.leadership import remove_from_isr
-from controller.core.machines import (
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import PartitionState
+from barnabas.controller.core import causes
+from barnabas.controller.core.batch import RequestBatch
+from barnabas.controller.core.effects import BREATHE, Decision, Explain, LogStateChange, breaths
+from barnabas.controller.core.leadership import remove_from_isr
+from barnabas.controller.core.machines import (
     REPLICA_TRANSITIONS,
     ReplicaAction,
     ReplicaMachineState,
     valid_previous,
 )
-from controller.core.reasons import TransitionRefused
-from controller.core.state import ControllerContext, PartitionReplica
+from barnabas.controller.core.reasons import TransitionRefused
+from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 _ONLINE, _OFFLINE = ReplicaMachineState.ONLINE, ReplicaMachineState.OFFLINE
 _INELIGIBLE, _NON_EXISTENT = ReplicaMachineState.DELETION_INELIGIBLE, ReplicaMachineState.NON_EXISTENT

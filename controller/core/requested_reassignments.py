@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core.effects import Decision, Explain, ask
-from controller.core.effects_reassignment import ReadReassignments, RequestedReassignments, WriteReassignments
-from controller.core.reasons_reassignment import ReassignmentsWithdrawn
-from controller.core.state import ControllerContext
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.effects import Decision, Explain, ask
+from barnabas.controller.core.effects_reassignment import (
+    ReadReassignments,
+    RequestedReassignments,
+    WriteReassignments,
+)
+from barnabas.controller.core.reasons_reassignment import ReassignmentsWithdrawn
+from barnabas.controller.core.state import ControllerContext
 
 Withdraws = Callable[[TopicPartition, tuple[BrokerId, ...]], bool]
 """Whether an entry goes: by its partition and target."""

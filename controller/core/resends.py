@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import deletions
-from controller.core.batch import RequestBatch, update_metadata
-from controller.core.effects import Decision, Explain, ScheduleResend
-from controller.core.reasons import SentAgain
-from controller.core.state import ControllerContext
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import deletions
+from barnabas.controller.core.batch import RequestBatch, update_metadata
+from barnabas.controller.core.effects import Decision, Explain, ScheduleResend
+from barnabas.controller.core.reasons import SentAgain
+from barnabas.controller.core.state import ControllerContext
 
 UNFORESEEN = ErrorCode.UNKNOWN_SERVER_ERROR
 """What a broker answers for what it was told and failed at."""

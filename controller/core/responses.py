@@ -9,19 +9,19 @@ broker would ever obey. Source: kafka-controller.md, 2.3 (``LeaderAndIsrResponse
 
 from __future__ import annotations
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from controller.core import deletions, reign, resends
-from controller.core.effects import Decision, Explain, LogStateChange
-from controller.core.inputs import (
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core import deletions, reign, resends
+from barnabas.controller.core.effects import Decision, Explain, LogStateChange
+from barnabas.controller.core.inputs import (
     LeaderAndIsrResponseReceived,
     TopicDeletionStopReplicaResponseReceived,
     UpdateMetadataResponseReceived,
 )
-from controller.core.machines import ReplicaMachineState
-from controller.core.offline_replicas import lose_replicas
-from controller.core.reasons import RequestRefused
-from controller.core.state import ControllerContext, PartitionReplica
+from barnabas.controller.core.machines import ReplicaMachineState
+from barnabas.controller.core.offline_replicas import lose_replicas
+from barnabas.controller.core.reasons import RequestRefused
+from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 
 def hear_leader_and_isr(context: ControllerContext, heard: LeaderAndIsrResponseReceived) -> Decision[None]:

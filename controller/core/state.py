@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cluster.model.brokers import Broker
-from cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, PartitionState
-from cluster.model.statechange import ControllerLines
-from controller.core.effects import NO_CONTROLLER, NO_REIGN, Reign
-from controller.core.failures import Failures
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.new_replicas import NewReplicas
-from controller.core.noted import NotedDict
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, PartitionState
+from barnabas.cluster.model.statechange import ControllerLines
+from barnabas.controller.core.effects import NO_CONTROLLER, NO_REIGN, Reign
+from barnabas.controller.core.failures import Failures
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.new_replicas import NewReplicas
+from barnabas.controller.core.noted import NotedDict
 
 _NO_ASSIGNMENT = Assignment(())
 _NO_NUMBERS: Mapping[int, Assignment] = MappingProxyType({})

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from cluster.model import topic_names
-from cluster.model.ids import TopicPartition
-from controller.core import deletions
-from controller.core.effects import Decision, Explain, ReadAssignments, ReadTopics, ask
-from controller.core.effects_topics import WriteAssignment
-from controller.core.elections import OfflineElection
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.partitions import change_partitions
-from controller.core.reasons import PartitionsAdded, TopicsChanged
-from controller.core.reasons_topics import PartitionsRefused, TopicNamesIllegal
-from controller.core.replicas import change_replicas
-from controller.core.requested_reassignments import withdraw_topics
-from controller.core.state import ControllerContext
+from barnabas.cluster.model import topic_names
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core import deletions
+from barnabas.controller.core.effects import Decision, Explain, ReadAssignments, ReadTopics, ask
+from barnabas.controller.core.effects_topics import WriteAssignment
+from barnabas.controller.core.elections import OfflineElection
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.partitions import change_partitions
+from barnabas.controller.core.reasons import PartitionsAdded, TopicsChanged
+from barnabas.controller.core.reasons_topics import PartitionsRefused, TopicNamesIllegal
+from barnabas.controller.core.replicas import change_replicas
+from barnabas.controller.core.requested_reassignments import withdraw_topics
+from barnabas.controller.core.state import ControllerContext
 
 
 def compare_topics(context: ControllerContext) -> Decision[None]:

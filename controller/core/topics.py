@@ -10,17 +10,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from cluster.model import placement, topic_names
-from cluster.model.brokers import Broker
-from cluster.model.commands import NewTopic
-from cluster.model.configs import ConfigError
-from cluster.model.configs_topic import parse_topic
-from cluster.model.configs_unserved import unserved
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.model.partition import Assignment
-from controller.core.inputs import Draw
-from controller.core.state import Facts
+from barnabas.cluster.model import placement, topic_names
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.commands import NewTopic
+from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs_topic import parse_topic
+from barnabas.cluster.model.configs_unserved import unserved
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core.inputs import Draw
+from barnabas.controller.core.state import Facts
 
 MAX_PARTITIONS = 10_000
 """Of one topic: its assignment is one znode and must fit into ``jute.maxbuffer``; what a hostile request asks

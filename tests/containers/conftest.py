@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from testcontainers.compose import DockerCompose
 
-from barnabas.faults.commands import run
-from barnabas.ports import any_free
+from barnabas.chaos.commands import run
+from barnabas.local.ports import any_free
 
 ROOT = Path(__file__).parents[2]
 REQUIRED = os.environ.get("REQUIRE_CONTAINERS") == "1"

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from barnabas.faults.__main__ import CLUSTER, judge
-from barnabas.faults.chaos import Chaos
-from barnabas.faults.composed import composed_arena, why_not
-from barnabas.faults.history import History, save
-from barnabas.faults.schedule import BY_NAME, Step
+from barnabas.chaos.__main__ import CLUSTER, judge
+from barnabas.chaos.chaos import Chaos
+from barnabas.chaos.composed import composed_arena, why_not
+from barnabas.chaos.history import History, save
+from barnabas.chaos.schedule import BY_NAME, Step
 
 pytestmark = [pytest.mark.containers, pytest.mark.faults, pytest.mark.timeout(1800)]
 

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from barnabas.faults.waiting import wait_until
+from barnabas.chaos.waiting import wait_until
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 
 CREATE = "kafka-topics.sh --bootstrap-server brokers:19092 --create --partitions 3 --replication-factor"
 DESCRIBE = "kafka-topics.sh --bootstrap-server brokers:19092 --describe --topic"
 MODE = "printf srvr | nc -w 5 127.0.0.1 2181 | sed -n 's/^Mode: //p'"
-"""No newline after the word: ZooKeeper would leave it unread, and its close would then reset the connection."""
+"""No newline after the word: ZooKeeper leaves it unread, and then its close resets the connection."""
 DEADLINE_S = 120.0
 SERVERS = ("zookeeper", "zookeeper-2", "zookeeper-3")
 

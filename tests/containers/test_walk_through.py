@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.faults import commands
-from barnabas.faults.clients import LIBRARIES
-from barnabas.faults.waiting import wait_until
-from barnabas.observe import Observer
-from cluster.model.ids import TopicPartition
+from barnabas.chaos import commands
+from barnabas.chaos.clients import LIBRARIES
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.observe import Observer
 
 pytestmark = [pytest.mark.containers, pytest.mark.faults, pytest.mark.spark, pytest.mark.timeout(2700)]
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from barnabas.faults import network, power
+from barnabas.chaos import network, power
 
 NEMESES = "partition-one-way,cut-off,session-expiry-controller,disk-full,pause-leader"
 OF_COPIES = "power-cut-controller,power-cut-several,empty-leader,empty-disks"
@@ -22,7 +22,7 @@ def test_a_short_run_keeps_every_promise(tmp_path, flags):
     reason = network.why_not() or (power.why_not() if NEMESES not in flags else None)
     if reason is not None:
         pytest.skip(reason)
-    command = [sys.executable, "-P", "-m", "barnabas.faults", "--minutes", "0.5", *flags]
+    command = [sys.executable, "-P", "-m", "barnabas.chaos", "--minutes", "0.5", *flags]
     told = subprocess.run([*command, "--dir", str(tmp_path)], capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stdout + told.stderr
     assert "chaos: passed" in told.stdout

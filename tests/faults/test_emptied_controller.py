@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.trial import Trial
+from barnabas.chaos.trial import Trial
+from barnabas.local.cluster import LocalCluster
 
 LONGEST_SESSION = {"zookeeper.session.timeout.ms": "60000"}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster import LocalCluster
-from barnabas.ensemble import local_ensemble
-from barnabas.faults.__main__ import epochs_of
-from barnabas.faults.trial import Trial
+from barnabas.chaos.__main__ import epochs_of
+from barnabas.chaos.trial import Trial
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.ensemble import local_ensemble
 
 
 @pytest.mark.faults

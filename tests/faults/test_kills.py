@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.clients import LIBRARIES
-from barnabas.faults.trial import Trial
+from barnabas.chaos.clients import LIBRARIES
+from barnabas.chaos.trial import Trial
+from barnabas.local.cluster import LocalCluster
 
 ROUNDS = 2
 OVERRIDES = {"zookeeper.session.timeout.ms": "3000"}

@@ -11,7 +11,7 @@ import pytest
 from kio.index import load_response_schema
 from kio.serial import entity_reader, entity_writer
 
-from barnabas.cluster import LocalCluster
+from barnabas.local.cluster import LocalCluster
 
 
 @pytest.fixture(scope="module")

@@ -24,13 +24,13 @@ from pathlib import Path
 import confluent_kafka.admin
 import psutil
 
-from barnabas.cluster import LocalCluster
-from broker.core.batch_validation import AppendOrigin, check_leader_append
-from broker.core.log_config import LogConfig
-from broker.core.recompression import recompress
-from broker.core.record_batch import RecordBatch
-from broker.wire.apis import APIS, ApiKey
-from broker.wire.frames import UnreadableFrameError, decode, read_prefix
+from barnabas.broker.core.batch_validation import AppendOrigin, check_leader_append
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.recompression import recompress
+from barnabas.broker.core.record_batch import RecordBatch
+from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.frames import UnreadableFrameError, decode, read_prefix
+from barnabas.local.cluster import LocalCluster
 from tests.integration.hostile_requests import (
     PASSING,
     TOPIC,

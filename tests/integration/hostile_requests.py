@@ -12,7 +12,7 @@ import crc32c
 from kio.index import load_request_schema
 from kio.serial import entity_writer
 
-from broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.apis import APIS, ApiKey
 
 LAST = 0x7A57_1357
 """The correlation id of a request that every broker answers."""

@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from barnabas.cluster import LocalCluster
-from barnabas.ports import any_free
-from cluster.model.properties import parse_properties, render_properties
+from barnabas.cluster.model.properties import parse_properties, render_properties
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.ports import any_free
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def run_broker(tmp_path, settings, *overrides, prefix=()):
     file = tmp_path / "server.properties"
     file.write_text(render_properties(settings))
     done = subprocess.run(
-        [*prefix, sys.executable, "-P", "-m", "broker", str(file), *overrides],
+        [*prefix, sys.executable, "-P", "-m", "barnabas.broker", str(file), *overrides],
         capture_output=True,
         text=True,
         check=False,
@@ -172,7 +172,7 @@ def test_without_anybody_who_reads_its_output_it_serves_and_a_hangup_stops_it_cl
     file = tmp_path / "server.properties"
     file.write_text(render_properties(settings))
     # The pipe's reader ends at once; the shell tells how the broker ended.
-    broker = f"{{ {sys.executable} -P -m broker {file}; echo $? > {tmp_path / 'status'}; }} {closed}"
+    broker = f"{{ {sys.executable} -P -m barnabas.broker {file}; echo $? > {tmp_path / 'status'}; }} {closed}"
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a child inherits where it is ignored
     shell = subprocess.Popen(["bash", "-c", broker], cwd=tmp_path)
     signal.signal(signal.SIGHUP, before)

@@ -15,22 +15,22 @@ import confluent_kafka.admin
 import kafka
 import pytest
 
-from broker.core.metadata_cache import MetadataCache
-from broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
-from broker.server.acceptor import ConnectionQuotas
-from broker.server.clients import ClientListener
-from broker.server.context import ServerContext, ServerSettings
-from broker.server.metadata_purgatories import MetadataPurgatories
-from broker.server.request_meter import RequestMeter
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.commands import CreateTopicsResult, TopicResult
-from cluster.model.configs_described import BrokerSettings
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
-from cluster.runtime.metrics import Metrics
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
+from barnabas.broker.server.acceptor import ConnectionQuotas
+from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.server.context import ServerContext, ServerSettings
+from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.request_meter import RequestMeter
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.commands import CreateTopicsResult, TopicResult
+from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+from barnabas.cluster.runtime.metrics import Metrics
 
 ME = BrokerId(1)
 

@@ -13,7 +13,7 @@ import kafka.admin
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.faults.waiting import partitions_of, wait_until
+from barnabas.chaos.waiting import partitions_of, wait_until
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 TOPIC, BROKER = ConfigResource.Type.TOPIC, ConfigResource.Type.BROKER

@@ -9,9 +9,9 @@ import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import partitions_of, wait_until
-from broker.disk.names import files_with
+from barnabas.broker.disk.names import files_with
+from barnabas.chaos.waiting import partitions_of, wait_until
+from barnabas.local.cluster import LocalCluster
 
 OVERRIDES = {"log.scrub.interval.ms": "300", "log.retention.check.interval.ms": "300000"}
 RECORDS = 4_000

@@ -16,8 +16,8 @@ import confluent_kafka.admin
 import psutil
 import pytest
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import partitions_of, wait_until
+from barnabas.chaos.waiting import partitions_of, wait_until
+from barnabas.local.cluster import LocalCluster
 
 FULL, READ_ONLY = 1, 2
 """The brokers whose first log directory is a disk of its own."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.ensemble import Ensemble, local_ensemble
-from barnabas.faults.quorum import agreed
-from barnabas.faults.txn_log import Change, Txn, ZnodeChange, read_txns
-from barnabas.faults.waiting import wait_until
-from barnabas.zookeeper import EmbeddedZooKeeper
-from barnabas.zookeeper_jars import ZooKeeperStartError
+from barnabas.chaos.quorum import agreed
+from barnabas.chaos.txn_log import Change, Txn, ZnodeChange, read_txns
+from barnabas.chaos.waiting import wait_until
+from barnabas.local.ensemble import Ensemble, local_ensemble
+from barnabas.local.zookeeper import EmbeddedZooKeeper
+from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 
 def leader_of(ensemble: Ensemble) -> str:

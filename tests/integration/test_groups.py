@@ -8,7 +8,7 @@ import kafka
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from barnabas.cluster import LocalCluster
+from barnabas.local.cluster import LocalCluster
 
 TOPIC = "orders"
 PATIENCE_S = 30

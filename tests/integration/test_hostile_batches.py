@@ -19,9 +19,9 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from kio.schema.list_offsets.v1 import request as list_offsets
 from kio.schema.produce.v8 import request as kio
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import wait_until
-from cluster.model.errors import ErrorCode
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.local.cluster import LocalCluster
 
 MAX_SEQUENCE = 2**31 - 1
 BASE_TIME = 1_700_000_000_000

@@ -14,9 +14,9 @@ import confluent_kafka.admin
 import psutil
 import pytest
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import wait_until
-from broker.wire.apis import ApiKey
+from barnabas.broker.wire.apis import ApiKey
+from barnabas.chaos.waiting import wait_until
+from barnabas.local.cluster import LocalCluster
 
 TOPIC = "orders"
 RECORDS = 60

@@ -10,7 +10,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
-from barnabas.cluster import LocalCluster
+from barnabas.local.cluster import LocalCluster
 from tests.integration.hostile_requests import LAST, LAST_API_VERSIONS, TOPIC, mutated, sized, well_formed
 
 SEED = 20_260_101

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cluster.model.properties import parse_properties
+from barnabas.cluster.model.properties import parse_properties
 
 UP = [sys.executable, "-P", "-m", "barnabas", "up"]
 

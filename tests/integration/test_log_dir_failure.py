@@ -6,8 +6,8 @@ import confluent_kafka
 import confluent_kafka.admin
 import psutil
 
-from barnabas.faults.trial import Trial
-from barnabas.faults.waiting import partitions_of, wait_until
+from barnabas.chaos.trial import Trial
+from barnabas.chaos.waiting import partitions_of, wait_until
 
 OVERRIDES = {
     "log.dirs": "data/one,data/two",

@@ -15,8 +15,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.faults.waiting import partitions_of, wait_until
-from broker.core.record_batch import Codec, whole_batches
+from barnabas.broker.core.record_batch import Codec, whole_batches
+from barnabas.chaos.waiting import partitions_of, wait_until
 
 CODECS = {
     "none": Codec.UNCOMPRESSED,

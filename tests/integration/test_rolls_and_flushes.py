@@ -13,11 +13,11 @@ import confluent_kafka.admin
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import wait_until
-from broker.disk.checkpoints import RECOVERY_POINT, read_offsets
-from broker.disk.names import files_with, offset_of
-from cluster.model.ids import TopicPartition
+from barnabas.broker.disk.checkpoints import RECOVERY_POINT, read_offsets
+from barnabas.broker.disk.names import files_with, offset_of
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.cluster import LocalCluster
 
 OVERRIDES = {
     "log.roll.hours": "1",

@@ -12,8 +12,8 @@ import kafka.admin
 import pytest
 from kafka.protocol import admin as protocol
 
-from barnabas.faults.waiting import wait_until
-from cluster.model.errors import ErrorCode
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.errors import ErrorCode
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-topics.sh"
 TOPIC = "orders"

@@ -12,8 +12,8 @@ import confluent_kafka.admin
 import pytest
 from crc32c import crc32c
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import wait_until
+from barnabas.chaos.waiting import wait_until
+from barnabas.local.cluster import LocalCluster
 
 TIME = 1_700_000_000_000
 TRANSACTIONAL, CONTROL = 0x10, 0x20

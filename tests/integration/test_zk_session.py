@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.zookeeper import EmbeddedZooKeeper
-from cluster.zk.errors import (
+from barnabas.cluster.zk.errors import (
     BadVersion,
     NodeExists,
     NoNode,
@@ -22,8 +21,18 @@ from cluster.zk.errors import (
     ZooKeeperTimeout,
     ZooKeeperUnavailable,
 )
-from cluster.zk.operations import Change, Check, Create, Delete, SessionEvent, Set, WatchEvent, ZooKeeperEvent
-from cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.operations import (
+    Change,
+    Check,
+    Create,
+    Delete,
+    SessionEvent,
+    Set,
+    WatchEvent,
+    ZooKeeperEvent,
+)
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.local.zookeeper import EmbeddedZooKeeper
 
 
 class Events:

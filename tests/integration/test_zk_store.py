@@ -9,17 +9,23 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, LeaderEpoch, PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
-from cluster.zk.fence import Fence
-from cluster.zk.schema import paths
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.store import ZooKeeperStore
-from cluster.zk.store_brokers import BrokerIdTaken, EndpointTaken
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.controllership import Claim, Controllership, Owner
+from barnabas.cluster.model.epochs import (
+    BrokerEpoch,
+    ControllerEpoch,
+    EpochVersion,
+    LeaderEpoch,
+    PartitionVersion,
+)
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.cluster.zk.store_brokers import BrokerIdTaken, EndpointTaken
 
 ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.zookeeper import EmbeddedZooKeeper
-from barnabas.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper import EmbeddedZooKeeper
+from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 
 def answers(address: str) -> bool:
@@ -97,7 +97,7 @@ def test_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
     script = textwrap.dedent(
         """
         import sys, time
-        from barnabas.zookeeper import EmbeddedZooKeeper
+        from barnabas.local.zookeeper import EmbeddedZooKeeper
         server = EmbeddedZooKeeper(sys.argv[1])
         server.start()
         print(server.pid, flush=True)
@@ -120,7 +120,7 @@ def test_dies_with_the_process_that_started_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_in_the_foreground_it_runs_until_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     script = (
-        "import sys; from barnabas.zookeeper import run_in_foreground as run; sys.exit(run(sys.argv[1], 0))"
+        "import sys; from barnabas.local import zookeeper as z; sys.exit(z.run_in_foreground(sys.argv[1], 0))"
     )
     with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None

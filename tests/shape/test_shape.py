@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("analysis", "barnabas", "bench", "broker", "cluster", "controller")
+PACKAGES = ("analysis", "barnabas", "bench", "broker", "chaos", "cluster", "controller")
 FILE_LINES_MAX = 500
 FILE_LINES_P90 = 300
 FUNCTION_LINES_MAX = 60

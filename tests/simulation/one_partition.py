@@ -12,15 +12,15 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from broker.core.divergence import Agreement, agreement
-from broker.core.follower_fetch import cut_on_becoming_follower, cut_on_divergence
-from broker.core.isr import Hearing
-from broker.core.leader_epochs import LeaderEpochCache
-from broker.core.replica import Replica, Role
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition
+from barnabas.broker.core.divergence import Agreement, agreement
+from barnabas.broker.core.follower_fetch import cut_on_becoming_follower, cut_on_divergence
+from barnabas.broker.core.isr import Hearing
+from barnabas.broker.core.leader_epochs import LeaderEpochCache
+from barnabas.broker.core.replica import Replica, Role
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition
 
 TP = TopicPartition("t", 0)
 IDS = (1, 2, 3)

@@ -20,16 +20,16 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from cluster.model.commands_reassignment import AlterPartitionReassignments
-from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from cluster.model.requests import LeaderAndIsrResponse
-from controller.core import effects
-from controller.core.effects import NO_CONTROLLER
-from controller.core.inputs import (
+from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.model.requests import LeaderAndIsrResponse
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import NO_CONTROLLER
+from barnabas.controller.core.inputs import (
     AlterPartitionReassignmentsRequested,
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
@@ -48,8 +48,8 @@ from controller.core.inputs import (
     TopicDeletionStopReplicaResponseReceived,
     ZkPartitionReassignment,
 )
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.state import ControllerContext, Facts
 
 BROKERS = range(1, 5)
 TOPICS = ("t", "u", "v")

@@ -9,20 +9,23 @@ from typing import Any
 
 import pytest
 
-from cluster.model.commands import CreateTopics, NewTopic
-from cluster.model.commands_configs import AlterConfigs
-from cluster.model.commands_elections import ElectionType, ElectLeaders
-from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
-from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.commands_topics import CreatePartitions, DeleteTopics, NewPartitions
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
-from controller.core import effects
-from controller.core.effects import NO_CONTROLLER, Ask, Interruption
-from controller.core.inputs import (
+from barnabas.cluster.model.commands import CreateTopics, NewTopic
+from barnabas.cluster.model.commands_configs import AlterConfigs
+from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.commands_reassignment import (
+    AlterPartitionReassignments,
+    ListPartitionReassignments,
+)
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics, NewPartitions
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import NO_CONTROLLER, Ask, Interruption
+from barnabas.controller.core.inputs import (
     EVENTS,
     AlterConfigsRequested,
     AlterPartitionReassignmentsRequested,
@@ -46,7 +49,7 @@ from controller.core.inputs import (
     UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
 )
-from controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.state import ControllerContext, Facts
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 LIFE = BrokerEpoch(101)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from broker.core.isr_changes import CHECK_INTERVAL_MS, MAX_DELAY_MS, IsrChanges
-from broker.leader_store import LeaderStore
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import effects
-from controller.core.effects import NO_CONTROLLER, Ask, Interruption
-from controller.core.inputs import ControllerChange, Expire, IsrChangeNotification, Startup
-from controller.core.state import ControllerContext, Facts
+from barnabas.broker.core.isr_changes import CHECK_INTERVAL_MS, MAX_DELAY_MS, IsrChanges
+from barnabas.broker.leader_store import LeaderStore
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import NO_CONTROLLER, Ask, Interruption
+from barnabas.controller.core.inputs import ControllerChange, Expire, IsrChangeNotification, Startup
+from barnabas.controller.core.state import ControllerContext, Facts
 
 COUNT = 1000
 TPS = [TopicPartition("t", number) for number in range(COUNT)]

@@ -8,19 +8,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from broker.core.control_gate import ControlGate
-from broker.core.log_config import LogConfig
-from broker.disk.errors import KafkaStorageError
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from broker.replicas.leadership import Leadership
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.commands_reassignment import AlterPartitionReassignments
-from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import (
+from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.replicas.leadership import Leadership
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -30,13 +30,13 @@ from cluster.model.requests import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from cluster.model.statechange import Kind, StateChange
-from cluster.model.statechange.table import OURS
-from cluster.model.statechange.template import Speaker
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
-from controller.core import effects
-from controller.core.inputs import (
+from barnabas.cluster.model.statechange import Kind, StateChange
+from barnabas.cluster.model.statechange.table import OURS
+from barnabas.cluster.model.statechange.template import Speaker
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.controller.core import effects
+from barnabas.controller.core.inputs import (
     AlterPartitionReassignmentsRequested,
     BrokerChange,
     ControlledShutdownRequested,
@@ -46,8 +46,8 @@ from controller.core.inputs import (
     TopicChange,
     UpdateMetadataResponseReceived,
 )
-from controller.core.state import ControllerContext, Facts
-from controller.node import ControllerNode, ControllerSettings
+from barnabas.controller.core.state import ControllerContext, Facts
+from barnabas.controller.node import ControllerNode, ControllerSettings
 
 NEVER_WRITTEN = {
     # Topic ids are null at inter.broker.protocol.version 2.6.

@@ -15,11 +15,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from cluster.model.commands_reassignment import AlterPartitionReassignments
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import effects, effects_reassignment, effects_topics
-from controller.core.effects import NO_CONTROLLER, Interruption
-from controller.core.inputs import (
+from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import effects, effects_reassignment, effects_topics
+from barnabas.controller.core.effects import NO_CONTROLLER, Interruption
+from barnabas.controller.core.inputs import (
     AlterPartitionReassignmentsRequested,
     BrokerChange,
     Expire,
@@ -27,7 +27,7 @@ from controller.core.inputs import (
     Startup,
     ZkPartitionReassignment,
 )
-from controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.state import ControllerContext, Facts
 
 T0 = TopicPartition("t", 0)
 ALL = range(1, 7)

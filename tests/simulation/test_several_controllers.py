@@ -22,13 +22,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from broker.core.control_gate import ControlGate
-from cluster.model.controllership import Claim, Owner
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from controller.core import effects
-from controller.core.decide import decide
-from controller.core.effects import NO_CONTROLLER, NO_REIGN, Ask, Decision, Interruption, Reign
-from controller.core.inputs import (
+from barnabas.broker.core.control_gate import ControlGate
+from barnabas.cluster.model.controllership import Claim, Owner
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.decide import decide
+from barnabas.controller.core.effects import NO_CONTROLLER, NO_REIGN, Ask, Decision, Interruption, Reign
+from barnabas.controller.core.inputs import (
     BrokerChange,
     ControllerChange,
     Expire,
@@ -37,7 +37,7 @@ from controller.core.inputs import (
     Startup,
     TopicChange,
 )
-from controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.state import ControllerContext, Facts
 
 IDS = (1, 2, 3)
 ids = st.sampled_from(IDS)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from cluster.model.ids import BrokerId
-from controller.core.inputs import Startup
-from controller.core.state import ControllerContext, Facts
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core.inputs import Startup
+from barnabas.controller.core.state import ControllerContext, Facts
 
 
 def test_nothing_acknowledged_is_lost_and_the_logs_agree(three_logs):

@@ -19,24 +19,24 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from broker.core.control_gate import ControlGate
-from broker.core.log_config import LogConfig
-from broker.core.metadata_cache import MetadataCache
-from broker.core.record_batch import parse_header
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from broker.replicas.append import Appender
-from broker.replicas.followed import FollowedPartitions
-from broker.replicas.follower_session import FollowerSession
-from broker.replicas.hosted import HostedPartitions, monotonic_ms
-from broker.replicas.leadership import Leadership
-from broker.replicas.settings import ReplicaSettings
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, LeaderAndIsrRequest
-from cluster.rpc import replication_pb2 as pb
-from cluster.rpc.translate_replication import fetch_response_from_bytes, fetch_response_to_bytes
+from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.record_batch import parse_header
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.replicas.append import Appender
+from barnabas.broker.replicas.followed import FollowedPartitions
+from barnabas.broker.replicas.follower_session import FollowerSession
+from barnabas.broker.replicas.hosted import HostedPartitions, monotonic_ms
+from barnabas.broker.replicas.leadership import Leadership
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition, LeaderAndIsrRequest
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.rpc.translate_replication import fetch_response_from_bytes, fetch_response_to_bytes
 
 TP = TopicPartition("t", 0)
 IDS = (1, 2, 3)

@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, StopReplicaPartition, UpdateMetadataPartition
-from cluster.model.statechange.values import write_node
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
+    LeaderAndIsrPartition,
+    StopReplicaPartition,
+    UpdateMetadataPartition,
+)
+from barnabas.cluster.model.statechange.values import write_node
 
 ids = st.integers(0, 99).map(BrokerId)
 id_lists = st.lists(ids, max_size=4, unique=True).map(tuple)

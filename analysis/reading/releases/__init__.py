@@ -1,1 +1,1 @@
-"""The lines of other releases than 2.8, as rows of the same kind as ``cluster.model.statechange`` has."""
+"""The lines of other releases than 2.8, as rows like those of ``cluster.model.statechange``."""

@@ -5,10 +5,10 @@ Source: ``ReplicaManager.scala`` of 3.0 and later. KRaft's controller does not w
 
 from __future__ import annotations
 
-from analysis.reading.kinds import OtherKind
-from analysis.reading.spellings import row
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.template import Speaker, Template
+from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.reading.spellings import row
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.template import Speaker, Template
 
 _B = Speaker.BROKER
 

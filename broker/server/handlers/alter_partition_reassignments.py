@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from broker.replicas.turn import paced
-from broker.server.context import Answer, ServerContext
-from broker.server.portions import Patience, submit
-from broker.server.reassignment_answers import Names, reassignment_answer
-from broker.wire.frames import Request, milliseconds
-from cluster.model.commands import Refused
-from cluster.model.commands_reassignment import AlterPartitionReassignments, ReassignmentResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.server.reassignment_answers import Names, reassignment_answer
+from barnabas.broker.wire.frames import Request, milliseconds
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments, ReassignmentResult
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 _NAMES = Names(
     "AlterPartitionReassignmentsResponse",

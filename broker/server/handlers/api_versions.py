@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from broker.server.context import Answer, ServerContext
-from broker.wire.apis import APIS, ApiKey
-from broker.wire.frames import NO_THROTTLE, Request, shape
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.frames import NO_THROTTLE, Request, shape
+from barnabas.cluster.model.errors import ErrorCode
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """What a client may call itself and its version (``ApiVersionsRequest.java``)."""

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from broker.replicas.turn import paced
-from broker.server.context import Answer, ServerContext
-from broker.server.handlers.delayed_topics import await_leaders
-from broker.server.portions import Patience, submit
-from broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from cluster.model.commands import CreateTopics, NewTopic, Refused, TopicResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.server.handlers.delayed_topics import await_leaders
+from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from barnabas.cluster.model.commands import CreateTopics, NewTopic, Refused, TopicResult
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from broker.server.context import ServerContext
-from broker.server.metadata_purgatories import await_metadata
-from broker.server.portions import Patience, portions
-from cluster.model.commands import TopicResult
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.context import ServerContext
+from barnabas.broker.server.metadata_purgatories import await_metadata
+from barnabas.broker.server.portions import Patience, portions
+from barnabas.cluster.model.commands import TopicResult
+from barnabas.cluster.model.errors import ErrorCode
 
 
 async def await_leaders(

@@ -5,13 +5,13 @@ Sources: ``KafkaApis.handleDeleteRecordsRequest`` and ``DeleteRecordsRequest.jso
 
 from __future__ import annotations
 
-from broker.replicas.interface import DeleteResults
-from broker.replicas.turn import paced
-from broker.server.by_topic import by_topic
-from broker.server.context import Answer, ServerContext
-from broker.server.portions import begin_in_portions
-from broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from cluster.model.ids import Offset, TopicPartition
+from barnabas.broker.replicas.interface import DeleteResults
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.by_topic import by_topic
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.server.portions import begin_in_portions
+from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

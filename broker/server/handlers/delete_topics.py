@@ -6,14 +6,14 @@ of release 2.8.
 
 from __future__ import annotations
 
-from broker.replicas.turn import paced
-from broker.server.context import Answer, ServerContext
-from broker.server.handlers.delayed_topics import await_absence
-from broker.server.portions import Patience, submit
-from broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from cluster.model.commands import Refused, TopicResult
-from cluster.model.commands_topics import DeleteTopics
-from cluster.model.errors import ErrorCode
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.server.handlers.delayed_topics import await_absence
+from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from barnabas.cluster.model.commands import Refused, TopicResult
+from barnabas.cluster.model.commands_topics import DeleteTopics
+from barnabas.cluster.model.errors import ErrorCode
 
 FIRST_WITH_STATES = 6
 """The version from which a request names topics by name or by id."""

@@ -12,21 +12,21 @@ from typing import Any
 
 import structlog
 
-from broker.replicas.turn import Turn, paced
-from broker.server.context import Answer, ServerContext
-from broker.server.portions import portions
-from broker.wire.frames import NO_THROTTLE, Request
-from cluster.model.configs import ConfigError, Type
-from cluster.model.configs_described import (
+from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.server.portions import portions
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.configs import ConfigError, Type
+from barnabas.cluster.model.configs_described import (
     DescribedConfig,
     describe_broker,
     describe_brokers_default,
     describe_topic,
 )
-from cluster.model.errors import ErrorCode
-from cluster.model.topic_names import fault
-from cluster.runtime.line_limit import LINES
-from cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.topic_names import fault
+from barnabas.cluster.runtime.line_limit import LINES
+from barnabas.cluster.zk.errors import ZooKeeperError
 
 _log = structlog.get_logger(__name__)
 

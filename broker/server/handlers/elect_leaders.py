@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from broker.replicas.turn import paced
-from broker.server.by_topic import by_topic
-from broker.server.context import Answer, ServerContext
-from broker.server.metadata_purgatories import await_metadata
-from broker.server.portions import Patience, portions, submit
-from broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from cluster.model.commands import Refused
-from cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeaders
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.by_topic import by_topic
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.server.metadata_purgatories import await_metadata
+from barnabas.broker.server.portions import Patience, portions, submit
+from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeaders
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 _TYPES = {int(kind): kind for kind in (ElectionType.PREFERRED, ElectionType.UNCLEAN)}
 

@@ -12,15 +12,15 @@ from collections.abc import Awaitable, Iterable
 from itertools import groupby
 from typing import Any
 
-from broker.replicas.interface import Fetched, FetchPartition, FetchResults
-from broker.replicas.turn import Turn, paced
-from broker.server.by_topic import by_topic
-from broker.server.context import Answer, ServerContext
-from broker.server.portions import LOCAL_PORTION, portions
-from broker.wire.frames import NO_THROTTLE, Body, Request, milliseconds
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.interface import Fetched, FetchPartition, FetchResults
+from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.broker.server.by_topic import by_topic
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.server.portions import LOCAL_PORTION, portions
+from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request, milliseconds
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 NO_SESSION = 0
 """The session id that refuses a session."""

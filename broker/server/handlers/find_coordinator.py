@@ -8,10 +8,10 @@ too, and take 45 s to close. So only those that join a group get one (``join_gro
 
 from __future__ import annotations
 
-from broker.server.context import Answer, ServerContext
-from broker.wire.frames import NO_THROTTLE, Request
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import NO_LEADER
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import NO_LEADER
 
 _TRANSACTION = 1
 _NO_PORT = -1

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from broker.server.alterations import BadAlterationError, alter
-from broker.server.context import Answer, ServerContext
-from broker.wire.frames import Request
-from cluster.model.commands_configs import ConfigAlteration, ConfigOperation, IncrementalAlterConfigs
+from barnabas.broker.server.alterations import BadAlterationError, alter
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.wire.frames import Request
+from barnabas.cluster.model.commands_configs import ConfigAlteration, ConfigOperation, IncrementalAlterConfigs
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from broker.core.record_batch import NO_PRODUCER_ID
-from broker.replicas.producer_ids import ProducerIdsUnavailableError
-from broker.server.context import Answer, ServerContext
-from broker.wire.frames import NO_THROTTLE, Request
-from cluster.model.errors import ErrorCode
+from barnabas.broker.core.record_batch import NO_PRODUCER_ID
+from barnabas.broker.replicas.producer_ids import ProducerIdsUnavailableError
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.errors import ErrorCode
 
 _FIRST_EPOCH = 0
 _NO_EPOCH = -1

@@ -6,9 +6,9 @@ users at once. Source: ``JoinGroupResponse.json`` of release 2.8.
 
 from __future__ import annotations
 
-from broker.server.context import Answer, ServerContext
-from broker.wire.frames import NO_THROTTLE, Request
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.errors import ErrorCode
 
 _NO_GENERATION = -1
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from broker.replicas.interface import ListedOffset
-from broker.replicas.turn import Turn, paced
-from broker.server.context import Answer, ServerContext
-from broker.wire.frames import NO_THROTTLE, Request
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.interface import ListedOffset
+from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 _OFFSET_NOT_AVAILABLE_SINCE = 5
 _READ_COMMITTED = 1

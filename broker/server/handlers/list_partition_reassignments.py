@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.replicas.turn import paced
-from broker.server.context import Answer, ServerContext
-from broker.server.portions import PORTION
-from broker.server.reassignment_answers import Names, reassignment_answer
-from broker.wire.frames import Request, milliseconds
-from cluster.model.commands import Refused
-from cluster.model.commands_reassignment import ListPartitionReassignments
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.server.portions import PORTION
+from barnabas.broker.server.reassignment_answers import Names, reassignment_answer
+from barnabas.broker.wire.frames import Request, milliseconds
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_reassignment import ListPartitionReassignments
+from barnabas.cluster.model.ids import TopicPartition
 
 _NAMES = Names(
     "ListPartitionReassignmentsResponse",

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from broker.replicas.turn import paced
-from broker.server.context import Answer, Building, ServerContext
-from broker.server.portions import Patience, submit
-from broker.wire.frames import NO_THROTTLE, Request
-from cluster.model.brokers import Endpoint
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import NO_LEADER, BrokerId
-from cluster.model.requests import UpdateMetadataPartition
-from cluster.model.topic_names import INTERNAL_TOPICS, fault
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.context import Answer, Building, ServerContext
+from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId
+from barnabas.cluster.model.requests import UpdateMetadataPartition
+from barnabas.cluster.model.topic_names import INTERNAL_TOPICS, fault
 
 _NO_CONTROLLER = -1
 _NO_OPERATIONS = -2147483648

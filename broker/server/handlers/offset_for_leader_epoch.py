@@ -5,10 +5,10 @@ Sources: ``KafkaApis.handleOffsetForLeaderEpochRequest`` of release 2.8; KIP-101
 
 from __future__ import annotations
 
-from broker.replicas.turn import Turn
-from broker.server.context import Answer, ServerContext
-from broker.wire.frames import NO_THROTTLE, Request
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.turn import Turn
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.ids import TopicPartition
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from broker.replicas.interface import Appended, AppendResults, Prepared, Prepares
-from broker.replicas.turn import Turn, paced
-from broker.server.by_topic import by_topic
-from broker.server.context import Answer, CloseConnectionError, Preparing, ServerContext
-from broker.server.portions import LOCAL_PORTION, portions
-from broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.interface import Appended, AppendResults, Prepared, Prepares
+from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.broker.server.by_topic import by_topic
+from barnabas.broker.server.context import Answer, CloseConnectionError, Preparing, ServerContext
+from barnabas.broker.server.portions import LOCAL_PORTION, portions
+from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 ADMIN_CLIENT_ID = "__admin_client"
 """The one client that may write to internal topics, which otherwise belong to the coordinators."""

@@ -6,14 +6,14 @@ one method for each line; it has its ``level``, ``message`` and ``entry(time)``.
 To read one of these lines: ``read_message(text)``. ``analysis.reading`` reads those of all other releases.
 """
 
-from cluster.model.statechange.broker_lines import BrokerLines, RequestLines
-from cluster.model.statechange.controller_lines import ControllerLines
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.leadership import Leadership
-from cluster.model.statechange.levels import Level
-from cluster.model.statechange.line import LOGGER, StateChange
-from cluster.model.statechange.reader import Message, read_message
-from cluster.model.statechange.template import Speaker
+from barnabas.cluster.model.statechange.broker_lines import BrokerLines, RequestLines
+from barnabas.cluster.model.statechange.controller_lines import ControllerLines
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.leadership import Leadership
+from barnabas.cluster.model.statechange.levels import Level
+from barnabas.cluster.model.statechange.line import LOGGER, StateChange
+from barnabas.cluster.model.statechange.reader import Message, read_message
+from barnabas.cluster.model.statechange.template import Speaker
 
 __all__ = [
     "LOGGER",

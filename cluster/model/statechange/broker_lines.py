@@ -6,12 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch
-from cluster.model.ids import BrokerId, Offset, TopicPartition
-from cluster.model.partition import Assignment
-from cluster.model.requests import LeaderAndIsrPartition, StopReplicaPartition, UpdateMetadataPartition
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.line import StateChange
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.model.requests import (
+    LeaderAndIsrPartition,
+    StopReplicaPartition,
+    UpdateMetadataPartition,
+)
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.line import StateChange
 
 
 @dataclass(frozen=True, slots=True)

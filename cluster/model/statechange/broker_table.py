@@ -5,8 +5,8 @@ Source: ``ReplicaManager.scala``, ``Partition.scala``.
 
 from __future__ import annotations
 
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.template import Speaker, Template, row
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.template import Speaker, Template, row
 
 _B = Speaker.BROKER
 _PREVIOUS = "Previous leader epoch was <previous_leader_epoch>."

@@ -6,22 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.model.brokers import GRPC_LISTENER, Broker
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import (
+from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
     ControlResponse,
     LeaderAndIsrPartition,
     LeaderAndIsrResponse,
     StopReplicaPartition,
     UpdateMetadataResponse,
 )
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.line import StateChange
-from cluster.model.statechange.responses import api_of, write_response
-from cluster.model.statechange.values import write_node
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.line import StateChange
+from barnabas.cluster.model.statechange.responses import api_of, write_response
+from barnabas.cluster.model.statechange.values import write_node
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ Source: ``PartitionStateMachine.scala``, ``ReplicaStateMachine.scala``, ``Contro
 
 from __future__ import annotations
 
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.template import Speaker, Template, row
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.template import Speaker, Template, row
 
 _C = Speaker.CONTROLLER
 _NO_EPOCH = Speaker.CONTROLLER_WITHOUT_EPOCH

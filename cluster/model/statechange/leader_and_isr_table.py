@@ -5,8 +5,8 @@ Source: ``ReplicaManager.scala``. ``broker_table`` has the lines about the contr
 
 from __future__ import annotations
 
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.template import Speaker, Template, row
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.template import Speaker, Template, row
 
 _B = Speaker.BROKER
 _BY = "controller <controller> epoch <controller_epoch>"

@@ -9,9 +9,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, StopReplicaPartition, UpdateMetadataPartition
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
+    LeaderAndIsrPartition,
+    StopReplicaPartition,
+    UpdateMetadataPartition,
+)
 
 LEADERSHIP_PATTERN = (
     r"LeaderAndIsr\(leader=[^()]*List\([^()]*\)[^()]*\)|\w+PartitionState\([^()]*\)|\(Leader:[^()]*\)"

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.levels import Level
-from cluster.model.statechange.table import OURS
-from cluster.model.statechange.template import Speaker, Template
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.levels import Level
+from barnabas.cluster.model.statechange.table import OURS
+from barnabas.cluster.model.statechange.template import Speaker, Template
 
 LOGGER = "state.change.logger"
 """The logger that every line names at its end."""

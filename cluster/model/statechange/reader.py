@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cluster.model.statechange.table import OURS
-from cluster.model.statechange.template import Speaker, Template
-from cluster.model.statechange.values import is_readable
+from barnabas.cluster.model.statechange.table import OURS
+from barnabas.cluster.model.statechange.template import Speaker, Template
+from barnabas.cluster.model.statechange.values import is_readable
 
 _PREFIX = re.compile(
     r"\[(?P<role>Controller|Broker) id=(?P<id>-?\d+)(?: epoch=(?P<epoch>-?\d+))?\] ", re.ASCII

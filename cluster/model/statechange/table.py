@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from cluster.model.statechange.broker_table import BROKER_TABLE
-from cluster.model.statechange.controller_table import CONTROLLER_TABLE
-from cluster.model.statechange.leader_and_isr_table import LEADER_AND_ISR_TABLE
-from cluster.model.statechange.template import Template
+from barnabas.cluster.model.statechange.broker_table import BROKER_TABLE
+from barnabas.cluster.model.statechange.controller_table import CONTROLLER_TABLE
+from barnabas.cluster.model.statechange.leader_and_isr_table import LEADER_AND_ISR_TABLE
+from barnabas.cluster.model.statechange.template import Template
 
 
 def _ours(rows: Iterable[Template]) -> dict[tuple[StrEnum, frozenset[str]], Template]:

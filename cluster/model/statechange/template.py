@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from cluster.model.statechange.levels import OUR_RELEASE, Level, Release, is_between, release
-from cluster.model.statechange.values import FORMATS, ValueFormat
+from barnabas.cluster.model.statechange.levels import OUR_RELEASE, Level, Release, is_between, release
+from barnabas.cluster.model.statechange.values import FORMATS, ValueFormat
 
 _FIELD = re.compile(r"<(?P<name>\w+)(?::(?P<format>\w+)|=(?P<constant>[^<>]+))?>")
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from cluster.model.brokers import GRPC_LISTENER, Broker
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from cluster.model.statechange.leadership import (
+from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.model.statechange.leadership import (
     LEADERSHIP_PATTERN,
     read_leadership,
     write_leader_and_isr,

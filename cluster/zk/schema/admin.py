@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.schema import paths
-from cluster.zk.schema.body import Body, are_broker_ids, encode_json, is_id, is_text
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.schema.body import Body, are_broker_ids, encode_json, is_id, is_text
 
 LOG_DIR_FAILURE = 1
 """The one kind of log directory event there is."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.controllership import ControllerRecord
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.ids import BrokerId
-from cluster.zk.schema import paths
-from cluster.zk.schema.body import INT32_MAX, Body, ZnodeDecodeError, encode_json
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.controllership import ControllerRecord
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.schema.body import INT32_MAX, Body, ZnodeDecodeError, encode_json
 
 BROKER_VERSION = 4
 """What IBP 0.10.0-IV1 to 2.6 writes; 5 would add ``features``."""

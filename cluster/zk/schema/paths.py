@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.schema.body import int32_of, is_text
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.schema.body import int32_of, is_text
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"

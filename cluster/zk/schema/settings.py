@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cluster.model.ids import BrokerId, ProducerId
-from cluster.zk.schema import paths
-from cluster.zk.schema.body import Body, encode_json
+from barnabas.cluster.model.ids import BrokerId, ProducerId
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.schema.body import Body, encode_json
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 """How many producer ids a broker takes at once."""

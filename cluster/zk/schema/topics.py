@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.zk.schema import paths
-from cluster.zk.schema.body import Body, encode_json
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.schema.body import Body, encode_json
 
 TOPIC_VERSION = 2
 """What releases 2.4 to 2.7 write, and 2.8 with an IBP below 2.8: no topic id (version 3)."""

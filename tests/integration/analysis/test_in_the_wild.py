@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from analysis.reading.blocks import BlockReader, Origin
-from analysis.reading.times import Clock
-from analysis.sources import broker_of
+from barnabas.analysis.reading.blocks import BlockReader, Origin
+from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.sources import broker_of
 
 Row = dict[str, Any]
 AT = "[2017-01-17 11:00:00,{:03}]"

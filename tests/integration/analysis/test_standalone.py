@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 
-from barnabas.faults.waiting import wait_until
-from bench.state_change_logs import write_logs
+from barnabas.bench.state_change_logs import write_logs
+from barnabas.chaos.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[3]
@@ -60,7 +60,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (site / "sitecustomize.py").write_text(WITHOUT_OURS)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
     hidden = subprocess.run(
-        [sys.executable, "-c", "import analysis"],
+        [sys.executable, "-c", "import barnabas"],
         cwd=site, env=kept | {"PYTHONPATH": str(site)}, check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert "ModuleNotFoundError" in hidden.stderr
@@ -125,8 +125,8 @@ def test_a_file_larger_than_the_driver_s_memory_is_read(environment: dict[str, s
     script = tmp_path / "read.py"
     script.write_text(
         f"import sys\nfrom pathlib import Path\nsys.path.insert(0, {str(ROOT)!r})\n"
-        "from analysis.scan import write_events\nfrom analysis.session import spark_session\n"
-        "from analysis.sources import find\n"
+        "from barnabas.analysis.scan import write_events\nfrom analysis.session import spark_session\n"
+        "from barnabas.analysis.sources import find\n"
         "with spark_session() as spark:\n"
         f"    tallies = write_events(spark, find([{str(big)!r}]), Path({str(tmp_path / 'events')!r}))\n"
         "print(sum(tally['understood'] for tally in tallies))\n"

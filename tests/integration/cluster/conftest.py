@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster import LocalCluster
+from barnabas.local.cluster import LocalCluster
 
 OVERRIDES = {
     "failpoints.over.http": "true",

@@ -8,9 +8,9 @@ import socket
 import confluent_kafka
 import pytest
 
-from barnabas.cluster import LocalCluster
-from barnabas.observe import Observer
-from barnabas.place import HERE, Place
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.observe import Observer
+from barnabas.local.place import HERE, Place
 
 LIMIT = 256
 DEADLINE_S = 60.0

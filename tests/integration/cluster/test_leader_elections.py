@@ -12,10 +12,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import partitions_of, wait_until
-from cluster.model.ids import TopicPartition
-from cluster.zk.schema import admin, paths
+from barnabas.chaos.waiting import partitions_of, wait_until
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.schema import admin, paths
+from barnabas.local.cluster import LocalCluster
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka-leader-election.sh"
 SETTINGS = {"zookeeper.session.timeout.ms": "3000", "replica.lag.time.max.ms": "1000"}

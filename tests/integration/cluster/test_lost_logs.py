@@ -8,9 +8,9 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from barnabas.faults.waiting import wait_until
-from barnabas.observe import Observer
-from cluster.model.ids import TopicPartition
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.observe import Observer
 
 ANSWER_S = 60.0
 ALONE, CLEAN, UNCLEAN, WHOLE = "alone", "clean", "unclean", "whole"

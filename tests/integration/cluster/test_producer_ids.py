@@ -8,10 +8,10 @@ import confluent_kafka
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.cluster import LocalCluster
-from barnabas.observe import Observer
-from broker.core.record_batch import HEADER_SIZE, parse_header
-from cluster.zk.schema.paths import PRODUCER_ID_BLOCK
+from barnabas.broker.core.record_batch import HEADER_SIZE, parse_header
+from barnabas.cluster.zk.schema.paths import PRODUCER_ID_BLOCK
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.observe import Observer
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.trial import Trial
-from barnabas.faults.waiting import wait_until
+from barnabas.chaos.trial import Trial
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.local.cluster import LocalCluster
 from barnabas.tools.reassignment_files import render
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.schema import paths
-from cluster.zk.session import ZooKeeperSession
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
 FETCHING = "follower.fetch"

@@ -8,11 +8,11 @@ import confluent_kafka
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.clients import ConfluentReader
-from barnabas.faults.trial import Trial
-from barnabas.observe import Observer
-from cluster.model.ids import TopicPartition
+from barnabas.chaos.clients import ConfluentReader
+from barnabas.chaos.trial import Trial
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.observe import Observer
 
 FETCHING = "follower.fetch"
 TP = TopicPartition("watermark", 0)

@@ -15,8 +15,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import wait_until
+from barnabas.chaos.waiting import wait_until
+from barnabas.local.cluster import LocalCluster
 
 OVERRIDES = {
     "zookeeper.session.timeout.ms": "3000",

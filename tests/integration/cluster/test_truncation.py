@@ -13,12 +13,12 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from kio.schema.offset_for_leader_epoch.v3 import request as ofle
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.waiting import wait_until
-from barnabas.observe import Observer
-from broker.core.record_batch import whole_batches
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.record_batch import whole_batches
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.observe import Observer
 
 A, B = 1, 2
 """The replicas of each topic; the third broker looks on."""

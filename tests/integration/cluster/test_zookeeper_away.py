@@ -8,10 +8,10 @@ import time
 
 from kazoo.client import KazooClient
 
-from barnabas.cluster import LocalCluster
-from barnabas.faults.trial import Trial
-from barnabas.faults.waiting import wait_until
-from barnabas.observe import ControllerEpochs, Observer
+from barnabas.chaos.trial import Trial
+from barnabas.chaos.waiting import wait_until
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.observe import ControllerEpochs, Observer
 
 SESSION_MS = 4_000
 LOST, BACK = "The connection to ZooKeeper at .* was lost", "Connected to ZooKeeper at .* again"

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from cluster.model.requests import LeaderAndIsrRequest, UpdateMetadataRequest
-from cluster.model.statechange import StateChange
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
-from cluster.zk.operations import SessionEvent, WatchEvent, ZooKeeperEvent
-from cluster.zk.session import ZooKeeperSession
-from cluster.zk.store import ZooKeeperStore
-from controller.core.inputs import BrokerChange
-from controller.node import ControllerNode, ControllerSettings
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.model.requests import LeaderAndIsrRequest, UpdateMetadataRequest
+from barnabas.cluster.model.statechange import StateChange
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.zk.operations import SessionEvent, WatchEvent, ZooKeeperEvent
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.core.inputs import BrokerChange
+from barnabas.controller.node import ControllerNode, ControllerSettings
 
 DEADLINE_S = 30
 SESSION_MS = 6000

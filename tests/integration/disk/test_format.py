@@ -19,10 +19,10 @@ from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPythonBuilder
 from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
-from broker.core.log_config import LogConfig
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 TP = TopicPartition("a.topic_with-dashes", 3)
 NOW = 1_700_000_000_000

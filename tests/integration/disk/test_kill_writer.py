@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
 
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import whole_batches
-from broker.disk.log import Log
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import whole_batches
+from barnabas.broker.disk.log import Log
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 WRITER = Path(__file__).with_name("writer.py")
 TP = TopicPartition("events", 0)

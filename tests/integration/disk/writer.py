@@ -13,10 +13,10 @@ from pathlib import Path
 import structlog
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from broker.core.log_config import LogConfig
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 RECORDS = 10
 PRODUCER_ID = 42

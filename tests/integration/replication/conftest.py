@@ -13,29 +13,29 @@ from typing import Any
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from broker.core.log_config import LogConfig
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from broker.replicas.hosted import HostedPartition
-from broker.replicas.interface import Appended, Fetched, FetchPartition
-from broker.replicas.service import ReplicaService
-from broker.replicas.settings import ReplicaSettings
-from broker.server.control_door import ControlDoor
-from broker.server.peers import PeerServer
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.commands import Refused
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, PartitionVersion
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, Offset, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import (
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.replicas.hosted import HostedPartition
+from barnabas.broker.replicas.interface import Appended, Fetched, FetchPartition
+from barnabas.broker.replicas.service import ReplicaService
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.broker.server.control_door import ControlDoor
+from barnabas.broker.server.peers import PeerServer
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, PartitionVersion
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,
     UpdateMetadataPartition,
     UpdateMetadataRequest,
 )
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
-from cluster.zk.errors import BadVersion, NoNode, ZooKeeperTimeout
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.zk.errors import BadVersion, NoNode, ZooKeeperTimeout
 
 TP = TopicPartition("t", 0)
 REIGN = ControllerEpoch(1)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 
 async def test_leadership_moves_and_the_followers_go_on(cluster):

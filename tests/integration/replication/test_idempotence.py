@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 
 async def written(node, sequence, epoch=0):

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from broker.replicas.retention import LogRetention
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
+from barnabas.broker.replicas.retention import LogRetention
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action
 
 TP = TopicPartition("t", 0)
 DEADLINE_S = 60

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core import divergence
-from broker.core.replica import Replica
-from broker.replicas import follower_session, leadership
-from cluster.model.errors import ErrorCode
-from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
+from barnabas.broker.core import divergence
+from barnabas.broker.core.replica import Replica
+from barnabas.broker.replicas import follower_session, leadership
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action
 
 
 @pytest.fixture

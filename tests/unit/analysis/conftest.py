@@ -10,19 +10,19 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.derived.catalog import DERIVED
-from analysis.derived.store import derive
-from analysis.reading.blocks import BlockReader, Origin
-from analysis.reading.times import Clock
-from analysis.scan import events, plain
-from analysis.session import spark_session
-from analysis.sources import find
-from analysis.tables import EVENTS
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import UpdateMetadataPartition
-from cluster.model.statechange import BrokerLines, ControllerLines, RequestLines, StateChange
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.derived.store import derive
+from barnabas.analysis.reading.blocks import BlockReader, Origin
+from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.scan import events, plain
+from barnabas.analysis.session import spark_session
+from barnabas.analysis.sources import find
+from barnabas.analysis.tables import EVENTS
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import UpdateMetadataPartition
+from barnabas.cluster.model.statechange import BrokerLines, ControllerLines, RequestLines, StateChange
 
 TP = TopicPartition("a-b", 0)
 ONE, TWO = BrokerId(1), BrokerId(2)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from analysis.derived.catalog import DERIVED
-from analysis.follow import Follower
-from analysis.scan import AS_WRITTEN, Reading, events
-from analysis.sources import find
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.follow import Follower
+from barnabas.analysis.scan import AS_WRITTEN, Reading, events
+from barnabas.analysis.sources import find
 
 pytestmark = pytest.mark.spark
 PLACE = ("source", "block", "line")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.growing import Log, added_blocks, find_logs, whole_until
-from analysis.reading.splits import Split
+from barnabas.analysis.growing import Log, added_blocks, find_logs, whole_until
+from barnabas.analysis.reading.splits import Split
 
 LINE = (
     "[2026-11-21 03:12:45,{:03}] INFO [Broker id=1] Handling StopReplica request correlationId {} "
@@ -110,7 +110,7 @@ def test_a_log_of_a_few_bytes_is_left_for_later(log: Path, tmp_path: Path) -> No
 
 
 def test_of_a_long_tail_only_whole_lines_count(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.growing._TAIL_BYTES", 200)
+    monkeypatch.setattr("barnabas.analysis.growing._TAIL_BYTES", 200)
     text = line(1) + line(2) + line(3)
     log.write_text(text)
     found = Log(log, len(text), is_closed=False)

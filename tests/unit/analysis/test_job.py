@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import job
-from analysis.follow import PAUSE_S
+from barnabas.analysis import job
+from barnabas.analysis.follow import PAUSE_S
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def test_following_tells_what_a_run_tells_until_it_is_interrupted(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(job, "_pause", pause)
-    monkeypatch.setattr("analysis.follow.REST_S", 0.0)
+    monkeypatch.setattr("barnabas.analysis.follow.REST_S", 0.0)
     assert job.run(ran.paths, tmp_path, spark, is_followed=True) == 0
     for name in ("leaders", "controllers", "isr", "requests", "unavailability"):
         followed, run = (

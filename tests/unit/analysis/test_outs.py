@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import job
-from analysis.derived.catalog import DERIVED
-from analysis.outs import LocalOut, OccupiedError, RemoteOut, out_at
-from analysis.report.files import REPORTS, Format
+from barnabas.analysis import job
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.outs import LocalOut, OccupiedError, RemoteOut, out_at
+from barnabas.analysis.report.files import REPORTS, Format
 
 
 def test_a_scheme_makes_it_spark_s(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.parts import PartWriter, commit, prepare, write_files
-from analysis.tables import EVENTS_ARROW, EVENTS_CODED
+from barnabas.analysis.parts import PartWriter, commit, prepare, write_files
+from barnabas.analysis.tables import EVENTS_ARROW, EVENTS_CODED
 
 
 def rows(count: int) -> pa.RecordBatch:

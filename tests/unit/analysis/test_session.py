@@ -10,17 +10,24 @@ from unittest import mock
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis import session
+from barnabas.analysis import session
 
 
 def test_the_model_and_the_analysis_are_shipped_and_nothing_else(tmp_path: Path) -> None:
     names = zipfile.ZipFile(session._package(tmp_path)).namelist()
     assert {
-        "analysis/reading/grammar.py",
-        "cluster/__init__.py",
-        "cluster/model/statechange/reader.py",
+        "barnabas/__init__.py",
+        "barnabas/analysis/reading/grammar.py",
+        "barnabas/cluster/__init__.py",
+        "barnabas/cluster/model/statechange/reader.py",
     } <= set(names)
-    assert all(name.startswith(("analysis/", "cluster/model/", "cluster/__init__.py")) for name in names)
+    shipped = (
+        "barnabas/__init__.py",
+        "barnabas/analysis/",
+        "barnabas/cluster/model/",
+        "barnabas/cluster/__init__.py",
+    )
+    assert all(name.startswith(shipped) for name in names)
 
 
 @pytest.mark.spark

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.sources import NothingToReadError, broker_of, find, logs_in
+from barnabas.analysis.sources import NothingToReadError, broker_of, find, logs_in
 
 
 def test_files_folders_and_globs(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_folder_that_cannot_be_looked_into_is_told(tmp_path: Path, monkeypatch
         onerror(PermissionError(13, "Permission denied", str(folder / "kept")))
         return []
 
-    monkeypatch.setattr("analysis.sources.os.walk", walk)
+    monkeypatch.setattr("barnabas.analysis.sources.os.walk", walk)
     found = find([tmp_path])
     assert (found.files, found.closed) == ((), (f"{tmp_path / 'kept'}: Permission denied",))
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import analysis
 import barnabas
-from barnabas import cli
-from barnabas.zookeeper_jars import ZooKeeperStartError
+from barnabas import analysis, cli
+from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import confluent_kafka
 import pytest
 
 from barnabas import demo
-from barnabas.cluster import ClusterError
+from barnabas.chaos.checker import check
 from barnabas.demo import Watch
-from barnabas.faults.checker import check
-from barnabas.observe import ClusterView
+from barnabas.local.cluster import ClusterError
+from barnabas.local.observe import ClusterView
 from barnabas.picture import Scene
 
 

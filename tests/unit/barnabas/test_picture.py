@@ -2,11 +2,11 @@ import io
 
 from rich.console import Console
 
-from barnabas.faults.checker import check
-from barnabas.faults.history import Acked, Read, Sent, Tail
-from barnabas.observe import ClusterView, PartitionView
+from barnabas.chaos.checker import check
+from barnabas.chaos.history import Acked, Read, Sent, Tail
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.observe import ClusterView, PartitionView
 from barnabas.picture import Scene, cluster_picture, verdict_picture
-from cluster.model.ids import TopicPartition
 
 TP0, TP1 = TopicPartition("story", 0), TopicPartition("story", 1)
 

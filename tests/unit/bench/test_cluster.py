@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-import bench.cluster
-from bench.cluster import broker_pids, running_cluster
+from barnabas.bench import cluster as cluster_of_a_bench
+from barnabas.bench.cluster import broker_pids, running_cluster
 
 
 class Process:
@@ -31,7 +31,7 @@ class Recorder:
 
 
 def test_the_cluster_is_stopped_and_removed_afterwards(monkeypatch):
-    monkeypatch.setattr(bench.cluster, "LocalCluster", Recorder)
+    monkeypatch.setattr(cluster_of_a_bench, "LocalCluster", Recorder)
     session = {"zookeeper.session.timeout.ms": "2000"}
     with running_cluster(session) as cluster:
         assert broker_pids(cluster) == {"broker 1": 4711}
@@ -41,7 +41,7 @@ def test_the_cluster_is_stopped_and_removed_afterwards(monkeypatch):
 
 
 def test_it_is_stopped_even_when_the_bench_fails(monkeypatch):
-    monkeypatch.setattr(bench.cluster, "LocalCluster", Recorder)
+    monkeypatch.setattr(cluster_of_a_bench, "LocalCluster", Recorder)
 
     def fail():
         with running_cluster():

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from bench.hostile_frames import REQUESTS, hostile_frame
-from broker.wire.apis import APIS, ApiKey
-from broker.wire.frames import decode
+from barnabas.bench.hostile_frames import REQUESTS, hostile_frame
+from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.frames import decode
 
 NO_ELEMENTS = {ApiKey.API_VERSIONS, ApiKey.INIT_PRODUCER_ID, ApiKey.FIND_COORDINATOR, ApiKey.JOIN_GROUP}
 """Of what these hold, nothing is gone through."""

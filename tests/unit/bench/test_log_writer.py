@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from aiokafka.record.default_records import DefaultRecordBatch
 
-from bench.log_writer import RECORD_SIZE, RECORDS_PER_BATCH, TP, build_batch, open_directory
-from cluster.model.epochs import LeaderEpoch
+from barnabas.bench.log_writer import RECORD_SIZE, RECORDS_PER_BATCH, TP, build_batch, open_directory
+from barnabas.cluster.model.epochs import LeaderEpoch
 
 
 def test_a_client_library_reads_the_batches():

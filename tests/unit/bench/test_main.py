@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from bench import __main__ as cli
-from bench.registry import Bench, Run, at_least
+from barnabas.bench import __main__ as cli
+from barnabas.bench.registry import Bench, Run, at_least
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.parts import PartWriter, commit, prepare
-from analysis.reading.blocks import BlockReader, Origin
-from analysis.reading.times import Clock
-from bench.plain_reader import read_logs
-from bench.state_change_logs import write_logs
+from barnabas.analysis.parts import PartWriter, commit, prepare
+from barnabas.analysis.reading.blocks import BlockReader, Origin
+from barnabas.analysis.reading.times import Clock
+from barnabas.bench.plain_reader import read_logs
+from barnabas.bench.state_change_logs import write_logs
 
 
 def test_both_write_the_same_rows(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 import confluent_kafka
 import pytest
 
-from bench import producers
-from bench.producers import LostRecordsError, Producers, committed, write
+from barnabas.bench import producers
+from barnabas.bench.producers import LostRecordsError, Producers, committed, write
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 import pytest
 
-import bench.cases
-from bench.registry import Direction, at_least, at_most, load
+from barnabas.bench import cases
+from barnabas.bench.registry import Direction, at_least, at_most, load
 
 EXPECTED = {"startup", "broker-failover", "produce-1k", "idle-memory"} | {
     "controller-failover",
@@ -31,8 +31,8 @@ def test_a_target_knows_its_good_side():
 
 
 def test_two_benches_of_one_name_are_refused(tmp_path, monkeypatch):
-    twin = "from bench.cases.startup import BENCHES\n"
+    twin = "from barnabas.bench.cases.startup import BENCHES\n"
     (tmp_path / "zz_twin_for_test.py").write_text(twin)
-    monkeypatch.setattr(bench.cases, "__path__", [*bench.cases.__path__, str(tmp_path)])
+    monkeypatch.setattr(cases, "__path__", [*cases.__path__, str(tmp_path)])
     with pytest.raises(ValueError, match=r"'startup' is defined twice, .*zz_twin_for_test"):
         load()

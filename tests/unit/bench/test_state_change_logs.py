@@ -6,9 +6,9 @@ import hashlib
 from datetime import UTC
 from pathlib import Path
 
-from analysis.reading.blocks import BlockReader, Origin
-from analysis.reading.times import Clock
-from bench.state_change_logs import write_logs
+from barnabas.analysis.reading.blocks import BlockReader, Origin
+from barnabas.analysis.reading.times import Clock
+from barnabas.bench.state_change_logs import write_logs
 
 
 def test_they_are_deterministic_and_understood(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from bench.stub_brokers import ContentBroker
-from cluster.rpc import control_pb2 as pb
+from barnabas.bench.stub_brokers import ContentBroker
+from barnabas.cluster.rpc import control_pb2 as pb
 
 
 async def test_every_request_is_answered_without_error():

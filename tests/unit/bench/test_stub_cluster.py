@@ -5,13 +5,13 @@ import time
 
 import pytest
 
-from bench import stub_cluster
-from bench.stub_cluster import BROKERS, TOPICS, Answers, Lag, layout
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
-from cluster.model.statechange import ControllerLines
+from barnabas.bench import stub_cluster
+from barnabas.bench.stub_cluster import BROKERS, TOPICS, Answers, Lag, layout
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from barnabas.cluster.model.statechange import ControllerLines
 
 BROKER = Broker(BROKERS[0], BrokerEpoch(7), (Endpoint("GRPC", "127.0.0.1", 1),))
 

@@ -1,7 +1,7 @@
 import pytest
 
-from broker import command
-from broker.errors import StartError
+from barnabas.broker import command
+from barnabas.broker.errors import StartError
 
 
 @pytest.fixture

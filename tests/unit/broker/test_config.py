@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from broker.config import SettingsFileError, parse, read_settings
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import TimestampType
-from cluster.model.brokers import Endpoint
-from cluster.model.configs import ConfigError
+from barnabas.broker.config import SettingsFileError, parse, read_settings
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import TimestampType
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.configs import ConfigError
 
 LEAST = {"zookeeper.connect": "localhost:2181", "broker.id": "1"}
 

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import pytest
 from structlog.testing import capture_logs
 
-from broker.config import parse
-from broker.config_applier import ConfigApplier
-from broker.live_config import LiveConfig
-from broker.topic_configs import TopicConfigs
-from cluster.model.ids import TopicPartition
-from cluster.zk.store_topics import EntityConfigs
+from barnabas.broker.config import parse
+from barnabas.broker.config_applier import ConfigApplier
+from barnabas.broker.live_config import LiveConfig
+from barnabas.broker.topic_configs import TopicConfigs
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.store_topics import EntityConfigs
 
 
 class Elections:

@@ -6,13 +6,13 @@ import contextlib
 import pytest
 from structlog.testing import capture_logs
 
-from broker import config_changes
-from broker.config_changes import NOTE_LIFE_MS, ConfigChanges
-from cluster.model.commands_configs import ConfigResource, ConfigResourceType
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import RequestFailed, ZooKeeperTimeout
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store_configs import ConfigChange, ResourceConfigs
+from barnabas.broker import config_changes
+from barnabas.broker.config_changes import NOTE_LIFE_MS, ConfigChanges
+from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import RequestFailed, ZooKeeperTimeout
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store_configs import ConfigChange, ResourceConfigs
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 OWN = ConfigResource(ConfigResourceType.BROKER, "1")

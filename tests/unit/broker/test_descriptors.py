@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from broker.descriptors import ENOUGH, first_kept_back, most_peer_connections
+from barnabas.broker.descriptors import ENOUGH, first_kept_back, most_peer_connections
 
 SCRIPT = """
 import resource
-from broker.descriptors import raise_limit
+from barnabas.broker.descriptors import raise_limit
 print(raise_limit(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 """
 

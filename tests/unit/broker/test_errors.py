@@ -1,4 +1,4 @@
-from broker.errors import StartError
+from barnabas.broker.errors import StartError
 
 
 def test_the_message_is_all_there_is():

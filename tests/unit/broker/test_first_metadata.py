@@ -5,14 +5,14 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from broker.core.metadata_cache import MetadataCache
-from broker.first_metadata import wait_for_first_metadata
-from broker.server.metadata_purgatories import MetadataPurgatories
-from cluster.model.brokers import Broker
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.first_metadata import wait_for_first_metadata
+from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
 
 ALONE = (BrokerId(1),)
 LIVE = Broker(ALONE[0], BrokerEpoch(10), ())

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from broker.handover import Handover, HandoverSettings
-from cluster.model.commands import Refused
-from cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.broker.handover import Handover, HandoverSettings
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 DONE = ControlledShutdownResult(())
 LEFT = ControlledShutdownResult((TopicPartition("t", 0),))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from broker import health
+from barnabas.broker import health
 
 
 @contextmanager

@@ -2,10 +2,10 @@ import asyncio
 
 import pytest
 
-from broker.config import parse
-from broker.disk.errors import KafkaStorageError
-from broker.housekeeping import NoLogDirectoryLeftError, demand_a_directory, keep_logs, repeat
-from cluster.runtime.supervisor import Supervisor
+from barnabas.broker.config import parse
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.housekeeping import NoLogDirectoryLeftError, demand_a_directory, keep_logs, repeat
+from barnabas.cluster.runtime.supervisor import Supervisor
 
 
 class Logs:

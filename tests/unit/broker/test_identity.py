@@ -3,10 +3,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from broker.config import parse
-from broker.errors import StartError
-from broker.identity import broker_id_of, new_cluster_id, stored_broker_id
-from cluster.zk.operations import Stat
+from barnabas.broker.config import parse
+from barnabas.broker.errors import StartError
+from barnabas.broker.identity import broker_id_of, new_cluster_id, stored_broker_id
+from barnabas.cluster.zk.operations import Stat
 
 
 class Session:

@@ -1,11 +1,11 @@
 from types import SimpleNamespace
 
-from broker.leader_store import PARTITIONS_PER_NOTE, LeaderStore
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Create, request_bytes
-from cluster.zk.schema.admin import encode_partitions
-from cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.broker.leader_store import PARTITIONS_PER_NOTE, LeaderStore
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Create, request_bytes
+from barnabas.cluster.zk.schema.admin import encode_partitions
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 
 TP = TopicPartition("t", 0)
 STATE = PartitionState(LeaderAndIsr(1, 3, (1, 2), 5), 9)

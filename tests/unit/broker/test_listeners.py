@@ -1,8 +1,8 @@
 import pytest
 
-from broker.listeners import parse_listeners, parse_security_map
-from cluster.model.brokers import Endpoint
-from cluster.model.configs import ConfigError
+from barnabas.broker.listeners import parse_listeners, parse_security_map
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.configs import ConfigError
 
 PLAIN = {"PLAINTEXT": "PLAINTEXT", "GRPC": "PLAINTEXT"}
 

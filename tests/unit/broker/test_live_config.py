@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from broker.config import parse
-from broker.live_config import LiveConfig, usable
+from barnabas.broker.config import parse
+from barnabas.broker.live_config import LiveConfig, usable
 
 
 def live(**given_):

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from broker import log_dir_events
-from broker.log_dir_events import LogDirEvents
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import ZooKeeperTimeout
-from cluster.zk.schema.admin import LogDirEvent
+from barnabas.broker import log_dir_events
+from barnabas.broker.log_dir_events import LogDirEvents
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import ZooKeeperTimeout
+from barnabas.cluster.zk.schema.admin import LogDirEvent
 
 
 class Notes:

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from broker.__main__ import GRPC_EXPERIMENTS, NOT_FOR_BROKERS
+from barnabas.broker.__main__ import GRPC_EXPERIMENTS, NOT_FOR_BROKERS
 
 WHAT_IS_LOADED = """
 import runpy, sys
 sys.argv = ["broker", "--help"]
 try:
-    runpy.run_module("broker", run_name="__main__")
+    runpy.run_module("barnabas.broker", run_name="__main__")
 except SystemExit as end:
     print(end.code, [name for name in {names} if sys.modules.get(name) is not None])
 """
@@ -27,7 +27,7 @@ class WhenGrpcIsImported(importlib.abc.MetaPathFinder):
 
 sys.meta_path.insert(0, WhenGrpcIsImported())
 sys.argv = ["broker", "--help"]
-runpy.run_module("broker", run_name="__main__")
+runpy.run_module("barnabas.broker", run_name="__main__")
 """
 
 

@@ -2,18 +2,18 @@ import asyncio
 
 import pytest
 
-from broker import membership
-from broker.errors import StartError
-from broker.membership import (
+from barnabas.broker import membership
+from barnabas.broker.errors import StartError
+from barnabas.broker.membership import (
     InconsistentClusterIdError,
     Membership,
     Registration,
     SessionListeners,
     ZooKeeperAddress,
 )
-from cluster.model.brokers import Endpoint
-from cluster.zk.errors import NodeExists, NoNode, SessionExpired, ZooKeeperUnavailable
-from cluster.zk.operations import Change, SessionEvent, Stat, WatchEvent
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.zk.errors import NodeExists, NoNode, SessionExpired, ZooKeeperUnavailable
+from barnabas.cluster.zk.operations import Change, SessionEvent, Stat, WatchEvent
 
 ADDRESS = ZooKeeperAddress("zk:2181", 4000, 1000)
 LOCKS = frozenset({"a lock"})

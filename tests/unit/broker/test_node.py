@@ -4,11 +4,11 @@ import socket
 
 import pytest
 
-from broker.config import parse
-from broker.errors import StartError
-from broker.membership import Membership
-from broker.node import _bound, run
-from cluster.model.brokers import Endpoint
+from barnabas.broker.config import parse
+from barnabas.broker.errors import StartError
+from barnabas.broker.membership import Membership
+from barnabas.broker.node import _bound, run
+from barnabas.cluster.model.brokers import Endpoint
 
 
 def config(tmp_path, **given):

@@ -2,8 +2,8 @@ import os
 
 import pytest
 
-from broker.errors import StartError
-from broker.pid_file import pid_file
+from barnabas.broker.errors import StartError
+from barnabas.broker.pid_file import pid_file
 
 
 def test_it_holds_the_process_id_while_the_broker_runs(tmp_path):

@@ -9,11 +9,11 @@ import urllib.request
 
 import pytest
 
-from broker.config import parse
-from broker.errors import StartError
-from broker.process import BrokerProcess
-from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
-from cluster.runtime.metrics import BrokerState
+from barnabas.broker.config import parse
+from barnabas.broker.errors import StartError
+from barnabas.broker.process import BrokerProcess
+from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action
+from barnabas.cluster.runtime.metrics import BrokerState
 
 LONGEST = "barnabas_event_loop_longest_turn_seconds"
 RECENT = "barnabas_event_loop_recent_longest_turn_seconds"

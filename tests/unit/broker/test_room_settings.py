@@ -1,8 +1,8 @@
-from broker.config import parse
-from broker.handover import HandoverSettings
-from broker.replicas.settings import ReplicaSettings
-from broker.room_settings import handover_settings, replica_settings, server_settings
-from broker.server.context import ServerSettings
+from barnabas.broker.config import parse
+from barnabas.broker.handover import HandoverSettings
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.broker.room_settings import handover_settings, replica_settings, server_settings
+from barnabas.broker.server.context import ServerSettings
 
 
 def config(**given):

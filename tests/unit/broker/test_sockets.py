@@ -2,9 +2,9 @@ import socket
 
 import pytest
 
-from broker.errors import StartError
-from broker.sockets import bind, port_of
-from cluster.model.brokers import Endpoint
+from barnabas.broker.errors import StartError
+from barnabas.broker.sockets import bind, port_of
+from barnabas.cluster.model.brokers import Endpoint
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", ""])

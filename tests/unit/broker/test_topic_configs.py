@@ -1,12 +1,12 @@
 import pytest
 from structlog.testing import capture_logs
 
-from broker import topic_configs
-from broker.config import parse
-from broker.topic_configs import TopicConfigs
-from cluster.zk.errors import SessionExpired, ZooKeeperTimeout
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store_topics import EntityConfigs
+from barnabas.broker import topic_configs
+from barnabas.broker.config import parse
+from barnabas.broker.topic_configs import TopicConfigs
+from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperTimeout
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store_topics import EntityConfigs
 
 
 class Store:

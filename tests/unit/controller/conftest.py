@@ -8,28 +8,36 @@ from typing import Any
 
 import pytest
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import (
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.controllership import Claim, Controllership, Owner
+from barnabas.cluster.model.epochs import (
     BrokerEpoch,
     ControllerEpoch,
     EpochVersion,
     LeaderEpoch,
     PartitionVersion,
 )
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from controller.core import (
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.controller.core import (
     effects,
     effects_configs,
     effects_elections,
     effects_reassignment,
     effects_topics,
 )
-from controller.core.decide import decide
-from controller.core.effects import NO_CONTROLLER, Ask, Breathe, Decision, Effect, Interruption, Reign
-from controller.core.inputs import Input, Startup
-from controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.decide import decide
+from barnabas.controller.core.effects import (
+    NO_CONTROLLER,
+    Ask,
+    Breathe,
+    Decision,
+    Effect,
+    Interruption,
+    Reign,
+)
+from barnabas.controller.core.inputs import Input, Startup
+from barnabas.controller.core.state import ControllerContext, Facts
 
 
 def ids(*numbers: int) -> tuple[BrokerId, ...]:

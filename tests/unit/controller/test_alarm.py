@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from controller.alarm import Alarm
+from barnabas.controller.alarm import Alarm
 
 
 async def test_it_rings_once():

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import ControllerMoved
-from cluster.zk.fence import Fence
-from cluster.zk.schema.body import ZnodeDecodeError
-from controller.candidacy import Candidacy
-from controller.core.effects import Lost, Reign
+from barnabas.cluster.model.controllership import Claim, Controllership, Owner
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import ControllerMoved
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.controller.candidacy import Candidacy
+from barnabas.controller.core.effects import Lost, Reign
 
 STRAY = Claim(None, Owner.NOBODY, 4)
 TWO = ControllerEpoch(2)

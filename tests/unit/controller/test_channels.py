@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 import structlog
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import (
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,
     StopReplicaPartition,
@@ -19,9 +19,9 @@ from cluster.model.requests import (
     UpdateMetadataPartition,
     UpdateMetadataRequest,
 )
-from cluster.runtime.supervisor import Supervisor
-from controller import channels as channels_module
-from controller.channels import PARTITIONS_PER_MESSAGE, BrokerChannels, ChannelSettings, chunks
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.controller import channels as channels_module
+from barnabas.controller.channels import PARTITIONS_PER_MESSAGE, BrokerChannels, ChannelSettings, chunks
 
 HEAD = BrokerId(1), ControllerEpoch(1), BrokerEpoch(7)
 SETTINGS = ChannelSettings(session_timeout_ms=6000, request_timeout_ms=5000)

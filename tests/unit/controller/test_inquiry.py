@@ -4,22 +4,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.model.brokers import Broker
-from cluster.model.controllership import Controllership
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
-from cluster.zk.fence import Fence
-from cluster.zk.operations import Change
-from cluster.zk.schema import paths
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.schema.topics import TopicAssignment
-from cluster.zk.store_topics import EntityConfigs
-from cluster.zk.watches import Watches
-from controller.core import effects, effects_reassignment
-from controller.core.effects import Ask, Reign
-from controller.inquiry import Inquiry
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.controllership import Controllership
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.operations import Change
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.schema.topics import TopicAssignment
+from barnabas.cluster.zk.store_topics import EntityConfigs
+from barnabas.cluster.zk.watches import Watches
+from barnabas.controller.core import effects, effects_reassignment
+from barnabas.controller.core.effects import Ask, Reign
+from barnabas.controller.inquiry import Inquiry
 
 T0, T1, T2 = (TopicPartition("t", n) for n in range(3))
 REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))

@@ -5,16 +5,16 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from cluster.model.commands_configs import ConfigResource, ConfigResourceType
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import BadVersion, NodeExists, NoNode
-from cluster.zk.fence import Fence
-from cluster.zk.schema.admin import LogDirEvent
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store_configs import ResourceConfigs
-from controller.core.effects import Reign
-from controller.core.effects_configs import (
+from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema.admin import LogDirEvent
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store_configs import ResourceConfigs
+from barnabas.controller.core.effects import Reign
+from barnabas.controller.core.effects_configs import (
     DeleteLogDirEvents,
     LogDirEvents,
     ReadConfigs,
@@ -22,7 +22,7 @@ from controller.core.effects_configs import (
     StoredConfigs,
     WriteConfigs,
 )
-from controller.inquiry import Inquiry
+from barnabas.controller.inquiry import Inquiry
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))

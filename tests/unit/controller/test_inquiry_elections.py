@@ -4,14 +4,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.model.ids import TopicPartition
-from cluster.zk.errors import ControllerMoved
-from cluster.zk.fence import Fence
-from cluster.zk.schema.body import ZnodeDecodeError
-from controller.core.effects import Reign
-from controller.core.effects_elections import DeletePreferredReplicaElection, ReadPreferredReplicaElection
-from controller.inquiry_elections import ELECTIONS
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.errors import ControllerMoved
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.controller.core.effects import Reign
+from barnabas.controller.core.effects_elections import (
+    DeletePreferredReplicaElection,
+    ReadPreferredReplicaElection,
+)
+from barnabas.controller.inquiry_elections import ELECTIONS
 
 PATH = "/admin/preferred_replica_election"
 REIGN = Reign(ControllerEpoch(3), EpochVersion(5))

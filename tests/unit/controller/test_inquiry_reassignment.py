@@ -4,19 +4,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.zk.errors import BadVersion, NoNode
-from cluster.zk.fence import Fence
-from controller.core.effects import Reign
-from controller.core.effects_reassignment import (
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.zk.errors import BadVersion, NoNode
+from barnabas.cluster.zk.fence import Fence
+from barnabas.controller.core.effects import Reign
+from barnabas.controller.core.effects_reassignment import (
     ReadReassignments,
     RequestedReassignments,
     WatchPartitionStates,
     WriteReassignments,
 )
-from controller.inquiry_reassignment import REASSIGNMENT
+from barnabas.controller.inquiry_reassignment import REASSIGNMENT
 
 T0 = TopicPartition("t", 0)
 REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))

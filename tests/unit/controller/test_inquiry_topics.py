@@ -4,15 +4,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.model.ids import BrokerId
-from cluster.model.partition import Assignment
-from cluster.zk.errors import BadVersion, NoNode
-from cluster.zk.fence import Fence
-from cluster.zk.schema.topics import TopicAssignment
-from controller.core import effects_topics as asked
-from controller.core.effects import Reign
-from controller.inquiry_topics import TOPICS
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.zk.errors import BadVersion, NoNode
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema.topics import TopicAssignment
+from barnabas.controller.core import effects_topics as asked
+from barnabas.controller.core.effects import Reign
+from barnabas.controller.inquiry_topics import TOPICS
 
 REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
 BEFORE = {0: Assignment((BrokerId(1),))}

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.model.commands import CreateTopics
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.runtime.metrics import Metrics
-from controller import loop as loop_module
-from controller.core import effects
-from controller.core.effects import Reply
-from controller.core.inputs import (
+from barnabas.cluster.model.commands import CreateTopics
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.controller import loop as loop_module
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Reply
+from barnabas.controller.core.inputs import (
     BrokerChange,
     CreateTopicsRequested,
     Expire,
@@ -19,8 +19,8 @@ from controller.core.inputs import (
     Startup,
     TopicChange,
 )
-from controller.core.state import ControllerContext, Facts
-from controller.loop import LONGEST_TURN_S, ControllerLoop
+from barnabas.controller.core.state import ControllerContext, Facts
+from barnabas.controller.loop import LONGEST_TURN_S, ControllerLoop
 
 DEADLINE_S = 10
 

@@ -6,21 +6,21 @@ from types import SimpleNamespace
 import pytest
 import structlog
 
-from cluster.model.commands import CreateTopics, NewTopic, Refused
-from cluster.model.commands_elections import ElectionType, ElectLeaders
-from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import StopReplicaPartition, StopReplicaRequest, StopReplicaResponse
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
-from cluster.zk.errors import SessionExpired, ZooKeeperTimeout
-from cluster.zk.fence import Fence
-from cluster.zk.operations import Change, WatchEvent
-from controller.core import reign
-from controller.node import ControllerNode, ControllerSettings, deletion_answers
+from barnabas.cluster.model.commands import CreateTopics, NewTopic, Refused
+from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.controllership import Claim, Controllership, Owner
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import StopReplicaPartition, StopReplicaRequest, StopReplicaResponse
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperTimeout
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.operations import Change, WatchEvent
+from barnabas.controller.core import reign
+from barnabas.controller.node import ControllerNode, ControllerSettings, deletion_answers
 
 DEADLINE_S = 10
 

@@ -5,19 +5,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from cluster.model.brokers import Broker
-from cluster.model.commands import CreateTopicsResult
-from cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch, LeaderEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import StopReplicaRequest, UpdateMetadataRequest
-from cluster.model.statechange import ControllerLines
-from cluster.runtime.metrics import Metrics
-from cluster.zk.errors import ControllerMoved, RequestTooLarge, SessionExpired, ZooKeeperTimeout
-from controller.core import effects
-from controller.core.effects import Effect, Interruption, Reply
-from controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
-from controller.core.reasons import LeaderElected
-from controller.perform import Outlets, Performer
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.commands import CreateTopicsResult
+from barnabas.cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import StopReplicaRequest, UpdateMetadataRequest
+from barnabas.cluster.model.statechange import ControllerLines
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.zk.errors import ControllerMoved, RequestTooLarge, SessionExpired, ZooKeeperTimeout
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Effect, Interruption, Reply
+from barnabas.controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
+from barnabas.controller.core.reasons import LeaderElected
+from barnabas.controller.perform import Outlets, Performer
 
 TWO = Broker(BrokerId(2), BrokerEpoch(7), ())
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.zk.schema.body import ZnodeDecodeError
-from controller.reading import read_readable
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.controller.reading import read_readable
 
 
 @given(st.lists(st.integers(0, 30), unique=True), st.sets(st.integers(0, 30), max_size=4))

@@ -2,25 +2,25 @@ from __future__ import annotations
 
 import asyncio
 
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
-from cluster.model.commands_configs import AlterConfigs, AlterConfigsResult, IncrementalAlterConfigs
-from cluster.model.commands_elections import ElectionType, ElectLeaders, ElectLeadersResult
-from cluster.model.commands_reassignment import (
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
+from barnabas.cluster.model.commands_configs import AlterConfigs, AlterConfigsResult, IncrementalAlterConfigs
+from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders, ElectLeadersResult
+from barnabas.cluster.model.commands_reassignment import (
     AlterPartitionReassignments,
     AlterPartitionReassignmentsResult,
     ListPartitionReassignments,
     ListPartitionReassignmentsResult,
 )
-from cluster.model.errors import ErrorCode
-from controller.core.effects import Reply
-from controller.core.inputs import (
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core.effects import Reply
+from barnabas.controller.core.inputs import (
     AlterConfigsRequested,
     AlterPartitionReassignmentsRequested,
     Draw,
     ElectLeadersRequested,
     ListPartitionReassignmentsRequested,
 )
-from controller.service import Service
+from barnabas.controller.service import Service
 
 COMMAND = CreateTopics((NewTopic("a"), NewTopic("b")))
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.operations import Change, WatchEvent
-from controller.core.inputs import (
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.operations import Change, WatchEvent
+from barnabas.controller.core.inputs import (
     BrokerChange,
     BrokerModifications,
     ControllerChange,
@@ -16,7 +16,7 @@ from controller.core.inputs import (
     TopicChange,
     ZkPartitionReassignment,
 )
-from controller.watches import Coalescer, input_of, is_heard_by_the_controller_alone
+from barnabas.controller.watches import Coalescer, input_of, is_heard_by_the_controller_alone
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.derived.catalog import DERIVED
+from barnabas.analysis.derived.catalog import DERIVED
 
 
 def test_each_table_finds_what_it_needs() -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.controllers import controllers
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId
-from cluster.model.statechange import RequestLines
+from barnabas.analysis.derived.controllers import controllers
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.statechange import RequestLines
 
 pytestmark = pytest.mark.spark
 

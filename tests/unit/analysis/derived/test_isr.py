@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.isr import isr
-from analysis.derived.lives import lives
-from analysis.derived.states import states
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr
-from cluster.model.statechange import ControllerLines
+from barnabas.analysis.derived.isr import isr
+from barnabas.analysis.derived.lives import lives
+from barnabas.analysis.derived.states import states
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr
+from barnabas.cluster.model.statechange import ControllerLines
 
 pytestmark = pytest.mark.spark
 

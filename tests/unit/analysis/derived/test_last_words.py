@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from analysis.derived.last_words import with_last_words
+from barnabas.analysis.derived.last_words import with_last_words
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.leaders import LOST, NEW, NONE, SAME
+from barnabas.analysis.derived.leaders import LOST, NEW, NONE, SAME
 
 pytestmark = pytest.mark.spark
 

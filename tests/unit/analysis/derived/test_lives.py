@@ -7,16 +7,16 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.catalog import DERIVED
-from analysis.derived.leaders import DELETED, leaders
-from analysis.derived.lives import lives, with_life
-from analysis.derived.states import states
-from analysis.questions.reigns import departures
-from cluster.model.epochs import ControllerEpoch, PartitionVersion
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.model.requests import UpdateMetadataPartition
-from cluster.model.statechange import ControllerLines, RequestLines
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.derived.leaders import DELETED, leaders
+from barnabas.analysis.derived.lives import lives, with_life
+from barnabas.analysis.derived.states import states
+from barnabas.analysis.questions.reigns import departures
+from barnabas.cluster.model.epochs import ControllerEpoch, PartitionVersion
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import UpdateMetadataPartition
+from barnabas.cluster.model.statechange import ControllerLines, RequestLines
 
 pytestmark = pytest.mark.spark
 

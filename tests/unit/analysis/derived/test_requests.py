@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.controllers import controllers
-from analysis.derived.requests import NOT_HEARD, OBEYED, REFUSED, requests
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId
-from cluster.model.statechange import ControllerLines, RequestLines, StateChange
+from barnabas.analysis.derived.controllers import controllers
+from barnabas.analysis.derived.requests import NOT_HEARD, OBEYED, REFUSED, requests
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.statechange import ControllerLines, RequestLines, StateChange
 
 pytestmark = pytest.mark.spark
 

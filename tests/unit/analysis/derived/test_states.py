@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.states import states
+from barnabas.analysis.derived.states import states
 
 pytestmark = pytest.mark.spark
 

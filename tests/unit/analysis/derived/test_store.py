@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.catalog import DERIVED
+from barnabas.analysis.derived.catalog import DERIVED
 
 
 @pytest.mark.spark

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.unavailability import BOTH_OFFLINE, NEVER_LED, NOBODY_IN_SYNC, UNSEEN
+from barnabas.analysis.derived.unavailability import BOTH_OFFLINE, NEVER_LED, NOBODY_IN_SYNC, UNSEEN
 
 pytestmark = pytest.mark.spark
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.controllers import controllers
-from analysis.derived.requests import requests
-from analysis.derived.states import states
-from analysis.questions import audit
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr
-from cluster.model.statechange import ControllerLines, RequestLines, StateChange
+from barnabas.analysis.derived.controllers import controllers
+from barnabas.analysis.derived.requests import requests
+from barnabas.analysis.derived.states import states
+from barnabas.analysis.questions import audit
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr
+from barnabas.cluster.model.statechange import ControllerLines, RequestLines, StateChange
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from analysis.questions.availability import leaderless_minutes, partitions_without_leader, strip
+from barnabas.analysis.questions.availability import leaderless_minutes, partitions_without_leader, strip
 
 pytestmark = pytest.mark.spark
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.derived.catalog import DERIVED
-from analysis.questions.catalog import QUESTIONS
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.questions.catalog import QUESTIONS
 
 
 def test_every_question_is_asked_of_tables_that_there_are() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.questions.churn import flapping_brokers, isr_churn, under_replicated
+from barnabas.analysis.questions.churn import flapping_brokers, isr_churn, under_replicated
 
 pytestmark = pytest.mark.spark
 

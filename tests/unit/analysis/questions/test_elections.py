@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.leaders import leaders
-from analysis.derived.lives import lives
-from analysis.derived.states import states
-from analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
-from cluster.model.epochs import ControllerEpoch, PartitionVersion
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr
-from cluster.model.statechange import ControllerLines
+from barnabas.analysis.derived.leaders import leaders
+from barnabas.analysis.derived.lives import lives
+from barnabas.analysis.derived.states import states
+from barnabas.analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
+from barnabas.cluster.model.epochs import ControllerEpoch, PartitionVersion
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr
+from barnabas.cluster.model.statechange import ControllerLines
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.questions.failovers import failovers
+from barnabas.analysis.questions.failovers import failovers
 
 pytestmark = pytest.mark.spark
 

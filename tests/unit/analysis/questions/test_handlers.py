@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.questions.handlers import request_times, slowest_leader_and_isr
+from barnabas.analysis.questions.handlers import request_times, slowest_leader_and_isr
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.questions.reading import brokers, clock_skew, coverage, not_understood
+from barnabas.analysis.questions.reading import brokers, clock_skew, coverage, not_understood
 
 pytestmark = pytest.mark.spark
 

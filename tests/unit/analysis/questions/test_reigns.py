@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.catalog import DERIVED
-from analysis.questions.reigns import controller_reigns, departures
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.model.statechange import ControllerLines
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.questions.reigns import controller_reigns, departures
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.model.statechange import ControllerLines
 
 pytestmark = pytest.mark.spark
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.questions.availability import OFFLINE, UNDER_REPLICATED
-from analysis.questions.stalls import write_stalls
+from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
+from barnabas.analysis.questions.stalls import write_stalls
 
 pytestmark = pytest.mark.spark
 

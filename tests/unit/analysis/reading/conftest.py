@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from analysis.reading.lines import locate_message
-from cluster.model.statechange import Message, Speaker
+from barnabas.analysis.reading.lines import locate_message
+from barnabas.cluster.model.statechange import Message, Speaker
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from analysis.reading.blocks import BlockReader, Origin, clean
-from analysis.reading.companions import companion_columns
-from analysis.reading.fields import Row
-from analysis.reading.grammar import find_head, message_columns
-from analysis.reading.times import Clock
-from analysis.tables import COLUMNS
-from cluster.model.statechange import LOGGER
+from barnabas.analysis.reading.blocks import BlockReader, Origin, clean
+from barnabas.analysis.reading.companions import companion_columns
+from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.grammar import find_head, message_columns
+from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.tables import COLUMNS
+from barnabas.cluster.model.statechange import LOGGER
 
 SAMPLES = sorted((Path(__file__).parents[3] / "data" / "state-change").glob("*.log"))
 PER_KIND = [sample for sample in SAMPLES if "per-kind" in sample.name]

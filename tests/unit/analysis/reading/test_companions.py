@@ -6,9 +6,9 @@ from datetime import UTC
 
 import pytest
 
-from analysis.reading.blocks import BlockReader, Origin
-from analysis.reading.companions import CompanionKind, companion_columns
-from analysis.reading.times import Clock
+from barnabas.analysis.reading.blocks import BlockReader, Origin
+from barnabas.analysis.reading.companions import CompanionKind, companion_columns
+from barnabas.analysis.reading.times import Clock
 
 NOW = "[Partition a-b-0 broker=1] "
 OLD = "Partition [a-b,0] on broker 1: "

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.reading.fields import find_fields
-from analysis.reading.grammar import find_head
+from barnabas.analysis.reading.fields import find_fields
+from barnabas.analysis.reading.grammar import find_head
 
 SAMPLES = sorted((Path(__file__).parents[3] / "data" / "state-change").glob("*per-kind.log"))
 TRANSITION = (

@@ -8,14 +8,14 @@ from datetime import UTC
 import numpy as np
 import pytest
 
-from analysis.reading import forms as under_test
-from analysis.reading.columns import Columns
-from analysis.reading.fields import Field, Row, find_fields
-from analysis.reading.forms import Form, Forms, learn, read_heads
-from analysis.reading.grammar import message_columns
-from analysis.reading.heads import NO_TIME, Heads, no_heads
-from analysis.reading.text import Text
-from analysis.reading.times import Clock
+from barnabas.analysis.reading import forms as under_test
+from barnabas.analysis.reading.columns import Columns
+from barnabas.analysis.reading.fields import Field, Row, find_fields
+from barnabas.analysis.reading.forms import Form, Forms, learn, read_heads
+from barnabas.analysis.reading.grammar import message_columns
+from barnabas.analysis.reading.heads import NO_TIME, Heads, no_heads
+from barnabas.analysis.reading.text import Text
+from barnabas.analysis.reading.times import Clock
 
 AT = "[2026-11-21 03:12:45,{:03}] INFO "
 END = " (state.change.logger)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.reading.grammar import find_head, message_columns
+from barnabas.analysis.reading.grammar import find_head, message_columns
 
 MESSAGE = (
     "[Controller id=1 epoch=3] Changed partition a-b-0 from NewPartition to OnlinePartition with state "

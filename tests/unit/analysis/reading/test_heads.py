@@ -7,9 +7,9 @@ from datetime import UTC
 import numpy as np
 import pytest
 
-from analysis.reading.heads import LEVELS, NO_TIME, Heads, find_heads, no_heads, read_times
-from analysis.reading.text import Text
-from analysis.reading.times import Clock
+from barnabas.analysis.reading.heads import LEVELS, NO_TIME, Heads, find_heads, no_heads, read_times
+from barnabas.analysis.reading.text import Text
+from barnabas.analysis.reading.times import Clock
 
 STOCK = "[2026-11-21 03:12:45,678] {} [Broker id=1] a b (state.change.logger)"
 

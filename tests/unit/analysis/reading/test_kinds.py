@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.reading.kinds import OtherKind
-from cluster.model.statechange import Kind
+from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.cluster.model.statechange import Kind
 
 
 def test_no_kind_of_another_release_is_one_of_ours() -> None:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from analysis.reading.leadership import LEADERSHIP_PATTERN, locate_leadership, read_leadership
-from cluster.model.statechange.leadership import Leadership
+from barnabas.analysis.reading.leadership import LEADERSHIP_PATTERN, locate_leadership, read_leadership
+from barnabas.cluster.model.statechange.leadership import Leadership
 
 
 @pytest.mark.parametrize(

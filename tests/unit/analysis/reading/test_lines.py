@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.reading.kinds import OtherKind
-from analysis.reading.lines import TABLE, locate_message
-from cluster.model.ids import TopicPartition
-from cluster.model.statechange import Kind, Message
-from cluster.model.statechange.template import Speaker, Template
+from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.reading.lines import TABLE, locate_message
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.statechange import Kind, Message
+from barnabas.cluster.model.statechange.template import Speaker, Template
 
 Said = Callable[[str], Message]
 SAMPLES = Path(__file__).parents[3] / "data" / "state-change"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reading.spellings import SPELLINGS, read_topic_partition
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
+from barnabas.analysis.reading.spellings import SPELLINGS, read_topic_partition
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
 
 TOPICS = st.from_regex(r"[A-Za-z0-9._-]{1,20}", fullmatch=True)
 IDS = st.lists(st.integers(0, 20), max_size=4).map(tuple)

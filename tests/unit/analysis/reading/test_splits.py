@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.reading.splits import DamagedError, Split, blocks, cut, is_head, last_head, next_head, plan
+from barnabas.analysis.reading.splits import (
+    DamagedError,
+    Split,
+    blocks,
+    cut,
+    is_head,
+    last_head,
+    next_head,
+    plan,
+)
 
 HEAD = "[2026-11-21 03:12:45,678] INFO x (state.change.logger)"
 lines = st.sampled_from(
@@ -74,7 +83,7 @@ def test_what_is_no_compressed_text_is_told(tmp_path: Path) -> None:
 
 
 def test_an_entry_longer_than_memory_allows_is_cut_at_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.reading.splits._ENTRY_MAX", 100)
+    monkeypatch.setattr("barnabas.analysis.reading.splits._ENTRY_MAX", 100)
     text = HEAD.encode() + b"\n" + b"\tat x\n" * 100
     pieces = list(cut((text[n : n + 30] for n in range(0, len(text), 30)), None))
     assert b"".join(pieces) == text
@@ -84,7 +93,7 @@ def test_an_entry_longer_than_memory_allows_is_cut_at_a_line(monkeypatch: pytest
 def test_a_line_longer_than_memory_allows_is_cut_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.reading.splits._ENTRY_MAX", 100)
+    monkeypatch.setattr("barnabas.analysis.reading.splits._ENTRY_MAX", 100)
     path = tmp_path / "state-change.log"
     text = f"{HEAD}\n{chr(0) * 1000}\n{HEAD}".encode()
     path.write_bytes(text)

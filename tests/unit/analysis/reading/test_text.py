@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reading.text import Text
+from barnabas.analysis.reading.text import Text
 
 texts = st.text("0123456789-a :é\r\n", max_size=80).map(lambda text: f"{text}\n")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reading.times import Clock
+from barnabas.analysis.reading.times import Clock
 
 WARSAW = ZoneInfo("Europe/Warsaw")
 NEAR = st.datetimes(datetime.fromisoformat("2000-01-01"), datetime.fromisoformat("2100-01-01"))

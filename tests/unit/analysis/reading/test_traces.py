@@ -8,9 +8,9 @@ from datetime import UTC
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reading.blocks import BlockReader, Origin
-from analysis.reading.times import Clock
-from analysis.sources import broker_of
+from barnabas.analysis.reading.blocks import BlockReader, Origin
+from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.sources import broker_of
 
 HEAD = "[2026-11-21 03:12:45,678] ERROR [Broker id=1] Danced (state.change.logger)"
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from analysis.derived.leaders import LOST, NEW, NONE
-from analysis.derived.unavailability import NOBODY_IN_SYNC
-from analysis.questions.availability import OFFLINE, UNDER_REPLICATED
-from analysis.questions.catalog import QUESTIONS
-from analysis.report.document import CELLS, Document
+from barnabas.analysis.derived.leaders import LOST, NEW, NONE
+from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
+from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
+from barnabas.analysis.questions.catalog import QUESTIONS
+from barnabas.analysis.report.document import CELLS, Document
 
 Row = dict[str, Any]
 

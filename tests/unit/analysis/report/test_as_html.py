@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.as_html import html
-from analysis.report.document import DRAWN, PICTURED, ROWS, Document, Row
+from barnabas.analysis.report.as_html import html
+from barnabas.analysis.report.document import DRAWN, PICTURED, ROWS, Document, Row
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome-headless-shell")
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.report.as_json import write_json
-from analysis.report.document import Document
+from barnabas.analysis.report.as_json import write_json
+from barnabas.analysis.report.document import Document
 
 
 def test_the_document_as_one_object(document: Document) -> None:

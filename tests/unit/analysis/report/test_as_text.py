@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from analysis.derived.unavailability import NOBODY_IN_SYNC
-from analysis.questions.audit import TWO_CONTROLLERS
-from analysis.report.as_text import summary, text
-from analysis.report.document import Document
-from analysis.report.words import UNBOUNDED
+from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
+from barnabas.analysis.questions.audit import TWO_CONTROLLERS
+from barnabas.analysis.report.as_text import summary, text
+from barnabas.analysis.report.document import Document
+from barnabas.analysis.report.words import UNBOUNDED
 
 
 def test_the_first_lines_say_what_matters(document: Document) -> None:

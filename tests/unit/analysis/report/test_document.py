@@ -8,12 +8,12 @@ from datetime import datetime
 import pytest
 from pyspark.sql import DataFrame
 
-from analysis.derived.catalog import DERIVED
-from analysis.questions.availability import OFFLINE, UNDER_REPLICATED
-from analysis.questions.catalog import QUESTIONS
-from analysis.questions.stalls import write_stalls
-from analysis.report import document as under_test
-from analysis.report.document import CELLS, gather
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
+from barnabas.analysis.questions.catalog import QUESTIONS
+from barnabas.analysis.questions.stalls import write_stalls
+from barnabas.analysis.report import document as under_test
+from barnabas.analysis.report.document import CELLS, gather
 
 pytestmark = pytest.mark.spark
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.document import Document
-from analysis.report.files import Format, tell
+from barnabas.analysis.report.document import Document
+from barnabas.analysis.report.files import Format, tell
 
 
 def test_all_forms_are_written_and_one_is_printed(

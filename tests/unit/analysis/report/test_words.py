@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.derived.unavailability import LEADER_OFFLINE, NEVER_LED
-from analysis.report.words import (
+from barnabas.analysis.derived.unavailability import LEADER_OFFLINE, NEVER_LED
+from barnabas.analysis.report.words import (
     UNBOUNDED,
     Step,
     count,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from kafka import errors
 
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools import admin_client
 from barnabas.tools.admin_client import (
     AdminClient,
@@ -16,7 +17,6 @@ from barnabas.tools.admin_client import (
     TopicMetadata,
     Unreachable,
 )
-from cluster.model.errors import ErrorCode
 
 CREATE = SimpleNamespace(name="CreateTopics")
 

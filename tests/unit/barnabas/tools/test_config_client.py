@@ -5,16 +5,16 @@ from typing import Any, cast
 
 import pytest
 
-from barnabas.tools.admin_client import AdminClient
-from barnabas.tools.config_client import ConfigClient, Refusal, warnings
-from cluster.model.commands_configs import (
+from barnabas.cluster.model.commands_configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,
     ConfigResourceType,
 )
-from cluster.model.configs_described import ConfigSource, ConfigSynonym
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.configs_described import ConfigSource, ConfigSynonym
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.tools.admin_client import AdminClient
+from barnabas.tools.config_client import ConfigClient, Refusal, warnings
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 BROKER = ConfigResource(ConfigResourceType.BROKER, "2")

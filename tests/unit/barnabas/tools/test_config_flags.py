@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.cluster.model.configs_described import ConfigSource
 from barnabas.tools.config_flags import (
     OPTIONS,
     Entity,
@@ -15,7 +16,6 @@ from barnabas.tools.config_flags import (
     settings_to_add,
 )
 from barnabas.tools.options import UsageError
-from cluster.model.configs_described import ConfigSource
 
 SERVER = ("--bootstrap-server", "b:9092")
 

@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import pytest
 
+from barnabas.cluster.model.commands_configs import ConfigAlteration, ConfigOperation
+from barnabas.cluster.model.configs_described import ConfigSource, ConfigSynonym
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools import configs
 from barnabas.tools.admin_client import AdminError, NotSupported
 from barnabas.tools.command_config import CommandConfigError
 from barnabas.tools.config_client import Described, Refusal
-from cluster.model.commands_configs import ConfigAlteration, ConfigOperation
-from cluster.model.configs_described import ConfigSource, ConfigSynonym
-from cluster.model.errors import ErrorCode
 
 SERVER = ("--bootstrap-server", "b:9092")
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.java_errors import java_class
-from cluster.model.errors import ErrorCode
 
 
 @pytest.mark.parametrize(

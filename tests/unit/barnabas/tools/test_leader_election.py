@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import pytest
 
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools import leader_election
 from barnabas.tools.admin_client import AdminError, Answer, NotSupported
 from barnabas.tools.leader_election import ElectionType, Failure, OperationFailed
-from cluster.model.errors import ErrorCode
 
 FAILED = "Error completing leader election (PREFERRED) for partition: "
 SERVER = ["--bootstrap-server", "127.0.0.1:1", "--election-type", "preferred"]

@@ -9,13 +9,13 @@ from typing import Any, Self
 import pytest
 from kafka.protocol.admin import ListPartitionReassignmentsRequest
 
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools import reassign_partitions as tool
 from barnabas.tools.admin_client import AdminError, Answer, PartitionMetadata, TopicMetadata
 from barnabas.tools.config_client import Refusal
 from barnabas.tools.options import UsageError
 from barnabas.tools.reassignment_files import parse_moves
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 TO_3_4 = '{"partitions":[{"topic":"t","partition":0,"replicas":[3,4]}]}'

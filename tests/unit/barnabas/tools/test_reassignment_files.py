@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools import reassignment_files as files
-from cluster.model.ids import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 import pytest
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest
 
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.admin_client import AdminClient, Answer, PartitionMetadata, TopicMetadata
 from barnabas.tools.reassignments import Cluster, ReassignCommandError
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 

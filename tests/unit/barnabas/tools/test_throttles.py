@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barnabas.cluster.model.commands_configs import ConfigAlteration, ConfigOperation, ConfigResource
+from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.throttles import (
     LOG_DIR_RATE,
     RATES,
@@ -20,8 +22,6 @@ from barnabas.tools.throttles import (
     throttle,
     throttled_replicas,
 )
-from cluster.model.commands_configs import ConfigAlteration, ConfigOperation, ConfigResource
-from cluster.model.ids import TopicPartition
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 10), TopicPartition("u", 0)
 RUNNING = {T0: {"replicas": [4, 1, 2], "adding_replicas": [4], "removing_replicas": [1]}}

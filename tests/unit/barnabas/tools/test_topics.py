@@ -9,9 +9,9 @@ from typing import Any, Self
 import pytest
 from kafka.protocol.admin import ListPartitionReassignmentsRequest
 
+from barnabas.cluster.model.configs_described import ConfigSource
 from barnabas.tools import admin_client, topics
 from barnabas.tools.admin_client import AdminError, Answer, NotSupported, PartitionMetadata, TopicMetadata
-from cluster.model.configs_described import ConfigSource
 
 
 def partition(number: int, leader: int = 1) -> PartitionMetadata:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, NotEmpty, ZooKeeperTimeout
+from barnabas.cluster.zk.operations import Node, Stat
 from barnabas.tools.zookeeper_commands import COMMANDS, CommandError, run, stat_lines, usage
-from cluster.zk.errors import BadVersion, NodeExists, NoNode, NotEmpty, ZooKeeperTimeout
-from cluster.zk.operations import Node, Stat
 
 STAT = Stat(
     version=3,

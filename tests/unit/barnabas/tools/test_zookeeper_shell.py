@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from barnabas.cluster.zk.errors import ZooKeeperUnavailable
+from barnabas.cluster.zk.operations import Node, Stat
 from barnabas.tools import zookeeper_shell
 from barnabas.tools.zookeeper_shell import main
-from cluster.zk.errors import ZooKeeperUnavailable
-from cluster.zk.operations import Node, Stat
 
 DEAD = """
 import sys

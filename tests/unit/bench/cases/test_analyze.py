@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from bench.cases import analyze
+from barnabas.bench.cases import analyze
 
 
 @pytest.mark.spark
 def test_both_read_and_are_compared() -> None:
     # A process of its own: there may be but one Spark context in each.
-    script = "import json; from bench.cases.analyze import measure; run = measure(20_000)"
+    script = "import json; from barnabas.bench.cases.analyze import measure; run = measure(20_000)"
     script += "; print(json.dumps([run.figure, dict(run.details)]))"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     figure, details = json.loads(done.stdout)

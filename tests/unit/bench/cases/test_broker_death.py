@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bench.cases.broker_death import BENCHES
+from barnabas.bench.cases.broker_death import BENCHES
 
 
 def test_the_target_grows_with_the_leaders():

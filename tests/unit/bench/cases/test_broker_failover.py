@@ -1,8 +1,8 @@
 import pytest
 
-from barnabas.faults.history import Acked, Sent
-from bench.cases.broker_failover import outage_s
-from cluster.model.ids import TopicPartition
+from barnabas.bench.cases.broker_failover import outage_s
+from barnabas.chaos.history import Acked, Sent
+from barnabas.cluster.model.ids import TopicPartition
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 

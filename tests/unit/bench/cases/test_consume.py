@@ -1,8 +1,8 @@
 import pytest
 
-from bench.cases import consume
-from bench.cases.consume import read
-from bench.producers import write
+from barnabas.bench.cases import consume
+from barnabas.bench.cases.consume import read
+from barnabas.bench.producers import write
 
 
 def test_all_records_are_read(mock_bootstrap):

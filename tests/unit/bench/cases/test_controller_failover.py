@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bench.cases.controller_failover import BENCHES
+from barnabas.bench.cases.controller_failover import BENCHES
 
 
 def test_the_target_grows_with_the_partitions():

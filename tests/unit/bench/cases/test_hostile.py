@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from bench.cases.hostile import BENCHES, HEADER, Cost
-from bench.registry import Direction
-from broker.wire.apis import ApiKey
+from barnabas.bench.cases.hostile import BENCHES, HEADER, Cost
+from barnabas.bench.registry import Direction
+from barnabas.broker.wire.apis import ApiKey
 
 
 def test_it_is_the_bench_that_was_asked_for():

@@ -1,6 +1,6 @@
 import pytest
 
-from bench.cases import latency
+from barnabas.bench.cases import latency
 
 
 @pytest.mark.parametrize("settings", [{}, {"linger.ms": 0}])

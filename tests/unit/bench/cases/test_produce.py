@@ -1,4 +1,4 @@
-from bench.cases.produce import BENCHES
+from barnabas.bench.cases.produce import BENCHES
 
 
 def test_the_targets_are_those_that_were_asked_for():

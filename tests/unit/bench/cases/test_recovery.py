@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from bench.cases.recovery import files_of, measure, read_all, recover, write_and_kill
+from barnabas.bench.cases.recovery import files_of, measure, read_all, recover, write_and_kill
 
 
 def test_a_small_run_has_a_figure():

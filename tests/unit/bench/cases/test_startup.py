@@ -1,5 +1,5 @@
-from bench.cases.startup import BENCHES
-from bench.registry import Direction
+from barnabas.bench.cases.startup import BENCHES
+from barnabas.bench.registry import Direction
 
 
 def test_it_is_the_bench_that_was_asked_for():

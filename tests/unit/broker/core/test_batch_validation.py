@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core import batch_validation
-from broker.core.batch_validation import (
+from barnabas.broker.core import batch_validation
+from barnabas.broker.core.batch_validation import (
     AppendOrigin,
     check_fetched,
     check_leader_append,
     hop_records,
 )
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import HEADER_SIZE, RecordBatch, TimestampType
-from broker.core.refusals import Reason, Refusal
-from cluster.model.errors import ErrorCode
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import HEADER_SIZE, RecordBatch, TimestampType
+from barnabas.broker.core.refusals import Reason, Refusal
+from barnabas.cluster.model.errors import ErrorCode
 
 NOW = 1_700_000_000_000
 CONFIG = LogConfig()

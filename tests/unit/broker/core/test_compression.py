@@ -9,8 +9,8 @@ from aiokafka.codec import gzip_decode, lz4_decode, snappy_decode, zstd_decode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.compression import CorruptStreamError, compress, decompress
-from broker.core.record_batch import Codec
+from barnabas.broker.core.compression import CorruptStreamError, compress, decompress
+from barnabas.broker.core.record_batch import Codec
 
 COMPRESSED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 OTHERS = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.control_gate import (
+from barnabas.broker.core.control_gate import (
     ControlGate,
     LeadershipVerdict,
     StaleBrokerEpoch,
@@ -16,7 +16,7 @@ from broker.core.control_gate import (
     judge_leadership,
     judge_stop,
 )
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 
 def test_a_fresh_gate_believes_any_controller():

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.divergence import Agreement, agreement
-from broker.core.leader_epochs import UNDEFINED_EPOCH_END, EpochEndOffset, LeaderEpochCache
+from barnabas.broker.core.divergence import Agreement, agreement
+from barnabas.broker.core.leader_epochs import UNDEFINED_EPOCH_END, EpochEndOffset, LeaderEpochCache
 
 
 def end_offset_for(log: list[int], epoch: int) -> EpochEndOffset:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.divergence import Agreement, agreement
-from broker.core.follower_fetch import (
+from barnabas.broker.core.divergence import Agreement, agreement
+from barnabas.broker.core.follower_fetch import (
     FetchOn,
     Reaction,
     StartOver,
@@ -17,8 +17,8 @@ from broker.core.follower_fetch import (
     on_offset_out_of_range,
     reaction,
 )
-from broker.core.leader_epochs import UNDEFINED_EPOCH_END, EpochEndOffset, LeaderEpochCache
-from cluster.model.errors import ErrorCode
+from barnabas.broker.core.leader_epochs import UNDEFINED_EPOCH_END, EpochEndOffset, LeaderEpochCache
+from barnabas.cluster.model.errors import ErrorCode
 
 
 def cache_of(log: list[int]) -> LeaderEpochCache:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from broker.core.full_list import FullList
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, LeaderAndIsrRequest
+from barnabas.broker.core.full_list import FullList
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition, LeaderAndIsrRequest
 
 STATE = PartitionState(LeaderAndIsr(1, 0, (1,)), 1)
 OWN = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.high_watermark import Follower, bounded, candidate, raised
+from barnabas.broker.core.high_watermark import Follower, bounded, candidate, raised
 
 LAG = 100
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.isr import NEVER_MS, Hearing, RemoteReplica, out_of_sync
+from barnabas.broker.core.isr import NEVER_MS, Hearing, RemoteReplica, out_of_sync
 
 LAG = 100
 

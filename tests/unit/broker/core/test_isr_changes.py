@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from broker.core.isr_changes import LINGER_MS, MAX_DELAY_MS, IsrChanges
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.isr_changes import LINGER_MS, MAX_DELAY_MS, IsrChanges
+from barnabas.cluster.model.ids import TopicPartition
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 1)
 

@@ -3,7 +3,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.leader_epochs import UNDEFINED_EPOCH_END, EpochEndOffset, EpochEntry, LeaderEpochCache
+from barnabas.broker.core.leader_epochs import (
+    UNDEFINED_EPOCH_END,
+    EpochEndOffset,
+    EpochEntry,
+    LeaderEpochCache,
+)
 
 
 class SlowEpochs:

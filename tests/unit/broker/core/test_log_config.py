@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from broker.core.log_config import UNLIMITED, LogConfig
-from broker.core.record_batch import TimestampType
+from barnabas.broker.core.log_config import UNLIMITED, LogConfig
+from barnabas.broker.core.record_batch import TimestampType
 
 
 def test_defaults_are_kafkas():

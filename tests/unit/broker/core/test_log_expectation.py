@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.log_expectation import LogExpectation, expected_log
-from cluster.model.ids import NO_LEADER, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition
+from barnabas.broker.core.log_expectation import LogExpectation, expected_log
+from barnabas.cluster.model.ids import NO_LEADER, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition
 
 NEW, OPTIONAL, REQUIRED = LogExpectation.NEW, LogExpectation.OPTIONAL, LogExpectation.REQUIRED
 SELF = 3

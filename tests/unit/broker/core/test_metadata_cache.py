@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from broker.core.metadata_cache import MetadataCache
-from cluster.model.brokers import Broker
-from cluster.model.ids import LEADER_DURING_DELETE, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
 
 
 def partition(topic, number, leader=1, epoch=0):

@@ -5,17 +5,17 @@ from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.batch_validation import AppendOrigin
-from broker.core.producer_state import (
+from barnabas.broker.core.batch_validation import AppendOrigin
+from barnabas.broker.core.producer_state import (
     CachedBatch,
     CorruptSnapshotError,
     ProducerState,
     decode_snapshot,
     encode_snapshot,
 )
-from broker.core.record_batch import CONTROL_BIT, MAX_SEQUENCE, TRANSACTIONAL_BIT, BatchHeader
-from broker.core.refusals import Reason, Refusal
-from broker.core.transactions import CompletedTransaction, ControlRecordType, EndTransactionMarker
+from barnabas.broker.core.record_batch import CONTROL_BIT, MAX_SEQUENCE, TRANSACTIONAL_BIT, BatchHeader
+from barnabas.broker.core.refusals import Reason, Refusal
+from barnabas.broker.core.transactions import CompletedTransaction, ControlRecordType, EndTransactionMarker
 
 CLIENT = AppendOrigin.CLIENT
 

@@ -6,8 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from broker.core.purgatory import DelayedOperation, DelayedOperationPurgatory
-from broker.core.timing_wheel import TimingWheel
+from barnabas.broker.core.purgatory import DelayedOperation, DelayedOperationPurgatory
+from barnabas.broker.core.timing_wheel import TimingWheel
 
 
 class ManualTimer:

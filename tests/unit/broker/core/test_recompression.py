@@ -10,12 +10,12 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core import records as records_module
-from broker.core.batch_validation import check_leader_append
-from broker.core.compression import compress
-from broker.core.log_config import LogConfig
-from broker.core.recompression import is_short, long_recompression, recompress, recompression
-from broker.core.record_batch import (
+from barnabas.broker.core import records as records_module
+from barnabas.broker.core.batch_validation import check_leader_append
+from barnabas.broker.core.compression import compress
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.recompression import is_short, long_recompression, recompress, recompression
+from barnabas.broker.core.record_batch import (
     HEADER_SIZE,
     BatchHeader,
     Codec,
@@ -24,7 +24,7 @@ from broker.core.record_batch import (
     parse_header,
     with_records,
 )
-from broker.core.refusals import Reason, Refusal
+from barnabas.broker.core.refusals import Reason, Refusal
 
 NOW = 1_700_000_000_000
 TIMES = [NOW + 5, NOW - 3, NOW + 90, NOW]

@@ -5,7 +5,7 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.record_batch import (
+from barnabas.broker.core.record_batch import (
     HEADER,
     HEADER_SIZE,
     MAX_SEQUENCE,

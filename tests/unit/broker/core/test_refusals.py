@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.refusals import Reason, Refusal
-from cluster.model.errors import ErrorCode
+from barnabas.broker.core.refusals import Reason, Refusal
+from barnabas.cluster.model.errors import ErrorCode
 
 
 @pytest.mark.parametrize("reason", Reason)

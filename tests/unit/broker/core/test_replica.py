@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.isr import Hearing
-from broker.core.replica import Conflict, Replica, Role
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition
+from barnabas.broker.core.isr import Hearing
+from barnabas.broker.core.replica import Conflict, Replica, Role
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition
 
 TP = TopicPartition("t", 0)
 LAG = 100

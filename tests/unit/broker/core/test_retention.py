@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.log_config import LogConfig
-from broker.core.retention import Breach, Deletion, LogFacts, SegmentFacts, deletable, stray_delay_ms
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.retention import Breach, Deletion, LogFacts, SegmentFacts, deletable, stray_delay_ms
 
 NOW = 1_700_000_000_000
 KEEP = LogConfig(retention_ms=-1, retention_bytes=-1)

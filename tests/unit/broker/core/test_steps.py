@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.steps import at_once
+from barnabas.broker.core.steps import at_once
 
 
 def test_calls_are_made_and_their_results_sent():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from broker.core.timing_wheel import TimerTask, TimingWheel
+from barnabas.broker.core.timing_wheel import TimerTask, TimingWheel
 
 LARGEST = 2**31 - 1
 """The longest timeout that a request can carry, in milliseconds."""

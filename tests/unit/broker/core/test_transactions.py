@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.record_batch import RecordBatch, parse_header
-from broker.core.transactions import CompletedTransaction, ControlRecordType, Transactions, end_marker
+from barnabas.broker.core.record_batch import RecordBatch, parse_header
+from barnabas.broker.core.transactions import (
+    CompletedTransaction,
+    ControlRecordType,
+    Transactions,
+    end_marker,
+)
 from tests.unit.broker.conftest import marker, patched
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.leader_epochs import EpochEntry
-from broker.disk.checkpoints import (
+from barnabas.broker.core.leader_epochs import EpochEntry
+from barnabas.broker.disk.checkpoints import (
     MetaProperties,
     read_epochs,
     read_meta_properties,
@@ -12,8 +12,8 @@ from broker.disk.checkpoints import (
     write_meta_properties,
     write_offsets,
 )
-from broker.disk.errors import CorruptCheckpointError
-from cluster.model.ids import TopicPartition
+from barnabas.broker.disk.errors import CorruptCheckpointError
+from barnabas.cluster.model.ids import TopicPartition
 
 
 def test_offsets_are_kafkas_text(tmp_path):

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import whole_batches
-from broker.core.steps import at_once
-from broker.disk.checkpoints import HIGH_WATERMARK, LOG_START_OFFSET, META_PROPERTIES, RECOVERY_POINT
-from broker.disk.errors import CorruptLogError, InconsistentDirectoryError, KafkaStorageError
-from broker.disk.log_dir import CLEAN_SHUTDOWN
-from broker.disk.lookup import offset_at
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import whole_batches
+from barnabas.broker.core.steps import at_once
+from barnabas.broker.disk.checkpoints import HIGH_WATERMARK, LOG_START_OFFSET, META_PROPERTIES, RECOVERY_POINT
+from barnabas.broker.disk.errors import CorruptLogError, InconsistentDirectoryError, KafkaStorageError
+from barnabas.broker.disk.log_dir import CLEAN_SHUTDOWN
+from barnabas.broker.disk.lookup import offset_at
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 TP = TopicPartition("events", 0)
 BATCHES = 4

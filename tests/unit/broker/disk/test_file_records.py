@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from broker.disk import file_records
-from broker.disk.file_records import FileRecords
+from barnabas.broker.disk import file_records
+from barnabas.broker.disk.file_records import FileRecords
 
 CONTENT = bytes(range(200))
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.disk import files
-from broker.disk.errors import KafkaStorageError
-from broker.disk.files import (
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk import files
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.files import (
     MAX_BUFFERS,
     expect_sequential_reads,
     read_exactly,
@@ -18,8 +18,8 @@ from broker.disk.files import (
     sync_directory,
     write_all,
 )
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from concurrent.futures import Executor, Future
 
 import pytest
 
-from broker.disk import flushing as module
-from broker.disk.flushing import DirectoryNames, Flushing, sync_epochs
+from barnabas.broker.disk import flushing as module
+from barnabas.broker.disk.flushing import DirectoryNames, Flushing, sync_epochs
 
 
 class HeldExecutor(Executor):

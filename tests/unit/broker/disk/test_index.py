@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.disk.index import OffsetIndex, TimeIndex
+from barnabas.broker.disk.index import OffsetIndex, TimeIndex
 
 ENTRIES = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 5000)), max_size=30)
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.disk.leftovers import settle_leftovers
-from broker.disk.names import segment_file
+from barnabas.broker.disk.leftovers import settle_leftovers
+from barnabas.broker.disk.names import segment_file
 
 
 def name(base, suffix):

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
 
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import TimestampType, parse_header, whole_batches
-from broker.core.refusals import Reason, Refusal
-from broker.core.steps import at_once
-from broker.disk.errors import KafkaStorageError
-from broker.disk.lookup import offset_at
-from broker.disk.results import FetchDataInfo, OffsetOutOfRange
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.errors import ErrorCode
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import TimestampType, parse_header, whole_batches
+from barnabas.broker.core.refusals import Reason, Refusal
+from barnabas.broker.core.steps import at_once
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.lookup import offset_at
+from barnabas.broker.disk.results import FetchDataInfo, OffsetOutOfRange
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=150)
 EPOCH = LeaderEpoch(3)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from broker.disk.log_context import LogContext
-from cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.broker.disk.log_context import LogContext
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 
 
 def test_producers_expire_by_default_as_the_table_of_configs_says(tmp_path):

@@ -9,11 +9,11 @@ import psutil
 import pytest
 from structlog.testing import capture_logs
 
-from broker.core.log_config import LogConfig
-from broker.disk import flushing, log_dir
-from broker.disk.errors import InconsistentDirectoryError
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk import flushing, log_dir
+from barnabas.broker.disk.errors import InconsistentDirectoryError
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import TopicPartition
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 7)
 EPOCH = LeaderEpoch(0)

@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.disk import files
-from broker.disk.errors import (
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk import files
+from barnabas.broker.disk.errors import (
     InconsistentDirectoryError,
     KafkaStorageError,
     LogNameError,
     MissingLogError,
     NoDescriptorError,
 )
-from broker.disk.log_dir import CLEAN_SHUTDOWN
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import TopicPartition
+from barnabas.broker.disk.log_dir import CLEAN_SHUTDOWN
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import TopicPartition
 
 EPOCH = LeaderEpoch(0)
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import parse_header, whole_batches
-from broker.disk.checkpoints import read_epochs
-from broker.disk.errors import CorruptLogError
-from broker.disk.flushing import Flushing
-from broker.disk.log_files import LogFiles
-from broker.disk.names import files_with, offset_of
-from broker.disk.recovery import LogState, load_log
-from cluster.model.epochs import LeaderEpoch
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import parse_header, whole_batches
+from barnabas.broker.disk.checkpoints import read_epochs
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.flushing import Flushing
+from barnabas.broker.disk.log_files import LogFiles
+from barnabas.broker.disk.names import files_with, offset_of
+from barnabas.broker.disk.recovery import LogState, load_log
+from barnabas.cluster.model.epochs import LeaderEpoch
 
 EPOCH = LeaderEpoch(3)
 CONFIG = LogConfig(index_interval_bytes=100)

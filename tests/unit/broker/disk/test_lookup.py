@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core import records
-from broker.core.steps import at_once
-from broker.disk.errors import CorruptLogError, KafkaStorageError
-from broker.disk.lookup import offset_at
-from cluster.model.epochs import LeaderEpoch
+from barnabas.broker.core import records
+from barnabas.broker.core.steps import at_once
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.lookup import offset_at
+from barnabas.cluster.model.epochs import LeaderEpoch
 
 EPOCH = LeaderEpoch(3)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.disk.names import (
+from barnabas.broker.disk.names import (
     deleted_directory,
     files_with,
     is_deleted_directory,
@@ -13,7 +13,7 @@ from broker.disk.names import (
     stray_directory,
     stray_topic,
 )
-from cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import TopicPartition
 
 
 def test_segment_files_are_padded_to_twenty_digits(tmp_path):

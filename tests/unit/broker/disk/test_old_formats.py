@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
-from broker.disk.errors import InconsistentDirectoryError
-from broker.disk.old_formats import refuse_old_formats
-from cluster.model.ids import TopicPartition
+from barnabas.broker.disk.errors import InconsistentDirectoryError
+from barnabas.broker.disk.old_formats import refuse_old_formats
+from barnabas.cluster.model.ids import TopicPartition
 
 
 def messages(magic, codec=0):

@@ -9,17 +9,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from broker.core.log_config import LogConfig
-from broker.core.producer_state import (
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.producer_state import (
     EXPIRATION_MS,
     ProducerEntry,
     ProducerState,
     decode_snapshot,
     encode_snapshot,
 )
-from broker.disk.producer_snapshots import ProducerSnapshots
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import Offset
+from barnabas.broker.disk.producer_snapshots import ProducerSnapshots
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import Offset
 
 CONTENT = encode_snapshot(ProducerState([ProducerEntry(5, 1)]))
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from broker.core.leader_epochs import LeaderEpochCache
-from broker.core.log_config import LogConfig
-from broker.core.producer_state import encode_snapshot
-from broker.core.record_batch import FRAME_SIZE, parse_header, whole_batches
-from broker.core.refusals import Reason
-from broker.disk.names import files_with, offset_of
-from broker.disk.recovery import LogState, follow, load_log, new_log
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import Offset
+from barnabas.broker.core.leader_epochs import LeaderEpochCache
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.producer_state import encode_snapshot
+from barnabas.broker.core.record_batch import FRAME_SIZE, parse_header, whole_batches
+from barnabas.broker.core.refusals import Reason
+from barnabas.broker.disk.names import files_with, offset_of
+from barnabas.broker.disk.recovery import LogState, follow, load_log, new_log
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import Offset
 
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100)
 BIG = 1 << 20

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.core.refusals import Refusal
-from broker.disk.replacement import SegmentReplacement
-from broker.disk.scrub import SegmentSpan
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.refusals import Refusal
+from barnabas.broker.disk.replacement import SegmentReplacement
+from barnabas.broker.disk.scrub import SegmentSpan
 
 CONFIG = LogConfig(segment_index_bytes=1024)
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from broker.disk.results import LogAppendInfo, OffsetOutOfRange
-from cluster.model.errors import ErrorCode
+from barnabas.broker.disk.results import LogAppendInfo, OffsetOutOfRange
+from barnabas.cluster.model.errors import ErrorCode
 
 
 def test_acks_all_waits_for_the_offset_after_the_last():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from broker.core.log_config import LogConfig
-from broker.core.refusals import Reason
-from broker.core.steps import at_once
-from broker.disk.lookup import offset_at
-from broker.disk.results import OffsetOutOfRange
-from cluster.model.epochs import LeaderEpoch
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.refusals import Reason
+from barnabas.broker.core.steps import at_once
+from barnabas.broker.disk.lookup import offset_at
+from barnabas.broker.disk.results import OffsetOutOfRange
+from barnabas.cluster.model.epochs import LeaderEpoch
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=150)
 EPOCH = LeaderEpoch(3)

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from broker.core.record_batch import HEADER_SIZE
-from broker.disk.errors import CorruptLogError
-from broker.disk.scan import HEADER_CHUNK, scan_headers, scan_valid_batches
+from barnabas.broker.core.record_batch import HEADER_SIZE
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.scan import HEADER_CHUNK, scan_headers, scan_valid_batches
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.disk.scrub import DamagedRange, SegmentCheck, SegmentSpan
-from broker.disk.segment import LogSegment
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.scrub import DamagedRange, SegmentCheck, SegmentSpan
+from barnabas.broker.disk.segment import LogSegment
 
 BATCHES = 8
 CONFIG = LogConfig(index_interval_bytes=100)

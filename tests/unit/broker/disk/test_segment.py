@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.log_config import LogConfig
-from broker.disk.errors import CorruptLogError
-from broker.disk.segment import LogSegment
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.segment import LogSegment
 
 CONFIG = LogConfig(segment_bytes=10_000, segment_ms=1000, segment_index_bytes=240, index_interval_bytes=100)
 NOW = 5_000_000

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker.core.log_config import LogConfig
-from broker.disk.segment import LogSegment
-from broker.disk.segments import LogSegments
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.broker.disk.segments import LogSegments
 
 CONFIG = LogConfig(index_interval_bytes=150)
 BATCHES, PER_SEGMENT = 30, 6

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.core.log_config import LogConfig
-from broker.core.transactions import AbortedTransaction
-from broker.disk.transaction_index import TransactionIndex
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.transactions import AbortedTransaction
+from barnabas.broker.disk.transaction_index import TransactionIndex
 from tests.unit.broker.conftest import marker, transactional
 
 ENTRIES = [

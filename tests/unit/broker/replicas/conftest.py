@@ -11,15 +11,19 @@ from pathlib import Path
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from broker.core.log_config import LogConfig
-from broker.core.metadata_cache import MetadataCache
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from broker.replicas.hosted import HostedPartition, HostedPartitions
-from broker.replicas.settings import ReplicaSettings
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, UpdateMetadataPartition, UpdateMetadataRequest
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
+    LeaderAndIsrPartition,
+    UpdateMetadataPartition,
+    UpdateMetadataRequest,
+)
 
 TP = TopicPartition("t", 0)
 REPLICAS = (BrokerId(1), BrokerId(2), BrokerId(3))

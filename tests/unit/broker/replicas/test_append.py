@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from crc32c import crc32c
 
-from broker.core.log_config import LogConfig
-from broker.core.record_batch import Codec
-from broker.disk.errors import KafkaStorageError
-from broker.replicas import append as append_module
-from broker.replicas.append import MAX_RECOMPRESSIONS, Appender
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import Codec
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.replicas import append as append_module
+from barnabas.broker.replicas.append import MAX_RECOMPRESSIONS, Appender
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 from tests.unit.broker.conftest import build_batch
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)

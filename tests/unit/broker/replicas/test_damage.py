@@ -7,19 +7,24 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from broker.core.log_config import LogConfig
-from broker.disk.scrub import DamagedRange
-from broker.replicas import damage as module
-from broker.replicas.damage import DamagedReplicas
-from broker.replicas.interface import FetchPartition
-from broker.replicas.read import Reader
-from broker.replicas.repair import RangeUnavailableError
-from cluster.model.commands import Refused
-from cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeaders, ElectLeadersResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.scrub import DamagedRange
+from barnabas.broker.replicas import damage as module
+from barnabas.broker.replicas.damage import DamagedReplicas
+from barnabas.broker.replicas.interface import FetchPartition
+from barnabas.broker.replicas.read import Reader
+from barnabas.broker.replicas.repair import RangeUnavailableError
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_elections import (
+    ElectionResult,
+    ElectionType,
+    ElectLeaders,
+    ElectLeadersResult,
+)
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
 
 TP = TopicPartition("t", 0)
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from broker.replicas.delayed_partitions import DelayedPartitions
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.delayed_partitions import DelayedPartitions
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 A, B, GONE = TopicPartition("t", 0), TopicPartition("u", 0), TopicPartition("gone", 0)
 

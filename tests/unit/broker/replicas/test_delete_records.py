@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.disk.errors import KafkaStorageError
-from broker.replicas.delete_records import HIGH_WATERMARK, RecordDeleter
-from broker.replicas.interface import Deleted
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.replicas.delete_records import HIGH_WATERMARK, RecordDeleter
+from barnabas.broker.replicas.interface import Deleted
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 LONG_MS = 60_000

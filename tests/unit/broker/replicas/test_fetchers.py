@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from broker.replicas.fetchers import Fetchers
-from cluster.model.brokers import Endpoint
-from cluster.model.ids import TopicPartition
-from cluster.runtime.supervisor import Supervisor
+from barnabas.broker.replicas.fetchers import Fetchers
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.supervisor import Supervisor
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 HERE, THERE = Endpoint("GRPC", "127.0.0.1", 1), Endpoint("GRPC", "127.0.0.1", 2)

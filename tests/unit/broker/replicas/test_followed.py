@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from broker.disk.errors import KafkaStorageError
-from broker.replicas.followed import FollowedPartitions
-from broker.replicas.settings import ReplicaSettings
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.rpc import replication_pb2 as pb
-from cluster.rpc.translate_replication import PartitionData
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.replicas.followed import FollowedPartitions
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.rpc.translate_replication import PartitionData
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 

@@ -9,13 +9,13 @@ from itertools import pairwise
 
 import pytest
 
-from broker.replicas import follower
-from broker.replicas.follower import LeaderFetcher, StreamLostError
-from broker.replicas.settings import ReplicaSettings
-from cluster.model.brokers import Endpoint
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.rpc.translate_replication import FetchResponse, PartitionData
+from barnabas.broker.replicas import follower
+from barnabas.broker.replicas.follower import LeaderFetcher, StreamLostError
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.rpc.translate_replication import FetchResponse, PartitionData
 
 TP = TopicPartition("t", 0)
 MINUTE_S = 60

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from broker.disk.errors import CorruptLogError, KafkaStorageError
-from broker.replicas.follower_session import FollowerSession
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.rpc import replication_pb2 as pb
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.replicas.follower_session import FollowerSession
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.rpc import replication_pb2 as pb
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 MB = 1 << 20

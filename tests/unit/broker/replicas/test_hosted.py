@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from broker.core.log_expectation import LogExpectation
-from broker.disk.errors import KafkaStorageError, LogNameError, MissingLogError
-from broker.replicas.interface import FetchPartition
-from broker.replicas.read import Reader
-from cluster.model.epochs import UNKNOWN_LEADER_EPOCH
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset, TopicPartition
+from barnabas.broker.core.log_expectation import LogExpectation
+from barnabas.broker.disk.errors import KafkaStorageError, LogNameError, MissingLogError
+from barnabas.broker.replicas.interface import FetchPartition
+from barnabas.broker.replicas.read import Reader
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 3)
 

@@ -6,10 +6,10 @@ import inspect
 
 import pytest
 
-from broker.replicas.append import Appender
-from broker.replicas.interface import Appended, Appends, EpochEnd, Fetched, ListedOffset, Reads
-from broker.replicas.read import Reader
-from cluster.model.errors import ErrorCode
+from barnabas.broker.replicas.append import Appender
+from barnabas.broker.replicas.interface import Appended, Appends, EpochEnd, Fetched, ListedOffset, Reads
+from barnabas.broker.replicas.read import Reader
+from barnabas.cluster.model.errors import ErrorCode
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from broker.core.isr import Hearing
-from broker.replicas import isr_keeper
-from broker.replicas.hosted import monotonic_ms
-from broker.replicas.isr_keeper import IsrKeeper
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
-from cluster.zk.errors import BadVersion, NoNode, ZooKeeperTimeout
+from barnabas.broker.core.isr import Hearing
+from barnabas.broker.replicas import isr_keeper
+from barnabas.broker.replicas.hosted import monotonic_ms
+from barnabas.broker.replicas.isr_keeper import IsrKeeper
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.zk.errors import BadVersion, NoNode, ZooKeeperTimeout
 
 TP = TopicPartition("t", 0)
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.control_gate import ControlGate
-from broker.disk.errors import KafkaStorageError
-from broker.replicas.leadership import Leadership
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.model.requests import (
+from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.replicas.leadership import Leadership
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.requests import (
     LeaderAndIsrRequest,
     StopReplicaPartition,
     StopReplicaRequest,
     UpdateMetadataPartition,
     UpdateMetadataRequest,
 )
-from cluster.model.statechange import Kind, Level
+from barnabas.cluster.model.statechange import Kind, Level
 
 TP, OTHER, THIRD = TopicPartition("t", 0), TopicPartition("u", 0), TopicPartition("v", 0)
 BROKERS = tuple(Broker(i, 10, (Endpoint("GRPC", "127.0.0.1", 9000 + i),)) for i in (1, 2, 3))

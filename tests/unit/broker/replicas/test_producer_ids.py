@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from broker.replicas.producer_ids import ProducerIdBlocks, ProducerIdsUnavailableError
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import SessionExpired
-from cluster.zk.schema.settings import next_producer_id_block
+from barnabas.broker.replicas.producer_ids import ProducerIdBlocks, ProducerIdsUnavailableError
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import SessionExpired
+from barnabas.cluster.zk.schema.settings import next_producer_id_block
 
 
 class Blocks:

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from prometheus_client import generate_latest
 
-from broker.core.purgatory import DelayedOperation, DelayedOperationPurgatory
-from broker.replicas.purgatory_metrics import show_purgatory
-from broker.replicas.system_timer import SystemTimer
-from cluster.runtime.metrics import Metrics
+from barnabas.broker.core.purgatory import DelayedOperation, DelayedOperationPurgatory
+from barnabas.broker.replicas.purgatory_metrics import show_purgatory
+from barnabas.broker.replicas.system_timer import SystemTimer
+from barnabas.cluster.runtime.metrics import Metrics
 
 PREFIX = "kafka_server_DelayedOperationPurgatory_"
 

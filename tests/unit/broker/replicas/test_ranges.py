@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from broker.disk.errors import KafkaStorageError
-from broker.disk.scrub import DamagedRange
-from broker.replicas.ranges import RangeReader
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.rpc import replication_pb2 as pb
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.scrub import DamagedRange
+from barnabas.broker.replicas.ranges import RangeReader
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.rpc import replication_pb2 as pb
 
 TP = TopicPartition("t", 0)
 

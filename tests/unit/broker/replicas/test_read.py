@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.core.transactions import AbortedTransaction
-from broker.disk.errors import CorruptLogError, KafkaStorageError
-from broker.disk.file_records import FileRecords
-from broker.replicas.interface import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, FetchPartition
-from broker.replicas.read import Reader
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.transactions import AbortedTransaction
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.file_records import FileRecords
+from barnabas.broker.replicas.interface import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, FetchPartition
+from barnabas.broker.replicas.read import Reader
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 from tests.unit.broker.conftest import build_batch, marker, transactional
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)

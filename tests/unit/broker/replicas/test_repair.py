@@ -7,15 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc.aio
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.core.metadata_cache import MetadataCache
-from broker.disk.log_dirs import LogDirs, LogDirsOptions
-from broker.replicas.hosted import HostedPartitions
-from broker.replicas.ranges import RangeReader
-from broker.replicas.repair import READ_RANGE_METHOD, RangeUnavailableError, fetch_again
-from cluster.model.brokers import Endpoint
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.rpc import replication_pb2 as pb
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.replicas.hosted import HostedPartitions
+from barnabas.broker.replicas.ranges import RangeReader
+from barnabas.broker.replicas.repair import READ_RANGE_METHOD, RangeUnavailableError, fetch_again
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.rpc import replication_pb2 as pb
 
 TP = TopicPartition("t", 0)
 

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.disk.errors import KafkaStorageError
-from broker.replicas.retention import LogRetention
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.replicas.retention import LogRetention
+from barnabas.cluster.model.ids import TopicPartition
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 

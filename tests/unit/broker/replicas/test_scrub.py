@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from broker.core.log_config import LogConfig
-from broker.replicas.scrub import LogScrub
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.replicas.scrub import LogScrub
+from barnabas.cluster.model.ids import TopicPartition
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 
@@ -83,7 +83,7 @@ async def test_a_disk_that_refuses_takes_its_directory_offline(room, scrub, monk
     def fail(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("broker.disk.scrub.open_to_read", fail)
+    monkeypatch.setattr("barnabas.broker.disk.scrub.open_to_read", fail)
     await scrub.check_all()
     assert room.hosted.get(TP) is None
     assert list(room.logs.offline) == [room.logs.live[0] if room.logs.live else next(iter(room.logs.offline))]

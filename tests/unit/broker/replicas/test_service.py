@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
-from broker.disk.errors import KafkaStorageError
-from broker.replicas.fetchers import Fetchers
-from broker.replicas.interface import FetchPartition
-from broker.replicas.service import ReplicaService
-from broker.replicas.settings import ReplicaSettings
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import Offset, TopicPartition
-from cluster.model.requests import LeaderAndIsrRequest, UpdateMetadataRequest
-from cluster.rpc import replication_pb2 as pb
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.supervisor import Supervisor
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.replicas.fetchers import Fetchers
+from barnabas.broker.replicas.interface import FetchPartition
+from barnabas.broker.replicas.service import ReplicaService
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrRequest, UpdateMetadataRequest
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.supervisor import Supervisor
 
 TP = TopicPartition("t", 0)
 

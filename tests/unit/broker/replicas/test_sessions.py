@@ -7,10 +7,10 @@ import contextlib
 
 import pytest
 
-from broker.replicas.sessions import FollowerSessions
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.rpc import replication_pb2 as pb
+from barnabas.broker.replicas.sessions import FollowerSessions
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.rpc import replication_pb2 as pb
 
 TP = TopicPartition("t", 0)
 

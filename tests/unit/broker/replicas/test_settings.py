@@ -6,8 +6,8 @@ from dataclasses import fields
 
 import pytest
 
-from broker.replicas.settings import ReplicaSettings
-from cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 
 NAMES = {
     "lag_time_max_ms": "replica.lag.time.max.ms",

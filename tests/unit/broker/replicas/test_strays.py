@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
-from broker.replicas.strays import Strays
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment
-from cluster.zk.errors import ZooKeeperTimeout
+from barnabas.broker.replicas.strays import Strays
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.zk.errors import ZooKeeperTimeout
 
 TOLD, GONE, MOVED = TopicPartition("told", 0), TopicPartition("gone", 0), TopicPartition("moved", 0)
 KEPT, UNREADABLE = TopicPartition("kept", 1), TopicPartition("unreadable", 0)

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from broker.core.timing_wheel import TimerTask
-from broker.replicas.system_timer import SystemTimer
+from barnabas.broker.core.timing_wheel import TimerTask
+from barnabas.broker.replicas.system_timer import SystemTimer
 
 
 class Alarm(TimerTask):

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from broker.replicas import turn
-from broker.replicas.turn import Turn, paced
+from barnabas.broker.replicas import turn
+from barnabas.broker.replicas.turn import Turn, paced
 
 
 async def test_a_long_turn_ends():

@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 from kio.index import load_request_schema
 
-from broker.core.metadata_cache import MetadataCache
-from broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
-from broker.server.context import ServerContext, ServerSettings
-from broker.server.metadata_purgatories import MetadataPurgatories
-from broker.server.request_meter import RequestMeter
-from broker.wire.apis import APIS
-from broker.wire.frames import Request
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.commands import CreateTopicsResult, TopicResult
-from cluster.model.configs import parse_given, with_defaults
-from cluster.model.configs_broker import BROKER_CONFIGS
-from cluster.model.configs_described import BrokerSettings
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
-from cluster.runtime.metrics import Metrics
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
+from barnabas.broker.server.context import ServerContext, ServerSettings
+from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.request_meter import RequestMeter
+from barnabas.broker.wire.apis import APIS
+from barnabas.broker.wire.frames import Request
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.commands import CreateTopicsResult, TopicResult
+from barnabas.cluster.model.configs import parse_given, with_defaults
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+from barnabas.cluster.runtime.metrics import Metrics
 
 
 class FakeAppends:

@@ -8,7 +8,7 @@ import socket
 import pytest
 from structlog.testing import capture_logs
 
-from broker.server.acceptor import Acceptor, ConnectionQuotas
+from barnabas.broker.server.acceptor import Acceptor, ConnectionQuotas
 
 
 @pytest.fixture

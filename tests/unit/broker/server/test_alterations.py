@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from broker.server.handlers import alter_configs
-from cluster.model.commands import Refused
-from cluster.model.commands_configs import (
+from barnabas.broker.server.handlers import alter_configs
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_configs import (
     AlterConfigs,
     AlterConfigsResult,
     ConfigResource,
     ConfigResourceType,
     ResourceResult,
 )
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 E = ErrorCode
 TOPIC, BROKER, LOGGER = 2, 4, 8

@@ -2,15 +2,15 @@ import grpc
 import grpc.aio
 import pytest
 
-from broker.core.metadata_cache import MetadataCache
-from broker.server.any_controller import AnyController
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused, TopicResult
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.model.requests import UpdateMetadataRequest
-from cluster.rpc.commands import METHODS, SERVICE
+from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.server.any_controller import AnyController
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused, TopicResult
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.requests import UpdateMetadataRequest
+from barnabas.cluster.rpc.commands import METHODS, SERVICE
 
 COMMAND = CreateTopics((NewTopic("t", 1, 1),))
 RESULT = CreateTopicsResult((TopicResult("t", ErrorCode.NONE, partitions=1, replication_factor=1),))

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.server.by_topic import by_topic
-from cluster.model.ids import TopicPartition
+from barnabas.broker.server.by_topic import by_topic
+from barnabas.cluster.model.ids import TopicPartition
 
 PARTITIONS = st.builds(TopicPartition, st.sampled_from("abc"), st.integers(0, 3))
 

@@ -9,12 +9,12 @@ import struct
 import pytest
 from structlog.testing import capture_logs
 
-from broker.replicas.interface import Fetched
-from broker.server import clients
-from broker.server.acceptor import ConnectionQuotas
-from broker.server.clients import ClientListener
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.interface import Fetched
+from barnabas.broker.server import clients
+from barnabas.broker.server.acceptor import ConnectionQuotas
+from barnabas.broker.server.clients import ClientListener
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 from tests.unit.broker.server.test_connection import Client
 
 

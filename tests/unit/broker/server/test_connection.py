@@ -15,17 +15,17 @@ from kio.index import load_response_schema
 from kio.serial import entity_reader, entity_writer
 from structlog.testing import capture_logs
 
-from broker.disk.file_records import FileRecords
-from broker.replicas import turn as turn_module
-from broker.replicas.interface import Appended, Fetched
-from broker.server import connection as connection_module
-from broker.server import fairness
-from broker.server.acceptor import ConnectionQuotas
-from broker.server.clients import ClientListener
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.runtime import line_limit
-from cluster.runtime.line_limit import LINES_PER_WINDOW
+from barnabas.broker.disk.file_records import FileRecords
+from barnabas.broker.replicas import turn as turn_module
+from barnabas.broker.replicas.interface import Appended, Fetched
+from barnabas.broker.server import connection as connection_module
+from barnabas.broker.server import fairness
+from barnabas.broker.server.acceptor import ConnectionQuotas
+from barnabas.broker.server.clients import ClientListener
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime import line_limit
+from barnabas.cluster.runtime.line_limit import LINES_PER_WINDOW
 
 ORDERS_0 = TopicPartition("orders", 0)
 

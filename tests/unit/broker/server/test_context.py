@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from broker.config import parse
-from broker.room_settings import server_settings
-from broker.server.context import ServerSettings
+from barnabas.broker.config import parse
+from barnabas.broker.room_settings import server_settings
+from barnabas.broker.server.context import ServerSettings
 
 
 def test_the_defaults_are_those_of_the_table_of_configs():

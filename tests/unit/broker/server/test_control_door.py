@@ -7,14 +7,14 @@ import asyncio
 import pytest
 from google.protobuf.message import DecodeError
 
-from broker.core.control_gate import ControlGate
-from broker.server.control_door import REFUSALS, ControlDoor, NotConfirmedError
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from cluster.rpc import control_pb2 as pb
-from cluster.zk.errors import ZooKeeperTimeout
+from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.server.control_door import REFUSALS, ControlDoor, NotConfirmedError
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from barnabas.cluster.rpc import control_pb2 as pb
+from barnabas.cluster.zk.errors import ZooKeeperTimeout
 
 OWN = BrokerEpoch(50)
 LAST = 2**31 - 1

@@ -8,12 +8,12 @@ from collections import Counter
 import pytest
 import uvloop
 
-from broker.server import fairness
-from broker.server.acceptor import ConnectionQuotas
-from broker.server.clients import ClientListener
-from broker.server.fairness import FairQueue, Share
-from broker.server.handlers import api_versions
-from broker.wire.apis import ApiKey
+from barnabas.broker.server import fairness
+from barnabas.broker.server.acceptor import ConnectionQuotas
+from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.server.fairness import FairQueue, Share
+from barnabas.broker.server.handlers import api_versions
+from barnabas.broker.wire.apis import ApiKey
 
 
 def api_versions_request(number):

@@ -10,13 +10,13 @@ import struct
 import pytest
 from structlog.testing import capture_logs
 
-from broker.replicas.interface import Fetched
-from broker.server.acceptor import ConnectionQuotas
-from broker.server.clients import ClientListener
-from broker.server.handlers.metadata import SHORT_ANSWER
-from broker.server.memory import AnswerMemory, RequestMemory
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.interface import Fetched
+from barnabas.broker.server.acceptor import ConnectionQuotas
+from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.server.handlers.metadata import SHORT_ANSWER
+from barnabas.broker.server.memory import AnswerMemory, RequestMemory
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 from tests.unit.broker.server.test_connection import Client, framed, reset, until
 
 ORDERS_0 = TopicPartition("orders", 0)

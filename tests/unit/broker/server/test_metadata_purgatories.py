@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from broker.server.metadata_purgatories import MetadataPurgatories, await_metadata
-from cluster.model.ids import TopicPartition
+from barnabas.broker.server.metadata_purgatories import MetadataPurgatories, await_metadata
+from barnabas.cluster.model.ids import TopicPartition
 
 
 @pytest.fixture

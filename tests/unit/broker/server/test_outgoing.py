@@ -10,9 +10,9 @@ import socket
 import pytest
 import uvloop
 
-from broker.disk.file_records import FileRecords
-from broker.server.memory import AnswerMemory
-from broker.server.outgoing import PIECE_BYTES, Outgoing
+from barnabas.broker.disk.file_records import FileRecords
+from barnabas.broker.server.memory import AnswerMemory
+from barnabas.broker.server.outgoing import PIECE_BYTES, Outgoing
 
 SIZE = 8_000_000
 

@@ -10,14 +10,14 @@ import grpc
 import grpc.aio
 import pytest
 
-from broker.core.control_gate import ControlGate
-from broker.server.control_door import ControlDoor
-from broker.server.peers import PeerServer
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import (
+from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.server.control_door import ControlDoor
+from barnabas.broker.server.peers import PeerServer
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     StopReplicaRequest,
@@ -25,11 +25,11 @@ from cluster.model.requests import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from cluster.rpc import control_pb2, replication_pb2, translate
-from cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
-from cluster.rpc.commands import METHODS
-from cluster.rpc.control_requests import Encoder
-from cluster.rpc.translate_replication import FetchResponse
+from barnabas.cluster.rpc import control_pb2, replication_pb2, translate
+from barnabas.cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
+from barnabas.cluster.rpc.commands import METHODS
+from barnabas.cluster.rpc.control_requests import Encoder
+from barnabas.cluster.rpc.translate_replication import FetchResponse
 
 TP = TopicPartition("t", 0)
 SESSION_MS = 6000

@@ -4,10 +4,17 @@ import asyncio
 
 import pytest
 
-from broker.server import portions as module
-from broker.server.portions import LOCAL_PORTION, PORTION, Patience, begin_in_portions, portions, submit
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server import portions as module
+from barnabas.broker.server.portions import (
+    LOCAL_PORTION,
+    PORTION,
+    Patience,
+    begin_in_portions,
+    portions,
+    submit,
+)
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
+from barnabas.cluster.model.errors import ErrorCode
 
 
 def command(names):

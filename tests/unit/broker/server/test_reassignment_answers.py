@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from broker.server.reassignment_answers import Names, reassignment_answer
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.server.reassignment_answers import Names, reassignment_answer
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 NAMES = Names(
     "AlterPartitionReassignmentsResponse",

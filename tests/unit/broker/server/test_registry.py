@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from broker.server.registry import HANDLERS
-from broker.wire.apis import APIS
+from barnabas.broker.server.registry import HANDLERS
+from barnabas.broker.wire.apis import APIS
 
 
 def test_what_is_announced_is_answered_and_nothing_else():

@@ -1,8 +1,8 @@
 from prometheus_client import generate_latest
 
-from broker.server.request_meter import RequestMeter
-from broker.wire.apis import ApiKey
-from cluster.runtime.metrics import Metrics
+from barnabas.broker.server.request_meter import RequestMeter
+from barnabas.broker.wire.apis import ApiKey
+from barnabas.cluster.runtime.metrics import Metrics
 
 
 def test_requests_are_counted_by_api_under_kafkas_names():

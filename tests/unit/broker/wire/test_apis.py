@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from kio.index import load_request_schema, load_response_schema
 
-from broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.apis import APIS, ApiKey
 
 RELEASE_2_8 = {
     ApiKey.PRODUCE: 9,

@@ -2,7 +2,7 @@ import uuid
 
 import pytest
 
-from broker.wire.fields import FORMATS, SIZES, not_none
+from barnabas.broker.wire.fields import FORMATS, SIZES, not_none
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader
 
-from broker.wire.apis import APIS, ApiKey
-from broker.wire.frames import (
+from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.frames import (
     BY_REFERENCE_BYTES,
     NO_THROTTLE,
     Prefix,
@@ -23,7 +23,7 @@ from broker.wire.frames import (
     read_prefix,
     shape,
 )
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 
 def test_every_served_version_is_decoded(random_request, frame_of):

@@ -13,10 +13,10 @@ from kio.schema.request_header.v1 import RequestHeader as HeaderV1
 from kio.schema.request_header.v2 import RequestHeader as HeaderV2
 from kio.serial import entity_reader
 
-from broker.wire import guard as guard_module
-from broker.wire.apis import APIS
-from broker.wire.frames import UnreadableFrameError, decode
-from broker.wire.guard import HostileFrameError, guard
+from barnabas.broker.wire import guard as guard_module
+from barnabas.broker.wire.apis import APIS
+from barnabas.broker.wire.frames import UnreadableFrameError, decode
+from barnabas.broker.wire.guard import HostileFrameError, guard
 
 METADATA_9 = load_request_schema(3, 9)
 METADATA_8 = load_request_schema(3, 8)

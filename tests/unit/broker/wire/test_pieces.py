@@ -8,8 +8,8 @@ from kio.index import load_request_schema
 from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
-from broker.wire.guard import MAX_ELEMENTS, HostileFrameError, guard
-from broker.wire.pieces import ELEMENTS_PER_STEP, read_in_pieces
+from barnabas.broker.wire.guard import MAX_ELEMENTS, HostileFrameError, guard
+from barnabas.broker.wire.pieces import ELEMENTS_PER_STEP, read_in_pieces
 
 METADATA_8 = load_request_schema(3, 8)
 DELETE_RECORDS_2 = load_request_schema(21, 2)

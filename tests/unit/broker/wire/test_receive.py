@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.wire.guard import HostileFrameError
-from broker.wire.receive import CHUNK_BYTES, SHORT_FRAMES, ReceiveBuffer
+from barnabas.broker.wire.guard import HostileFrameError
+from barnabas.broker.wire.receive import CHUNK_BYTES, SHORT_FRAMES, ReceiveBuffer
 
 MAX = 2**20
 

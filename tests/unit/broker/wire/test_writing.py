@@ -9,8 +9,8 @@ from kio.index import load_payload_module, load_response_schema
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
-from broker.wire.apis import APIS
-from broker.wire.writing import writer
+from barnabas.broker.wire.apis import APIS
+from barnabas.broker.wire.writing import writer
 
 
 def written(entity):

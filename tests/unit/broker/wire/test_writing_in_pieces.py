@@ -8,9 +8,9 @@ from kio.index import load_payload_module, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.static.constants import EntityType
 
-from broker.wire.apis import APIS
-from broker.wire.pieces import ELEMENTS_PER_STEP
-from broker.wire.writing_in_pieces import write_in_pieces
+from barnabas.broker.wire.apis import APIS
+from barnabas.broker.wire.pieces import ELEMENTS_PER_STEP
+from barnabas.broker.wire.writing_in_pieces import write_in_pieces
 
 
 def drive(entity):

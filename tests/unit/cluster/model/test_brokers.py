@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cluster.model.brokers import GRPC_LISTENER, Broker, Endpoint
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId
+from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker, Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId
 
 
 def test_an_endpoint_prints_as_it_is_registered() -> None:

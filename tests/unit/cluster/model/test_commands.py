@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cluster.model.commands import CreateTopics, NewTopic, TopicResult
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.commands import CreateTopics, NewTopic, TopicResult
+from barnabas.cluster.model.errors import ErrorCode
 
 
 def test_a_topic_that_names_nothing_leaves_all_to_the_broker() -> None:

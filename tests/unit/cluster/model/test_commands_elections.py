@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from cluster.model.commands_elections import ElectionResult, ElectionType
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.commands_elections import ElectionResult, ElectionType
+from barnabas.cluster.model.errors import ErrorCode
 
 
 def test_the_types_have_the_numbers_of_the_wire_and_kafkas_names():

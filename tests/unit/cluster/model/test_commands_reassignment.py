@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cluster.model.commands_reassignment import ListPartitionReassignments, ReassignmentResult
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.commands_reassignment import ListPartitionReassignments, ReassignmentResult
+from barnabas.cluster.model.errors import ErrorCode
 
 
 def test_all_reassignments_are_listed_where_none_is_named() -> None:

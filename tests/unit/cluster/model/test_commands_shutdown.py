@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 
 def test_a_command_names_one_life_of_the_broker():

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from cluster.model.commands_topics import CreatePartitions, DeleteTopics, NewPartitions
-from cluster.model.ids import BrokerId
+from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics, NewPartitions
+from barnabas.cluster.model.ids import BrokerId
 
 
 def test_no_assignment_is_not_an_empty_one() -> None:

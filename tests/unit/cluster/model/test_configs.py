@@ -1,6 +1,6 @@
 import pytest
 
-from cluster.model.configs import (
+from barnabas.cluster.model.configs import (
     REQUIRED,
     Config,
     ConfigError,

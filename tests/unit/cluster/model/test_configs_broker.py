@@ -1,7 +1,7 @@
 import pytest
 
-from cluster.model.configs import REQUIRED, Type
-from cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs import REQUIRED, Type
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 
 
 @pytest.mark.parametrize("config", BROKER_CONFIGS.values(), ids=lambda config: config.name)

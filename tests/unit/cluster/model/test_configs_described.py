@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.model.configs import ConfigError, parse_given, with_defaults
-from cluster.model.configs_broker import BROKER_CONFIGS
-from cluster.model.configs_described import (
+from barnabas.cluster.model.configs import ConfigError, parse_given, with_defaults
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs_described import (
     DYNAMIC_BROKER_CONFIGS,
     LISTENER_CONFIGS,
     LIVE_BROKER_CONFIGS,
@@ -15,7 +15,7 @@ from cluster.model.configs_described import (
     describe_brokers_default,
     describe_topic,
 )
-from cluster.model.configs_topic import TOPIC_CONFIGS
+from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
 
 TOPIC, STATIC, DEFAULT = (
     ConfigSource.DYNAMIC_TOPIC_CONFIG,

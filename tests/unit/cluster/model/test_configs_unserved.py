@@ -1,8 +1,8 @@
 import pytest
 
-from cluster.model.configs_broker import BROKER_CONFIGS
-from cluster.model.configs_topic import TOPIC_CONFIGS
-from cluster.model.configs_unserved import release, unserved
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
+from barnabas.cluster.model.configs_unserved import release, unserved
 
 
 @pytest.mark.parametrize("name", ["cleanup.policy", "log.cleanup.policy"])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.ids import BrokerId
+from barnabas.cluster.model.controllership import Claim, Controllership, Owner
+from barnabas.cluster.model.ids import BrokerId
 
 
 def test_a_claim_is_the_same_only_at_the_same_version():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cluster.model import epochs
+from barnabas.cluster.model import epochs
 
 
 def test_the_sentinels_are_those_of_kafka() -> None:

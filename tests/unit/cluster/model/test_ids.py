@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.ids import LEADER_DURING_DELETE, NO_LEADER, TopicPartition
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, NO_LEADER, TopicPartition
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.model.epochs import LeaderEpoch, PartitionVersion
-from cluster.model.ids import NO_LEADER, BrokerId
-from cluster.model.partition import Assignment, LeaderAndIsr
+from barnabas.cluster.model.epochs import LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
 
 brokers = st.integers(1, 9).map(BrokerId)
 isrs = st.lists(brokers, min_size=1, max_size=5, unique=True).map(tuple)

@@ -8,8 +8,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.ids import BrokerId
-from cluster.model.placement import assign, assign_by_rack, interleave
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.placement import assign, assign_by_rack, interleave
 
 
 def slow_assign(

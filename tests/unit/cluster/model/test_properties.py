@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.properties import parse_properties, render_properties
+from barnabas.cluster.model.properties import parse_properties, render_properties
 
 
 @pytest.mark.parametrize(

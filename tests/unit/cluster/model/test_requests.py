@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import (
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import (
     LeaderAndIsrResponse,
     StopReplicaPartition,
     StopReplicaRequest,

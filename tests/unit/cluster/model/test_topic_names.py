@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.topic_names import INTERNAL_TOPICS, MAX_NAME_LENGTH, fault
+from barnabas.cluster.model.topic_names import INTERNAL_TOPICS, MAX_NAME_LENGTH, fault
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import asyncio
 import grpc.aio
 import pytest
 
-from cluster.rpc.channels import (
+from barnabas.cluster.rpc.channels import (
     CORRELATION_ID_KEY,
     FRAME_BYTES,
     MAX_MESSAGE_BYTES,

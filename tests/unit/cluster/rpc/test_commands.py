@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.commands import Refused
-from cluster.model.errors import ErrorCode
-from cluster.rpc import control_pb2
-from cluster.rpc.commands import METHODS, SERVICE
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.rpc import control_pb2
+from barnabas.cluster.rpc.commands import METHODS, SERVICE
 
 
 def test_the_table_is_the_service_of_the_proto_file():

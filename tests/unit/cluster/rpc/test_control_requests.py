@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import (
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -24,9 +24,9 @@ from cluster.model.requests import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from cluster.rpc import control_pb2 as pb
-from cluster.rpc import control_requests, translate
-from cluster.rpc.control_requests import CALLS, Encoder
+from barnabas.cluster.rpc import control_pb2 as pb
+from barnabas.cluster.rpc import control_requests, translate
+from barnabas.cluster.rpc.control_requests import CALLS, Encoder
 
 ints = st.integers(-2, 2**31 - 1)
 longs = st.integers(-1, 2**63 - 1)

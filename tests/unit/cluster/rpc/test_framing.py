@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.rpc import control_pb2 as pb
-from cluster.rpc import framing
-from cluster.rpc.framing import Heads, Int32Field, PackedInt32Field, head, tag
+from barnabas.cluster.rpc import control_pb2 as pb
+from barnabas.cluster.rpc import framing
+from barnabas.cluster.rpc.framing import Heads, Int32Field, PackedInt32Field, head, tag
 
 int32s = st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 300)
 too_large = st.integers(max_value=-(2**31) - 1) | st.integers(min_value=2**31)

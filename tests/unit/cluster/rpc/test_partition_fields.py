@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, UpdateMetadataPartition
-from cluster.rpc import control_pb2 as pb
-from cluster.rpc.partition_fields import leader_and_isr_field, update_metadata_field
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition, UpdateMetadataPartition
+from barnabas.cluster.rpc import control_pb2 as pb
+from barnabas.cluster.rpc.partition_fields import leader_and_isr_field, update_metadata_field
 
 int32s = st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 3)
 id_tuples = st.lists(int32s.map(BrokerId), max_size=40).map(tuple)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.commands_configs import (
+from barnabas.cluster.model.commands_configs import (
     AlterConfigs,
     AlterConfigsResult,
     ConfigAlteration,
@@ -13,8 +13,8 @@ from cluster.model.commands_configs import (
     IncrementalAlterConfigs,
     ResourceResult,
 )
-from cluster.model.errors import ErrorCode
-from cluster.rpc.commands import METHODS
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.rpc.commands import METHODS
 
 names = st.text("abc.-_", max_size=4)
 resources = st.builds(ConfigResource, st.sampled_from(ConfigResourceType), names)

@@ -3,10 +3,15 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeaders, ElectLeadersResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.rpc.commands import METHODS
+from barnabas.cluster.model.commands_elections import (
+    ElectionResult,
+    ElectionType,
+    ElectLeaders,
+    ElectLeadersResult,
+)
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.rpc.commands import METHODS
 
 METHOD = METHODS[ElectLeaders]
 modest = settings(max_examples=40)

@@ -3,17 +3,17 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.commands_reassignment import (
+from barnabas.cluster.model.commands_reassignment import (
     AlterPartitionReassignments,
     AlterPartitionReassignmentsResult,
     ListPartitionReassignments,
     ListPartitionReassignmentsResult,
     ReassignmentResult,
 )
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from cluster.rpc.commands import METHODS
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.rpc.commands import METHODS
 
 ALTER, LIST = METHODS[AlterPartitionReassignments], METHODS[ListPartitionReassignments]
 modest = settings(max_examples=40)

@@ -7,8 +7,8 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.rpc import replication_pb2 as pb
-from cluster.rpc.translate_replication import (
+from barnabas.cluster.rpc import replication_pb2 as pb
+from barnabas.cluster.rpc.translate_replication import (
     FetchResponse,
     PartitionData,
     fetch_response_from_bytes,

@@ -3,10 +3,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.rpc.commands import METHODS
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.rpc.commands import METHODS
 
 METHOD = METHODS[ControlledShutdown]
 modest = settings(max_examples=40)

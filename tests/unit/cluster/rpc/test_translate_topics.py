@@ -3,17 +3,17 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
-from cluster.model.commands_topics import (
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
+from barnabas.cluster.model.commands_topics import (
     CreatePartitions,
     CreatePartitionsResult,
     DeleteTopics,
     DeleteTopicsResult,
     NewPartitions,
 )
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.rpc.commands import METHODS
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.rpc.commands import METHODS
 
 METHOD = METHODS[CreateTopics]
 ints = st.integers(-2, 2**31 - 1)

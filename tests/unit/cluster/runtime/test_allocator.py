@@ -7,7 +7,7 @@ import pytest
 
 BUFFERS = """
 import resource
-from cluster.runtime.allocator import keep_freed_memory
+from barnabas.cluster.runtime.allocator import keep_freed_memory
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -4,8 +4,8 @@ import gc
 
 import pytest
 
-from cluster.runtime import collector
-from cluster.runtime.collector import long_lived, many_at_once
+from barnabas.cluster.runtime import collector
+from barnabas.cluster.runtime.collector import long_lived, many_at_once
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from cluster.runtime.failpoints import (
+from barnabas.cluster.runtime.failpoints import (
     FOLLOWER_FETCH,
     Action,
     Failpoint,
@@ -45,7 +45,7 @@ async def test_error_raises_also_in_those_that_were_held():
 
 def test_exit_kills_the_process():
     code = (
-        "import asyncio; from cluster.runtime.failpoints import *; p = Failpoint('a', ''); "
+        "import asyncio; from barnabas.cluster.runtime.failpoints import *; p = Failpoint('a', ''); "
         "p.arm(Action.EXIT); asyncio.run(p.hit())"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9

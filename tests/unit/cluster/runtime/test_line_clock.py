@@ -1,6 +1,6 @@
 from datetime import datetime
 
-from cluster.runtime.line_clock import LineClock
+from barnabas.cluster.runtime.line_clock import LineClock
 
 NOON = datetime(2026, 11, 21, 12, 0, 0).astimezone().timestamp()
 

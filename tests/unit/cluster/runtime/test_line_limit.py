@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from cluster.runtime.line_limit import (
+from barnabas.cluster.runtime.line_limit import (
     LINES,
     LINES_PER_WINDOW,
     WINDOW_S,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from cluster.model.ids import TopicPartition
-from cluster.runtime.log_metrics import LogMetrics, LogSize
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.log_metrics import LogMetrics, LogSize
 
 ORDERS = LogSize(TopicPartition("orders", 3), 2, 10, 25, 4096)
 

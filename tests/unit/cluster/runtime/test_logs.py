@@ -4,7 +4,7 @@ import re
 import pytest
 import structlog
 
-from cluster.runtime.logs import set_up
+from barnabas.cluster.runtime.logs import set_up
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 import asyncio
 
-from cluster.runtime.mailbox import Mailbox
+from barnabas.cluster.runtime.mailbox import Mailbox
 
 
 async def test_items_come_out_in_the_order_they_went_in():

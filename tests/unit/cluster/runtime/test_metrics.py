@@ -2,7 +2,7 @@ from dataclasses import fields
 
 from prometheus_client import generate_latest
 
-from cluster.runtime.metrics import _METRICS, BrokerState, Metrics
+from barnabas.cluster.runtime.metrics import _METRICS, BrokerState, Metrics
 
 
 def test_every_attribute_is_made_by_the_table():

@@ -6,10 +6,10 @@ import urllib.request
 
 import pytest
 
-from cluster.runtime import metrics_page
-from cluster.runtime.failpoints import FOLLOWER_FETCH, Action
-from cluster.runtime.metrics import Metrics
-from cluster.runtime.metrics_page import MOST_REQUESTS, MetricsPage
+from barnabas.cluster.runtime import metrics_page
+from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action
+from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.metrics_page import MOST_REQUESTS, MetricsPage
 
 
 @pytest.fixture

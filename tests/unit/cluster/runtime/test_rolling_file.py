@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.runtime.rolling_file import HourlyRollingFile
+from barnabas.cluster.runtime.rolling_file import HourlyRollingFile
 
 
 def at(hour, minute=0):

@@ -7,7 +7,7 @@ import pytest
 
 SCRIPT = """
 import os, sys
-from cluster.runtime.standard_streams import open_missing
+from barnabas.cluster.runtime.standard_streams import open_missing
 open_missing()
 opened = os.open({file!r}, os.O_RDWR | os.O_CREAT)
 for stream in (sys.stdout, sys.stderr):

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.levels import Level
-from cluster.model.statechange.line import StateChange
-from cluster.runtime.statechange_log import FLUSH_INTERVAL_S, StateChangeLog
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.levels import Level
+from barnabas.cluster.model.statechange.line import StateChange
+from barnabas.cluster.runtime.statechange_log import FLUSH_INTERVAL_S, StateChangeLog
 
 MOMENT = datetime(2026, 11, 21, 12, 0, 0, 7000).astimezone().timestamp()
 INFO = StateChange(Kind.UPDATE_METADATA_BATCH, {"brokers": (1, 2), "count": 6}, speaker_id=1, speaker_epoch=3)

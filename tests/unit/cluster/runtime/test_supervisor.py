@@ -1,6 +1,6 @@
 import asyncio
 
-from cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.runtime.supervisor import Supervisor
 
 
 async def fail():

@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.runtime.watchdog import WINDOW_S, LongestTurns, Watchdog
+from barnabas.cluster.runtime.watchdog import WINDOW_S, LongestTurns, Watchdog
 
 
 async def test_a_loop_that_stands_still_is_noticed():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.zk.connect_string import parse_connect_string
+from barnabas.cluster.zk.connect_string import parse_connect_string
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.zk.errors import BadVersion, NodeExists, NoNode, NotEmpty, RequestFailed, ZooKeeperError
+from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, NotEmpty, RequestFailed, ZooKeeperError
 
 
 @pytest.mark.parametrize(

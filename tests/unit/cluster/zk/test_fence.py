@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.zk.errors import ControllerMoved, NodeExists, NoNode, SessionExpired
-from cluster.zk.fence import Fence, write, write_many
-from cluster.zk.operations import Create, Delete, Set, Stat
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.zk.errors import ControllerMoved, NodeExists, NoNode, SessionExpired
+from barnabas.cluster.zk.fence import Fence, write, write_many
+from barnabas.cluster.zk.operations import Create, Delete, Set, Stat
 
 FENCE = Fence(ControllerEpoch(5), EpochVersion(0))
 

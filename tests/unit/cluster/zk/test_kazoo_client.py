@@ -21,7 +21,7 @@ from kazoo.exceptions import (
 )
 from kazoo.protocol.states import EventType, KeeperState, WatchedEvent, ZnodeStat
 
-from cluster.zk.errors import (
+from barnabas.cluster.zk.errors import (
     BadVersion,
     NodeExists,
     NoNode,
@@ -30,9 +30,18 @@ from cluster.zk.errors import (
     RequestTooLarge,
     SessionExpired,
 )
-from cluster.zk.kazoo_client import ConnectionState, KazooConnection, repeat_servers
-from cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Change, Check, Create, Delete, Node, Set, Stat
-from cluster.zk.pipeline import LOST, Request
+from barnabas.cluster.zk.kazoo_client import ConnectionState, KazooConnection, repeat_servers
+from barnabas.cluster.zk.operations import (
+    MAXIMUM_REQUEST_BYTES,
+    Change,
+    Check,
+    Create,
+    Delete,
+    Node,
+    Set,
+    Stat,
+)
+from barnabas.cluster.zk.pipeline import LOST, Request
 
 STAT = ZnodeStat(11, 12, 13, 14, 3, 15, 16, 99, 17, 18, 19)
 OURS = Stat(

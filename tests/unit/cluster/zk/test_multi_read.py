@@ -5,8 +5,8 @@ import struct
 import pytest
 from kazoo.protocol.serialization import GetData, MultiHeader
 
-from cluster.zk.multi_read import STAT_BYTES, MultiRead, MultiReadError
-from cluster.zk.operations import Node, Stat
+from barnabas.cluster.zk.multi_read import STAT_BYTES, MultiRead, MultiReadError
+from barnabas.cluster.zk.operations import Node, Stat
 
 HEADER = struct.Struct("!iBi")
 STAT = struct.Struct("!qqqqiiiqiiq")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from kazoo.protocol import serialization as jute
 from kazoo.security import OPEN_ACL_UNSAFE
 
-from cluster.zk.operations import Check, Create, Delete, Operation, Set, request_bytes
+from barnabas.cluster.zk.operations import Check, Create, Delete, Operation, Set, request_bytes
 
 paths = st.text(min_size=1, max_size=40).map(lambda text: f"/{text}")
 data = st.binary(max_size=200)

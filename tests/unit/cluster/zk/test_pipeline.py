@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cluster.zk.errors import NodeExists, NoNode, SessionExpired, ZooKeeperError, ZooKeeperTimeout
-from cluster.zk.pipeline import LOST, Pipeline, Request, value
+from barnabas.cluster.zk.errors import NodeExists, NoNode, SessionExpired, ZooKeeperError, ZooKeeperTimeout
+from barnabas.cluster.zk.pipeline import LOST, Pipeline, Request, value
 
 
 class Wire:

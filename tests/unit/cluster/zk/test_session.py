@@ -7,12 +7,27 @@ from typing import Any
 
 import pytest
 
-from cluster.zk import session as session_module
-from cluster.zk.errors import InvalidPath, NoNode, RequestFailed, SessionExpired, ZooKeeperUnavailable
-from cluster.zk.kazoo_client import ConnectionState
-from cluster.zk.operations import Change, Create, Node, Operation, SessionEvent, Set, Stat, WatchEvent
-from cluster.zk.pipeline import Request
-from cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk import session as session_module
+from barnabas.cluster.zk.errors import (
+    InvalidPath,
+    NoNode,
+    RequestFailed,
+    SessionExpired,
+    ZooKeeperUnavailable,
+)
+from barnabas.cluster.zk.kazoo_client import ConnectionState
+from barnabas.cluster.zk.operations import (
+    Change,
+    Create,
+    Node,
+    Operation,
+    SessionEvent,
+    Set,
+    Stat,
+    WatchEvent,
+)
+from barnabas.cluster.zk.pipeline import Request
+from barnabas.cluster.zk.session import ZooKeeperSession
 
 CONNECTED, SUSPENDED, LOST = ConnectionState.CONNECTED, ConnectionState.SUSPENDED, ConnectionState.LOST
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cluster.zk.store import ZooKeeperStore
+from barnabas.cluster.zk.store import ZooKeeperStore
 
 
 async def test_all_stores_speak_over_the_one_session(zk: Any) -> None:

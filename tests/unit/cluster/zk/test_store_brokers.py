@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import NoNode
-from cluster.zk.store_brokers import BrokerIdTaken, BrokerStore, EndpointTaken
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import NoNode
+from barnabas.cluster.zk.store_brokers import BrokerIdTaken, BrokerStore, EndpointTaken
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 HERE = (Endpoint("PLAINTEXT", "h", 9092), Endpoint("GRPC", "h", 9093))

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import NoNode
-from cluster.zk.operations import Set
-from cluster.zk.schema import paths
-from cluster.zk.schema.settings import ProducerIdBlock
-from cluster.zk.store_cluster import ClusterStore
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import NoNode
+from barnabas.cluster.zk.operations import Set
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.schema.settings import ProducerIdBlock
+from barnabas.cluster.zk.store_cluster import ClusterStore
 
 
 async def test_parents_are_created_where_they_are_missing(zk: Any) -> None:

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from cluster.model.commands_configs import ConfigResource, ConfigResourceType
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists
-from cluster.zk.fence import Fence
-from cluster.zk.schema import paths
-from cluster.zk.schema.settings import encode_config_change
-from cluster.zk.store import ZooKeeperStore
-from cluster.zk.store_configs import ConfigStore, ResourceConfigs
+from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.schema.settings import encode_config_change
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.cluster.zk.store_configs import ConfigStore, ResourceConfigs
 
 FENCE = Fence(ControllerEpoch(0), EpochVersion(0))
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")

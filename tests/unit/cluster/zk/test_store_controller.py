@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from cluster.model.controllership import Claim, Controllership, Owner
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion
-from cluster.model.ids import BrokerId
-from cluster.zk.errors import ControllerMoved
-from cluster.zk.fence import Fence
-from cluster.zk.operations import Create, Delete, Node, Set, Stat
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store_controller import ControllerStore
+from barnabas.cluster.model.controllership import Claim, Controllership, Owner
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.errors import ControllerMoved
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.operations import Create, Delete, Node, Set, Stat
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store_controller import ControllerStore
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 BY_HAND = b'{"version":1,"brokerid":2,"timestamp":"1"}'

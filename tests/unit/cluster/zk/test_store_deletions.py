@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr
-from cluster.zk.errors import ControllerMoved
-from cluster.zk.fence import Fence
-from cluster.zk.store_cluster import ClusterStore
-from cluster.zk.store_deletions import DeletionStore
-from cluster.zk.store_partitions import PartitionStore
-from cluster.zk.store_topics import TopicStore
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
+from barnabas.cluster.zk.errors import ControllerMoved
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.store_cluster import ClusterStore
+from barnabas.cluster.zk.store_deletions import DeletionStore
+from barnabas.cluster.zk.store_partitions import PartitionStore
+from barnabas.cluster.zk.store_topics import TopicStore
 
 FENCE, STALE = Fence(ControllerEpoch(0), EpochVersion(0)), Fence(ControllerEpoch(0), EpochVersion(8))
 ONE = BrokerId(1)

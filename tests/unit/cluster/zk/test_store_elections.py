@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.model.ids import TopicPartition
-from cluster.zk.errors import ControllerMoved
-from cluster.zk.fence import Fence
-from cluster.zk.schema import admin, paths
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store import ZooKeeperStore
-from cluster.zk.store_elections import ElectionStore
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.errors import ControllerMoved
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema import admin, paths
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.cluster.zk.store_elections import ElectionStore
 
 FENCE = Fence(ControllerEpoch(0), EpochVersion(0))
 PATH = paths.PREFERRED_REPLICA_ELECTION

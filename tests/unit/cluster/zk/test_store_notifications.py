@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.errors import ControllerMoved
-from cluster.zk.fence import Fence
-from cluster.zk.schema import paths
-from cluster.zk.schema.admin import LogDirEvent
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.store import ZooKeeperStore
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.errors import ControllerMoved
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.schema.admin import LogDirEvent
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store import ZooKeeperStore
 
 FENCE = Fence(ControllerEpoch(0), EpochVersion(0))
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
-from cluster.zk.fence import Fence
-from cluster.zk.store_partitions import PartitionStore
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.store_partitions import PartitionStore
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 FENCE = Fence(ControllerEpoch(4), EpochVersion(0))

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.errors import BadVersion, ControllerMoved, NoNode
-from cluster.zk.fence import Fence
-from cluster.zk.schema import admin
-from cluster.zk.store_reassignments import ReassignmentStore
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NoNode
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema import admin
+from barnabas.cluster.zk.store_reassignments import ReassignmentStore
 
 PATH = "/admin/reassign_partitions"
 FENCE = Fence(ControllerEpoch(4), EpochVersion(0))

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.model.ids import BrokerId
-from cluster.model.partition import Assignment
-from cluster.zk.errors import BadVersion, ControllerMoved, NodeExists
-from cluster.zk.fence import Fence
-from cluster.zk.schema.topics import TopicAssignment
-from cluster.zk.store_cluster import ClusterStore
-from cluster.zk.store_topics import TopicStore
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.schema.topics import TopicAssignment
+from barnabas.cluster.zk.store_cluster import ClusterStore
+from barnabas.cluster.zk.store_topics import TopicStore
 
 FENCE = Fence(ControllerEpoch(0), EpochVersion(0))
 PARTITIONS = {0: Assignment((BrokerId(1), BrokerId(2)))}

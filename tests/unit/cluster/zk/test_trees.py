@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, EpochVersion
-from cluster.zk.errors import ControllerMoved, RequestFailed
-from cluster.zk.fence import Fence
-from cluster.zk.trees import delete_below, delete_whole
+from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
+from barnabas.cluster.zk.errors import ControllerMoved, RequestFailed
+from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.trees import delete_below, delete_whole
 
 FENCE, STALE = Fence(ControllerEpoch(0), EpochVersion(0)), Fence(ControllerEpoch(0), EpochVersion(8))
 

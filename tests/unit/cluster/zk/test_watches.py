@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.zk.operations import Change
-from cluster.zk.watches import Watch, Watches
+from barnabas.cluster.zk.operations import Change
+from barnabas.cluster.zk.watches import Watch, Watches
 
 
 def armed(*watches: tuple[str, bool]) -> Watches:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from cluster.model.brokers import Broker
-from cluster.model.controllership import Controllership
-from cluster.model.partition import PartitionState
-from controller.core import effects
-from controller.core.effects import Ask, Effect, Interruption, Reign
-from controller.core.inputs import Input
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.controllership import Controllership
+from barnabas.cluster.model.partition import PartitionState
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Ask, Effect, Interruption, Reign
+from barnabas.controller.core.inputs import Input
 
 
 class Transcript:

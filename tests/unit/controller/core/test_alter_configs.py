@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.commands import Refused
-from cluster.model.commands_configs import (
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_configs import (
     AlterConfigs,
     AlterConfigsResult,
     ConfigAlteration,
@@ -12,11 +12,11 @@ from cluster.model.commands_configs import (
     ConfigResourceType,
     IncrementalAlterConfigs,
 )
-from cluster.model.errors import ErrorCode
-from controller.core import effects
-from controller.core.effects import Interruption
-from controller.core.effects_configs import ReadConfigs, StoredConfigs, WriteConfigs
-from controller.core.inputs import AlterConfigsRequested, TopicChange
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Interruption
+from barnabas.controller.core.effects_configs import ReadConfigs, StoredConfigs, WriteConfigs
+from barnabas.controller.core.inputs import AlterConfigsRequested, TopicChange
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 OTHER = ConfigResource(ConfigResourceType.TOPIC, "missing")

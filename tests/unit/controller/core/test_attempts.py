@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.attempts import Failed, attempt
-from controller.core.effects import BREATHE, Explain, InterruptedDecisionError, Interruption
-from controller.core.reasons import StepFailed
+from barnabas.controller.core.attempts import Failed, attempt
+from barnabas.controller.core.effects import BREATHE, Explain, InterruptedDecisionError, Interruption
+from barnabas.controller.core.reasons import StepFailed
 
 
 def step(failure=None):

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import effects
-from controller.core.batch import RequestBatch, update_metadata
-from controller.core.inputs import TopicChange
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.batch import RequestBatch, update_metadata
+from barnabas.controller.core.inputs import TopicChange
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cluster.model.ids import TopicPartition
-from controller.core import effects
-from controller.core.decide import recover
-from controller.core.inputs import BrokerChange, Reelect, Startup
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.decide import recover
+from barnabas.controller.core.inputs import BrokerChange, Reelect, Startup
 
 T0 = TopicPartition("t", 0)
 IDS = (1, 2, 3)

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cluster.model.brokers import Endpoint
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import effects
-from controller.core.inputs import BrokerChange, BrokerModifications, Startup, TopicChange
+from barnabas.cluster.model.brokers import Endpoint
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.inputs import BrokerChange, BrokerModifications, Startup, TopicChange
 
 T0 = TopicPartition("t", 0)
 

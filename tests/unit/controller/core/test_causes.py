@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import causes
-from controller.core.elections import OfflineElection, OtherElection
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import causes
+from barnabas.controller.core.elections import OfflineElection, OtherElection
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
 
 TP = TopicPartition("t", 0)
 FAILED = "kafka.common.StateChangeFailedException: "

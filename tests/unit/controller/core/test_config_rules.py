@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.commands_configs import (
+from barnabas.cluster.model.commands_configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,
     ConfigResourceType,
 )
-from cluster.model.errors import ErrorCode
-from controller.core.config_rules import ConfigRefusedError, altered, check
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core.config_rules import ConfigRefusedError, altered, check
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 BROKER = ConfigResource(ConfigResourceType.BROKER, "1")

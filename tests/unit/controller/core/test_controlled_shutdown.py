@@ -4,13 +4,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cluster.model.commands import Refused
-from cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import effects
-from controller.core.inputs import BrokerChange, ControlledShutdownRequested, TopicChange
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.inputs import BrokerChange, ControlledShutdownRequested, TopicChange
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 TOKEN = 7

@@ -4,21 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.brokers import Broker
-from cluster.model.commands_topics import CreatePartitions, NewPartitions
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from controller.core import effects, effects_topics
-from controller.core.create_partitions import plan_partitions
-from controller.core.inputs import (
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.commands_topics import CreatePartitions, NewPartitions
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core import effects, effects_topics
+from barnabas.controller.core.create_partitions import plan_partitions
+from barnabas.controller.core.inputs import (
     CreatePartitionsRequested,
     PartitionModifications,
     TopicChange,
     TopicDeletion,
 )
-from controller.core.topics import MAX_PARTITIONS, Refusal
+from barnabas.controller.core.topics import MAX_PARTITIONS, Refusal
 
 E = ErrorCode
 

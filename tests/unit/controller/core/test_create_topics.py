@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
-from cluster.model.errors import ErrorCode
-from controller.core import effects
-from controller.core.effects import Interruption
-from controller.core.inputs import CreateTopicsRequested, Draw, TopicChange
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Interruption
+from barnabas.controller.core.inputs import CreateTopicsRequested, Draw, TopicChange
 
 
 def asked(*topics, validate_only=False, token=7):

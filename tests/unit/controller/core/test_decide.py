@@ -4,22 +4,25 @@ from pathlib import Path
 
 import pytest
 
-from cluster.model.commands import CreateTopics, NewTopic
-from cluster.model.commands_configs import AlterConfigs
-from cluster.model.commands_elections import ElectionType, ElectLeaders
-from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
-from cluster.model.commands_shutdown import ControlledShutdown
-from cluster.model.commands_topics import CreatePartitions, DeleteTopics, NewPartitions
-from cluster.model.controllership import Claim, Owner
-from cluster.model.epochs import BrokerEpoch, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr
-from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
-from controller.core import effects
-from controller.core.decide import decide, recover, refuse
-from controller.core.effects import NO_CONTROLLER, Interruption, Reply
-from controller.core.inputs import (
+from barnabas.cluster.model.commands import CreateTopics, NewTopic
+from barnabas.cluster.model.commands_configs import AlterConfigs
+from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.commands_reassignment import (
+    AlterPartitionReassignments,
+    ListPartitionReassignments,
+)
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics, NewPartitions
+from barnabas.cluster.model.controllership import Claim, Owner
+from barnabas.cluster.model.epochs import BrokerEpoch, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr
+from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from barnabas.controller.core import effects
+from barnabas.controller.core.decide import decide, recover, refuse
+from barnabas.controller.core.effects import NO_CONTROLLER, Interruption, Reply
+from barnabas.controller.core.inputs import (
     EVENTS,
     AlterConfigsRequested,
     AlterPartitionReassignmentsRequested,

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.commands_reassignment import AlterPartitionReassignments
-from cluster.model.commands_topics import DeleteTopics
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import effects, effects_topics
-from controller.core.effects import NO_CONTROLLER
-from controller.core.inputs import (
+from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments
+from barnabas.cluster.model.commands_topics import DeleteTopics
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import effects, effects_topics
+from barnabas.controller.core.effects import NO_CONTROLLER
+from barnabas.controller.core.inputs import (
     AlterPartitionReassignmentsRequested,
     BrokerChange,
     ControllerChange,

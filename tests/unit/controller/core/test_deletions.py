@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from cluster.model.commands_topics import DeleteTopics
-from cluster.model.epochs import EPOCH_DURING_DELETE
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from cluster.model.requests import LeaderAndIsrResponse
-from controller.core import deletions, effects, effects_topics
-from controller.core.inputs import (
+from barnabas.cluster.model.commands_topics import DeleteTopics
+from barnabas.cluster.model.epochs import EPOCH_DURING_DELETE
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.cluster.model.requests import LeaderAndIsrResponse
+from barnabas.controller.core import deletions, effects, effects_topics
+from barnabas.controller.core.inputs import (
     BrokerChange,
     DeleteTopicsRequested,
     LeaderAndIsrResponseReceived,
@@ -23,8 +23,8 @@ from controller.core.inputs import (
     TopicDeletion,
     TopicDeletionStopReplicaResponseReceived,
 )
-from controller.core.machines import REPLICA_TRANSITIONS, ReplicaMachineState
-from controller.core.state import PartitionReplica
+from barnabas.controller.core.machines import REPLICA_TRANSITIONS, ReplicaMachineState
+from barnabas.controller.core.state import PartitionReplica
 
 R = ReplicaMachineState
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from controller.core import effects
-from controller.core.effects import Ask, Effect, InterruptedDecisionError, Interruption, ask
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Ask, Effect, InterruptedDecisionError, Interruption, ask
 
 KINDS = [kind for kind in vars(effects).values() if isinstance(kind, type) and issubclass(kind, Effect)]
 

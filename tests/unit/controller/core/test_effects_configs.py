@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from controller.core.effects import Ask
-from controller.core.effects_configs import (
+from barnabas.controller.core.effects import Ask
+from barnabas.controller.core.effects_configs import (
     DeleteLogDirEvents,
     ReadConfigs,
     ReadLogDirEvents,

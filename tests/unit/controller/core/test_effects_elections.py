@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from controller.core import effects_elections
-from controller.core.effects import Ask, Effect
+from barnabas.controller.core import effects_elections
+from barnabas.controller.core.effects import Ask, Effect
 
 KINDS = [
     kind

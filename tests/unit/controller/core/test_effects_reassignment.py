@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from cluster.model.ids import TopicPartition
-from controller.core.effects import NO_REIGN, Ask
-from controller.core.effects_reassignment import (
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core.effects import NO_REIGN, Ask
+from barnabas.controller.core.effects_reassignment import (
     ReadReassignments,
     RequestedReassignments,
     WatchPartitionStates,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from controller.core.effects import NO_REIGN, Ask
-from controller.core.effects_topics import DeleteTopic, MarkTopicDeletions, ReadTopicDeletions
+from barnabas.controller.core.effects import NO_REIGN, Ask
+from barnabas.controller.core.effects_topics import DeleteTopic, MarkTopicDeletions, ReadTopicDeletions
 
 
 def test_they_are_questions_told_apart_by_what_they_ask() -> None:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.epochs import LeaderEpoch, PartitionVersion
-from cluster.model.ids import BrokerId
-from cluster.model.partition import Assignment, LeaderAndIsr
-from controller.core import elections
-from controller.core.elections import Elected, NoLeader, OfflineElection, OtherElection
+from barnabas.cluster.model.epochs import LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
+from barnabas.controller.core import elections
+from barnabas.controller.core.elections import Elected, NoLeader, OfflineElection, OtherElection
 
 BROKERS = [BrokerId(number) for number in range(1, 7)]
 subsets = st.sets(st.sampled_from(BROKERS))

@@ -5,16 +5,22 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.statechange.levels import Level
-from controller.core import effects, effects_configs, effects_elections, effects_reassignment, effects_topics
-from controller.core.effects import Interruption
-from controller.core.inputs import Expire, Startup
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.reasons import ControllerReady, LeaderElected
-from controller.core.reasons_topics import DeletionQueued
-from controller.core.state import ControllerContext, PartitionReplica
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.statechange.levels import Level
+from barnabas.controller.core import (
+    effects,
+    effects_configs,
+    effects_elections,
+    effects_reassignment,
+    effects_topics,
+)
+from barnabas.controller.core.effects import Interruption
+from barnabas.controller.core.inputs import Expire, Startup
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.reasons import ControllerReady, LeaderElected
+from barnabas.controller.core.reasons_topics import DeletionQueued
+from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

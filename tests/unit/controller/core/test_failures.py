@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core.failures import Failures
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.failures import Failures
 
 TP = TopicPartition("t", 0)
 ONE, TWO = BrokerId(1), BrokerId(2)

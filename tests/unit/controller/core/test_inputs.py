@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from controller.core import inputs
-from controller.core.inputs import EVENTS, CommandReceived, ControllerState, Input
+from barnabas.controller.core import inputs
+from barnabas.controller.core.inputs import EVENTS, CommandReceived, ControllerState, Input
 
 KAFKAS_NUMBERS = {
     "IDLE": 0,

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from cluster.model.ids import TopicPartition
-from controller.core import effects
-from controller.core.effects import Interruption
-from controller.core.inputs import IsrChangeNotification, TopicChange
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Interruption
+from barnabas.controller.core.inputs import IsrChangeNotification, TopicChange
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from cluster.model.partition import LeaderAndIsr, PartitionState
-from controller.core import effects
-from controller.core.elections import OfflineElection, OtherElection
-from controller.core.inputs import TopicChange
-from controller.core.leadership import elect_leaders, remove_from_isr, without
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.controller.core import effects
+from barnabas.controller.core.elections import OfflineElection, OtherElection
+from barnabas.controller.core.inputs import TopicChange
+from barnabas.controller.core.leadership import elect_leaders, remove_from_isr, without
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

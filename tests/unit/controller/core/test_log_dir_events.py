@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import LeaderAndIsrResponse
-from controller.core import effects, effects_configs
-from controller.core.effects import Interruption
-from controller.core.inputs import (
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrResponse
+from barnabas.controller.core import effects, effects_configs
+from barnabas.controller.core.effects import Interruption
+from barnabas.controller.core.inputs import (
     BrokerChange,
     LeaderAndIsrResponseReceived,
     LogDirEventNotification,
     Startup,
     TopicChange,
 )
-from controller.core.machines import ReplicaMachineState
-from controller.core.state import PartitionReplica
+from barnabas.controller.core.machines import ReplicaMachineState
+from barnabas.controller.core.state import PartitionReplica
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

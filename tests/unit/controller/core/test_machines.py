@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from controller.core.machines import (
+from barnabas.controller.core.machines import (
     PARTITION_TRANSITIONS,
     REPLICA_TRANSITIONS,
     PartitionAction,

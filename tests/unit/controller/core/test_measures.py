@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.runtime.metrics import TIMED_EVENTS
-from controller.core.effects import Reign
-from controller.core.inputs import BrokerChange, ControllerState, Expire, TopicChange
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
-from controller.core.measures import Census, Measures, rate_and_time
-from controller.core.state import ControllerContext, Facts, PartitionReplica
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.runtime.metrics import TIMED_EVENTS
+from barnabas.controller.core.effects import Reign
+from barnabas.controller.core.inputs import BrokerChange, ControllerState, Expire, TopicChange
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.measures import Census, Measures, rate_and_time
+from barnabas.controller.core.state import ControllerContext, Facts, PartitionReplica
 
 T0 = TopicPartition("t", 0)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.epochs import LeaderEpoch, PartitionVersion
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, LeaderAndIsrResponse
-from controller.core import effects
-from controller.core.inputs import BrokerChange, LeaderAndIsrResponseReceived, Startup, TopicChange
-from controller.core.new_replicas import NewReplicas
+from barnabas.cluster.model.epochs import LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition, LeaderAndIsrResponse
+from barnabas.controller.core import effects
+from barnabas.controller.core.inputs import BrokerChange, LeaderAndIsrResponseReceived, Startup, TopicChange
+from barnabas.controller.core.new_replicas import NewReplicas
 
 T0 = TopicPartition("t", 0)
 ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)

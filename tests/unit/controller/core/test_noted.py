@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.core.noted import NotedDict
+from barnabas.controller.core.noted import NotedDict
 
 keys = st.sampled_from("abcd")
 steps = st.lists(

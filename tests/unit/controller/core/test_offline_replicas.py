@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import effects
-from controller.core.inputs import TopicChange
-from controller.core.machines import PartitionMachineState
-from controller.core.offline_replicas import lose_replicas
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.inputs import TopicChange
+from barnabas.controller.core.machines import PartitionMachineState
+from barnabas.controller.core.offline_replicas import lose_replicas
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -4,12 +4,12 @@ import itertools
 
 import pytest
 
-from cluster.model.ids import TopicPartition
-from controller.core import effects
-from controller.core.effects import Interruption
-from controller.core.inputs import TopicChange
-from controller.core.machines import PARTITION_TRANSITIONS, PartitionMachineState
-from controller.core.partitions import bring_online, change_partitions, try_partitions
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects import Interruption
+from barnabas.controller.core.inputs import TopicChange
+from barnabas.controller.core.machines import PARTITION_TRANSITIONS, PartitionMachineState
+from barnabas.controller.core.partitions import bring_online, change_partitions, try_partitions
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 STATES = PartitionMachineState

@@ -5,11 +5,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.brokers import Broker
-from cluster.model.epochs import EPOCH_DURING_DELETE, BrokerEpoch, ControllerEpoch, LeaderEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import (
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.epochs import EPOCH_DURING_DELETE, BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
     ControlRequest,
     LeaderAndIsrPartition,
     LeaderAndIsrRequest,
@@ -18,7 +18,12 @@ from cluster.model.requests import (
     UpdateMetadataPartition,
     UpdateMetadataRequest,
 )
-from controller.core.queue import Queue, merge_leader_and_isr, merge_stop_replica, merge_update_metadata
+from barnabas.controller.core.queue import (
+    Queue,
+    merge_leader_and_isr,
+    merge_stop_replica,
+    merge_update_metadata,
+)
 
 HEAD = BrokerId(1), ControllerEpoch(1), BrokerEpoch(7)
 REPLICAS = (BrokerId(1), BrokerId(2))

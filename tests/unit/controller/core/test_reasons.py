@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core import reasons
-from controller.core.reasons import Reason
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core import reasons
+from barnabas.controller.core.reasons import Reason
 
 KINDS = [
     kind

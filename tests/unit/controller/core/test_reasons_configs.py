@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.commands_configs import ConfigResource, ConfigResourceType
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from controller.core.reasons_configs import ConfigsRefused, ConfigsWritten, LogDirsFailed
+from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core.reasons_configs import ConfigsRefused, ConfigsWritten, LogDirsFailed
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core.reasons_elections import (
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.reasons_elections import (
     LeaderImbalance,
     PreferredElectionEnded,
     ReplicaElectionSkipped,

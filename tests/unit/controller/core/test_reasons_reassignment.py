@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment
-from controller.core import reasons_reassignment as reasons
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core import reasons_reassignment as reasons
 
 T0 = TopicPartition("t", 0)
 MOVING = Assignment((4, 1, 2), (4,), (1, 2))

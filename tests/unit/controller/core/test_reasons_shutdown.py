@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from controller.core.reasons_shutdown import ShutdownRefused, ShuttingDown
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.reasons_shutdown import ShutdownRefused, ShuttingDown
 
 
 def test_sentences():

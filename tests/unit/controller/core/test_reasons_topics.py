@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core import reasons_topics as reasons
+from barnabas.controller.core import reasons_topics as reasons
 
 SENTENCES = {
     reasons.DeletionQueued(("t", "u")): "topics to be deleted: t, u",

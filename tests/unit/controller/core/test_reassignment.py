@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr
-from controller.core import effects, effects_topics
-from controller.core.inputs import (
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
+from barnabas.controller.core import effects, effects_topics
+from barnabas.controller.core.inputs import (
     BrokerChange,
     IsrChangeNotification,
     PartitionReassignmentIsrChange,
     TopicChange,
 )
-from controller.core.machines import ReplicaMachineState
-from controller.core.reassignment import reassign, running
-from controller.core.state import PartitionReplica
-from controller.core.topics import Refusal
+from barnabas.controller.core.machines import ReplicaMachineState
+from barnabas.controller.core.reassignment import reassign, running
+from barnabas.controller.core.state import PartitionReplica
+from barnabas.controller.core.topics import Refusal
 
 T0 = TopicPartition("t", 0)
 CHANGE = PartitionReassignmentIsrChange(T0)

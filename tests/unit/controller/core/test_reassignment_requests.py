@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.commands_reassignment import AlterPartitionReassignments, ListPartitionReassignments
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment
-from controller.core import effects, effects_topics
-from controller.core.effects import NO_CONTROLLER, Interruption
-from controller.core.inputs import (
+from barnabas.cluster.model.commands_reassignment import (
+    AlterPartitionReassignments,
+    ListPartitionReassignments,
+)
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core import effects, effects_topics
+from barnabas.controller.core.effects import NO_CONTROLLER, Interruption
+from barnabas.controller.core.inputs import (
     AlterPartitionReassignmentsRequested,
     BrokerChange,
     ControllerChange,
@@ -25,8 +28,8 @@ from controller.core.inputs import (
     TopicChange,
     ZkPartitionReassignment,
 )
-from controller.core.reassignment_requests import plan
-from controller.core.topics import Refusal
+from barnabas.controller.core.reassignment_requests import plan
+from barnabas.controller.core.topics import Refusal
 
 T0, T1, NEVER = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("never", 0)
 E = ErrorCode

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.epochs import LeaderEpoch
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr
-from controller.core.rebalance import Led, find_imbalances, is_any_reassigned
+from barnabas.cluster.model.epochs import LeaderEpoch
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
+from barnabas.controller.core.rebalance import Led, find_imbalances, is_any_reassigned
 
 BROKERS = [BrokerId(number) for number in range(1, 5)]
 replica_lists = st.permutations(BROKERS).flatmap(

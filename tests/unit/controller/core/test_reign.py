@@ -4,13 +4,13 @@ import itertools
 
 import pytest
 
-from cluster.model.controllership import Claim, Owner
-from cluster.model.ids import BrokerId
-from controller.core import effects
-from controller.core.decide import recover
-from controller.core.effects import NO_CONTROLLER, Interruption, ScheduleReelection
-from controller.core.effects_elections import CancelLeaderRebalance
-from controller.core.inputs import (
+from barnabas.cluster.model.controllership import Claim, Owner
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core import effects
+from barnabas.controller.core.decide import recover
+from barnabas.controller.core.effects import NO_CONTROLLER, Interruption, ScheduleReelection
+from barnabas.controller.core.effects_elections import CancelLeaderRebalance
+from barnabas.controller.core.inputs import (
     BrokerChange,
     ControllerChange,
     Expire,
@@ -18,7 +18,7 @@ from controller.core.inputs import (
     ShutdownEventThread,
     Startup,
 )
-from controller.core.reign import CONTESTS, REELECTION_PAUSE_S, Verdict, judge
+from barnabas.controller.core.reign import CONTESTS, REELECTION_PAUSE_S, Verdict, judge
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 THIS, NAMED, OTHER, NOBODY = Owner.THIS_SESSION, Owner.NAMED_BROKER, Owner.OTHER_BROKER, Owner.NOBODY

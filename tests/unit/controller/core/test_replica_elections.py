@@ -4,20 +4,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cluster.model.commands_elections import ElectionType, ElectLeaders
-from cluster.model.epochs import ControllerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, PartitionState
-from controller.core import effects
-from controller.core.decide import recover
-from controller.core.effects import Interruption, Reply
-from controller.core.effects_elections import (
+from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, PartitionState
+from barnabas.controller.core import effects
+from barnabas.controller.core.decide import recover
+from barnabas.controller.core.effects import Interruption, Reply
+from barnabas.controller.core.effects_elections import (
     CancelLeaderRebalance,
     DeletePreferredReplicaElection,
     ScheduleLeaderRebalance,
 )
-from controller.core.inputs import (
+from barnabas.controller.core.inputs import (
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
     ControllerChange,
@@ -28,8 +28,8 @@ from controller.core.inputs import (
     TopicUncleanLeaderElectionEnable,
     UncleanLeaderElectionEnable,
 )
-from controller.core.machines import PartitionMachineState
-from controller.core.replica_elections import FIRST_REBALANCE_S
+from barnabas.controller.core.machines import PartitionMachineState
+from barnabas.controller.core.replica_elections import FIRST_REBALANCE_S
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 E = ErrorCode

@@ -4,13 +4,13 @@ import itertools
 
 import pytest
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from controller.core import effects
-from controller.core.inputs import TopicChange
-from controller.core.machines import REPLICA_TRANSITIONS, ReplicaMachineState
-from controller.core.replicas import change_replicas
-from controller.core.state import PartitionReplica
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core import effects
+from barnabas.controller.core.inputs import TopicChange
+from barnabas.controller.core.machines import REPLICA_TRANSITIONS, ReplicaMachineState
+from barnabas.controller.core.replicas import change_replicas
+from barnabas.controller.core.state import PartitionReplica
 
 T0 = TopicPartition("t", 0)
 STATES = ReplicaMachineState

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from cluster.model.ids import TopicPartition
-from controller.core import effects_reassignment as effects
-from controller.core.requested_reassignments import read_requests, withdraw
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core import effects_reassignment as effects
+from barnabas.controller.core.requested_reassignments import read_requests, withdraw
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

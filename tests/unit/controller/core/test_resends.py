@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
-from controller.core import effects
-from controller.core.inputs import (
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from barnabas.controller.core import effects
+from barnabas.controller.core.inputs import (
     BrokerChange,
     LeaderAndIsrResponseReceived,
     ResendRequests,
@@ -15,7 +15,7 @@ from controller.core.inputs import (
     TopicDeletionStopReplicaResponseReceived,
     UpdateMetadataResponseReceived,
 )
-from controller.core.resends import LONGEST_PAUSE_S, UNFORESEEN
+from barnabas.controller.core.resends import LONGEST_PAUSE_S, UNFORESEEN
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
-from controller.core import effects
-from controller.core.inputs import (
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from barnabas.controller.core import effects
+from barnabas.controller.core.inputs import (
     LeaderAndIsrResponseReceived,
     Reelect,
     TopicChange,

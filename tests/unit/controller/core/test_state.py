@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment
-from controller.core.inputs import TopicChange
-from controller.core.machines import ReplicaMachineState
-from controller.core.state import ControllerContext, Facts, PartitionReplica, ReplicaStates
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core.inputs import TopicChange
+from barnabas.controller.core.machines import ReplicaMachineState
+from barnabas.controller.core.state import ControllerContext, Facts, PartitionReplica, ReplicaStates
 
 T0 = TopicPartition("t", 0)
 NUMBERS = st.integers(0, 2)

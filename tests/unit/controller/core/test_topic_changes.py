@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.ids import TopicPartition
-from controller.core import effects
-from controller.core.effects_topics import RemoveTopicDeletions
-from controller.core.inputs import (
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core import effects
+from barnabas.controller.core.effects_topics import RemoveTopicDeletions
+from barnabas.controller.core.inputs import (
     BrokerChange,
     PartitionModifications,
     Startup,
@@ -13,7 +13,7 @@ from controller.core.inputs import (
     TopicDeletion,
     ZkPartitionReassignment,
 )
-from controller.core.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -4,15 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.model.brokers import Broker
-from cluster.model.commands import NewTopic
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId
-from cluster.model.partition import Assignment
-from controller.core.inputs import Draw
-from controller.core.state import Facts
-from controller.core.topics import MAX_PARTITIONS, Refusal, TopicNames, duplicates, plan_topic, refuse_name
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.commands import NewTopic
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core.inputs import Draw
+from barnabas.controller.core.state import Facts
+from barnabas.controller.core.topics import (
+    MAX_PARTITIONS,
+    Refusal,
+    TopicNames,
+    duplicates,
+    plan_topic,
+    refuse_name,
+)
 
 FACTS = Facts(BrokerId(1), num_partitions=2, default_replication_factor=2)
 ZERO = Draw(0.0, 0.0)

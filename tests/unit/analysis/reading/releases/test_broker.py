@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from analysis.reading.releases.broker import BROKER_ROWS
-from cluster.model.ids import TopicPartition
-from cluster.model.statechange import Message
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.template import Speaker
+from barnabas.analysis.reading.releases.broker import BROKER_ROWS
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.statechange import Message
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.template import Speaker
 
 Said = Callable[[str], Message]
 

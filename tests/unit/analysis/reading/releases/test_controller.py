@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from analysis.reading.kinds import OtherKind
-from analysis.reading.releases.controller import CONTROLLER_ROWS
-from cluster.model.ids import TopicPartition
-from cluster.model.statechange import Message
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.template import Speaker
+from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.reading.releases.controller import CONTROLLER_ROWS
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.statechange import Message
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.template import Speaker
 
 Said = Callable[[str], Message]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from analysis.reading.kinds import OtherKind
-from cluster.model.statechange import Message
-from cluster.model.statechange.template import Speaker
+from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.cluster.model.statechange import Message
+from barnabas.cluster.model.statechange.template import Speaker
 
 Said = Callable[[str], Message]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from analysis.reading.releases.leader_and_isr import LEADER_AND_ISR_ROWS
-from cluster.model.statechange import Message
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.template import Speaker
+from barnabas.analysis.reading.releases.leader_and_isr import LEADER_AND_ISR_ROWS
+from barnabas.cluster.model.statechange import Message
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.template import Speaker
 
 Said = Callable[[str], Message]
 

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from broker.server.handlers.alter_configs import handle
-from cluster.model.commands_configs import (
+from barnabas.broker.server.handlers.alter_configs import handle
+from barnabas.cluster.model.commands_configs import (
     AlterConfigs,
     AlterConfigsResult,
     ConfigResource,
     ConfigResourceType,
     ResourceResult,
 )
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "orders")
 

@@ -4,15 +4,15 @@ import datetime as dt
 
 import pytest
 
-from broker.server.handlers.alter_partition_reassignments import handle
-from cluster.model.commands import Refused
-from cluster.model.commands_reassignment import (
+from barnabas.broker.server.handlers.alter_partition_reassignments import handle
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_reassignment import (
     AlterPartitionReassignments,
     AlterPartitionReassignmentsResult,
     ReassignmentResult,
 )
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from kio.index import load_response_schema
 
-from broker.server.handlers.api_versions import handle, unsupported_version
-from broker.wire.apis import APIS
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.handlers.api_versions import handle, unsupported_version
+from barnabas.broker.wire.apis import APIS
+from barnabas.cluster.model.errors import ErrorCode
 
 ANNOUNCED = {(api.key, api.announced_min, api.max_version) for api in APIS.values()}
 

@@ -5,10 +5,10 @@ import datetime as dt
 
 import pytest
 
-from broker.server.handlers.create_partitions import handle
-from cluster.model.commands import Refused, TopicResult
-from cluster.model.commands_topics import CreatePartitions, CreatePartitionsResult, NewPartitions
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.handlers.create_partitions import handle
+from barnabas.cluster.model.commands import Refused, TopicResult
+from barnabas.cluster.model.commands_topics import CreatePartitions, CreatePartitionsResult, NewPartitions
+from barnabas.cluster.model.errors import ErrorCode
 
 E = ErrorCode
 

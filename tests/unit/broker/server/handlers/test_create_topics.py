@@ -5,9 +5,9 @@ import datetime as dt
 
 import pytest
 
-from broker.server.handlers.create_topics import handle
-from cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused, TopicResult
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.handlers.create_topics import handle
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused, TopicResult
+from barnabas.cluster.model.errors import ErrorCode
 
 E = ErrorCode
 

@@ -4,10 +4,10 @@ import datetime as dt
 
 import pytest
 
-from broker.replicas.interface import Deleted
-from broker.server.handlers.delete_records import handle
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.interface import Deleted
+from barnabas.broker.server.handlers.delete_records import handle
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 
 @pytest.mark.parametrize("version", range(3))

@@ -6,10 +6,10 @@ import uuid
 
 import pytest
 
-from broker.server.handlers.delete_topics import handle
-from cluster.model.commands import Refused, TopicResult
-from cluster.model.commands_topics import DeleteTopics, DeleteTopicsResult
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.handlers.delete_topics import handle
+from barnabas.cluster.model.commands import Refused, TopicResult
+from barnabas.cluster.model.commands_topics import DeleteTopics, DeleteTopicsResult
+from barnabas.cluster.model.errors import ErrorCode
 
 E = ErrorCode
 

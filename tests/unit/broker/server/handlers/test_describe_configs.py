@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from broker.server.handlers.describe_configs import handle
-from cluster.model.configs_described import BrokerSettings
-from cluster.model.errors import ErrorCode
-from cluster.zk.errors import ZooKeeperTimeout
+from barnabas.broker.server.handlers.describe_configs import handle
+from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.zk.errors import ZooKeeperTimeout
 
 E = ErrorCode
 TOPIC, BROKER, LOGGER = 2, 4, 8

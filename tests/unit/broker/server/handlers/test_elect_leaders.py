@@ -5,11 +5,16 @@ import datetime as dt
 
 import pytest
 
-from broker.server.handlers.elect_leaders import handle
-from cluster.model.commands import Refused
-from cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeaders, ElectLeadersResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
+from barnabas.broker.server.handlers.elect_leaders import handle
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_elections import (
+    ElectionResult,
+    ElectionType,
+    ElectLeaders,
+    ElectLeadersResult,
+)
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 E = ErrorCode
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)

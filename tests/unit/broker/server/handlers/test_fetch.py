@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from broker.core.transactions import AbortedTransaction
-from broker.replicas.interface import EpochEndOffset, Fetched, FetchPartition
-from broker.server.handlers.fetch import handle
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.transactions import AbortedTransaction
+from barnabas.broker.replicas.interface import EpochEndOffset, Fetched, FetchPartition
+from barnabas.broker.server.handlers.fetch import handle
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 ORDERS_0, ORDERS_1, PAYMENTS_0 = (
     TopicPartition("orders", 0),

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker.server.handlers.find_coordinator import handle
-from broker.wire.apis import APIS, ApiKey
-from broker.wire.frames import encode
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.handlers.find_coordinator import handle
+from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.frames import encode
+from barnabas.cluster.model.errors import ErrorCode
 
 FIND_COORDINATOR = APIS[ApiKey.FIND_COORDINATOR]
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.server.handlers.incremental_alter_configs import handle
-from cluster.model.commands_configs import (
+from barnabas.broker.server.handlers.incremental_alter_configs import handle
+from barnabas.cluster.model.commands_configs import (
     AlterConfigsResult,
     ConfigAlteration,
     ConfigOperation,
@@ -12,7 +12,7 @@ from cluster.model.commands_configs import (
     IncrementalAlterConfigs,
     ResourceResult,
 )
-from cluster.model.errors import ErrorCode
+from barnabas.cluster.model.errors import ErrorCode
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "orders")
 

@@ -4,9 +4,9 @@ import datetime as dt
 
 import pytest
 
-from broker.replicas.producer_ids import ProducerIdsUnavailableError
-from broker.server.handlers.init_producer_id import handle
-from cluster.model.errors import ErrorCode
+from barnabas.broker.replicas.producer_ids import ProducerIdsUnavailableError
+from barnabas.broker.server.handlers.init_producer_id import handle
+from barnabas.cluster.model.errors import ErrorCode
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import datetime as dt
 
 import pytest
 
-from broker.server.handlers.join_group import handle
-from broker.wire.apis import APIS, ApiKey
-from broker.wire.frames import encode
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.handlers.join_group import handle
+from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.frames import encode
+from barnabas.cluster.model.errors import ErrorCode
 
 JOIN_GROUP = APIS[ApiKey.JOIN_GROUP]
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker.replicas.interface import ListedOffset
-from broker.server.handlers.list_offsets import handle
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.interface import ListedOffset
+from barnabas.broker.server.handlers.list_offsets import handle
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 ORDERS_0 = TopicPartition("orders", 0)
 

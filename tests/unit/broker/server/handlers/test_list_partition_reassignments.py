@@ -4,12 +4,15 @@ import datetime as dt
 
 import pytest
 
-from broker.server.handlers.list_partition_reassignments import handle
-from cluster.model.commands import Refused
-from cluster.model.commands_reassignment import ListPartitionReassignments, ListPartitionReassignmentsResult
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.model.partition import Assignment
+from barnabas.broker.server.handlers.list_partition_reassignments import handle
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_reassignment import (
+    ListPartitionReassignments,
+    ListPartitionReassignmentsResult,
+)
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment
 
 A0, B0, B3 = TopicPartition("a", 0), TopicPartition("b", 0), TopicPartition("b", 3)
 

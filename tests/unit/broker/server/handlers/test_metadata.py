@@ -5,9 +5,9 @@ import uuid
 
 import pytest
 
-from broker.server.handlers.metadata import handle
-from cluster.model.commands import CreateTopicsResult, NewTopic, Refused, TopicResult
-from cluster.model.errors import ErrorCode
+from barnabas.broker.server.handlers.metadata import handle
+from barnabas.cluster.model.commands import CreateTopicsResult, NewTopic, Refused, TopicResult
+from barnabas.cluster.model.errors import ErrorCode
 
 E = ErrorCode
 

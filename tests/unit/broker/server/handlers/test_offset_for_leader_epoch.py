@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker.replicas.interface import EpochEnd
-from broker.server.handlers.offset_for_leader_epoch import handle
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.replicas.interface import EpochEnd
+from barnabas.broker.server.handlers.offset_for_leader_epoch import handle
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])

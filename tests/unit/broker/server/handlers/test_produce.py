@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from broker.core.refusals import RecordFault
-from broker.replicas.interface import Appended
-from broker.server.context import CloseConnectionError
-from broker.server.handlers.produce import handle
-from broker.wire.frames import encode
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
+from barnabas.broker.core.refusals import RecordFault
+from barnabas.broker.replicas.interface import Appended
+from barnabas.broker.server.context import CloseConnectionError
+from barnabas.broker.server.handlers.produce import handle
+from barnabas.broker.wire.frames import encode
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 ORDERS_0, ORDERS_1, PAYMENTS_0 = (
     TopicPartition("orders", 0),

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import BrokerId, Offset, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, StopReplicaPartition, UpdateMetadataPartition
-from cluster.model.statechange.broker_lines import BrokerLines, RequestLines
-from cluster.model.statechange.line import StateChange
-from cluster.model.statechange.reader import read_message
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
+    LeaderAndIsrPartition,
+    StopReplicaPartition,
+    UpdateMetadataPartition,
+)
+from barnabas.cluster.model.statechange.broker_lines import BrokerLines, RequestLines
+from barnabas.cluster.model.statechange.line import StateChange
+from barnabas.cluster.model.statechange.reader import read_message
 
 ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)
 TP = TopicPartition("orders", 3)

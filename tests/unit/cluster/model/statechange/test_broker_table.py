@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cluster.model.statechange.broker_table import BROKER_TABLE
-from cluster.model.statechange.template import Speaker
+from barnabas.cluster.model.statechange.broker_table import BROKER_TABLE
+from barnabas.cluster.model.statechange.template import Speaker
 
 
 def test_only_a_broker_speaks_here_in_the_words_of_2_8() -> None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import (
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
     LeaderAndIsrResponse,
     StopReplicaPartition,
     UpdateMetadataResponse,
 )
-from cluster.model.statechange.controller_lines import ControllerLines
-from cluster.model.statechange.line import StateChange
-from cluster.model.statechange.reader import read_message
+from barnabas.cluster.model.statechange.controller_lines import ControllerLines
+from barnabas.cluster.model.statechange.line import StateChange
+from barnabas.cluster.model.statechange.reader import read_message
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 TP = TopicPartition("orders", 3)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cluster.model.statechange.controller_table import CONTROLLER_TABLE
-from cluster.model.statechange.template import Speaker
+from barnabas.cluster.model.statechange.controller_table import CONTROLLER_TABLE
+from barnabas.cluster.model.statechange.template import Speaker
 
 
 def test_only_a_controller_speaks_here_in_the_words_of_2_8() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.table import OURS
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.table import OURS
 
 
 def test_every_kind_has_a_row() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cluster.model.statechange.leader_and_isr_table import LEADER_AND_ISR_TABLE
-from cluster.model.statechange.template import Speaker
+from barnabas.cluster.model.statechange.leader_and_isr_table import LEADER_AND_ISR_TABLE
+from barnabas.cluster.model.statechange.template import Speaker
 
 
 def test_only_a_broker_speaks_here_in_the_words_of_2_8() -> None:

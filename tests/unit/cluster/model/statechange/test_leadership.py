@@ -7,11 +7,15 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.model.requests import LeaderAndIsrPartition, StopReplicaPartition, UpdateMetadataPartition
-from cluster.model.statechange.leadership import (
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import (
+    LeaderAndIsrPartition,
+    StopReplicaPartition,
+    UpdateMetadataPartition,
+)
+from barnabas.cluster.model.statechange.leadership import (
     LEADERSHIP_PATTERN,
     Leadership,
     read_leadership,

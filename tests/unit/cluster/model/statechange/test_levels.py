@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.statechange.levels import Level, is_between, release, spell_releases
+from barnabas.cluster.model.statechange.levels import Level, is_between, release, spell_releases
 
 
 def test_levels_are_ordered_as_log4j_orders_them() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.ids import TopicPartition
-from cluster.model.statechange.kinds import Kind
-from cluster.model.statechange.levels import Level
-from cluster.model.statechange.line import StateChange
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.levels import Level
+from barnabas.cluster.model.statechange.line import StateChange
 
 DOWN = StateChange(
     Kind.PARTITION_DOWN,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cluster.model.ids import TopicPartition
-from cluster.model.statechange.reader import read_message
-from cluster.model.statechange.template import Speaker
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.statechange.reader import read_message
+from barnabas.cluster.model.statechange.template import Speaker
 
 
 def test_a_line_that_no_row_knows_keeps_its_speaker() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cluster.model.errors import ErrorCode
-from cluster.model.ids import TopicPartition
-from cluster.model.requests import LeaderAndIsrResponse, StopReplicaResponse, UpdateMetadataResponse
-from cluster.model.statechange.responses import api_of, write_response
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrResponse, StopReplicaResponse, UpdateMetadataResponse
+from barnabas.cluster.model.statechange.responses import api_of, write_response
 
 ERRORS = {TopicPartition("t", 0): ErrorCode.KAFKA_STORAGE_ERROR, TopicPartition("t", 1): ErrorCode.NONE}
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.statechange.leadership import Leadership
-from cluster.model.statechange.reader import read_message
-from cluster.model.statechange.table import OURS
-from cluster.model.statechange.template import Speaker, Template
+from barnabas.cluster.model.statechange.leadership import Leadership
+from barnabas.cluster.model.statechange.reader import read_message
+from barnabas.cluster.model.statechange.table import OURS
+from barnabas.cluster.model.statechange.template import Speaker, Template
 
 PREFIXES = {
     Speaker.CONTROLLER: "[Controller id=1 epoch=3] ",

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.model.statechange.values import FORMATS, is_readable, read_topic_partition, write_node
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.statechange.values import FORMATS, is_readable, read_topic_partition, write_node
 
 TOPICS = st.from_regex(r"[A-Za-z0-9._-]{1,20}", fullmatch=True)
 IDS = st.lists(st.integers(0, 20), max_size=4).map(tuple)

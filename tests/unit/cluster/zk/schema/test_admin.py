@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.schema.admin import (
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.schema.admin import (
     LogDirEvent,
     decode_isr_change,
     decode_log_dir_event,
@@ -17,7 +17,7 @@ from cluster.zk.schema.admin import (
     encode_partitions,
     encode_reassignment,
 )
-from cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 
 TP = TopicPartition("t", 0)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cluster.zk.schema.body import Body, ZnodeDecodeError, encode_json, int32_of
+from barnabas.cluster.zk.schema.body import Body, ZnodeDecodeError, encode_json, int32_of
 
 
 def body(content: bytes) -> Body:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.brokers import Broker, Endpoint
-from cluster.model.controllership import ControllerRecord
-from cluster.model.epochs import BrokerEpoch, ControllerEpoch
-from cluster.model.ids import BrokerId
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.schema.brokers import (
+from barnabas.cluster.model.brokers import Broker, Endpoint
+from barnabas.cluster.model.controllership import ControllerRecord
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.schema.brokers import (
     ControllerRegistration,
     decode_broker,
     decode_controller,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cluster.model.epochs import BrokerEpoch
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.schema import admin, brokers, topics
-from cluster.zk.schema import settings as entities
-from cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.schema import admin, brokers, topics
+from barnabas.cluster.zk.schema import settings as entities
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 
 DECODERS: dict[str, Callable[[bytes], Any]] = {
     "controller": brokers.decode_controller,

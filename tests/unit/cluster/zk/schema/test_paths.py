@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.ids import BrokerId, TopicPartition
-from cluster.zk.schema import paths
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.schema import paths
 
 
 def test_paths_are_kafkas() -> None:

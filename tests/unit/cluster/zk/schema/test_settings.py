@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.ids import BrokerId, ProducerId
-from cluster.zk.schema.body import ZnodeDecodeError
-from cluster.zk.schema.settings import (
+from barnabas.cluster.model.ids import BrokerId, ProducerId
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.schema.settings import (
     FEATURES_DISABLED,
     ProducerIdBlock,
     decode_cluster_id,

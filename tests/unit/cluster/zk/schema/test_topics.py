@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
-from cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from cluster.zk.schema.body import ZnodeDecodeError, encode_json
-from cluster.zk.schema.topics import TopicAssignment, decode_state, decode_topic, encode_state, encode_topic
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError, encode_json
+from barnabas.cluster.zk.schema.topics import (
+    TopicAssignment,
+    decode_state,
+    decode_topic,
+    encode_state,
+    encode_topic,
+)
 
 ONE, TWO, THREE, FOUR = (BrokerId(n) for n in range(1, 5))
 TP = TopicPartition("t", 0)

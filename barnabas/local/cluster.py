@@ -1,0 +1,316 @@
+"""A cluster on this machine: an embedded ZooKeeper and brokers, each a process of its own.
+
+>>> with LocalCluster(directory) as cluster:
+...     cluster.kill(cluster.controller_id())
+
+Synchronous, and safe to be called from several threads as long as each broker is handled by one.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.local.broker_process import BrokerProcess
+from barnabas.local.children import Children
+from barnabas.local.place import HERE, Place
+from barnabas.local.ports import any_free, derived
+from barnabas.local.zookeeper import EmbeddedZooKeeper
+
+CLUSTER_FILE = "cluster.json"
+
+READY_TIMEOUT_S = 60.0
+"""Far more than the start takes; a machine that runs other tests beside gets it."""
+_STOP_BROKERS_S = 6.0
+_STOP_ZOOKEEPER_S = 2.0
+_POLL_S = 0.05
+
+_STATE = "kafka_server_KafkaServer_BrokerState"
+_CONTROLLERS = "kafka_controller_KafkaController_ActiveControllerCount"
+_LIVE = "barnabas_live_brokers"
+_RUNNING = 3.0
+
+
+class ClusterError(Exception):
+    """The cluster is not as it was asked to be; the message says what is wrong, each broker on a line."""
+
+
+class LocalCluster:
+    """ZooKeeper and brokers 1 … n under one directory.
+
+    A directory that was used before is continued: brokers keep their data.
+
+    Args:
+        directory: Where everything lies; created where it is not there.
+        brokers: How many.
+        port: The first broker's port for clients (see `barnabas.local.ports.derived`); 0 takes any free ones.
+        overrides: Settings for every broker's server.properties.
+        zookeeper: The connect string of a ZooKeeper that runs already; None has one embedded.
+        places: Where ``zookeeper``, ``broker-1``, ``broker-2``, … live, if elsewhere than on loopback.
+
+    Attributes:
+        brokers: The brokers by id.
+
+    Raises:
+        PortError: The ports cannot be had.
+    """
+
+    def __init__(
+        self,
+        directory: Path | str,
+        brokers: int = 3,
+        port: int = 0,
+        overrides: Mapping[str, str] | None = None,
+        zookeeper: str | None = None,
+        *,
+        places: Mapping[str, Place] | None = None,
+    ) -> None:
+        self.directory = Path(directory).resolve()
+        self._children = Children()
+        self._overrides = dict(overrides or {})
+        places = places or {}
+        ports = derived(port, brokers) if port else any_free(brokers)
+        self.brokers: dict[BrokerId, BrokerProcess] = {
+            BrokerId(n): BrokerProcess(
+                BrokerId(n),
+                self.directory / f"broker-{n}",
+                each,
+                self._children,
+                places.get(f"broker-{n}", HERE),
+            )
+            for n, each in enumerate(ports.brokers, start=1)
+        }
+        self.zookeeper: EmbeddedZooKeeper | None = None
+        if zookeeper is None:
+            self.zookeeper = EmbeddedZooKeeper(
+                self.directory / "zookeeper", ports.zookeeper, place=places.get("zookeeper", HERE)
+            )
+            zookeeper = self.zookeeper.address
+        self._connect = zookeeper
+        self._seconds: list[BrokerProcess] = []
+
+    @property
+    def bootstrap(self) -> str:
+        """``bootstrap.servers`` for clients: all brokers, dead ones too."""
+        return ",".join(broker.kafka for broker in self.brokers.values())
+
+    @property
+    def zookeeper_connect(self) -> str:
+        """``zookeeper.connect`` of the brokers."""
+        return self._connect
+
+    @property
+    def cluster_file(self) -> Path:
+        """cluster.json: who runs where."""
+        return self.directory / CLUSTER_FILE
+
+    def start(self, timeout_s: float = READY_TIMEOUT_S) -> None:
+        """Start everything and return when it serves; on failure nothing is left running.
+
+        Must be called on a thread that lives as long as the cluster, such as the main thread.
+
+        Raises:
+            ClusterError: A broker ended, or did not serve in time.
+            ZooKeeperStartError: ZooKeeper did.
+        """
+        try:
+            self.launch()
+            self.wait_ready(timeout_s)
+        except BaseException:
+            self.stop()
+            raise
+
+    def launch(self) -> None:
+        """Start all processes without waiting for them (the brokers wait for ZooKeeper themselves).
+
+        Raises:
+            ClusterError: A broker has ended while ZooKeeper started.
+            ZooKeeperStartError: ZooKeeper cannot run.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if self.zookeeper is not None:
+            self.zookeeper.launch()
+        for broker in self.brokers.values():
+            broker.write_properties(self._connect, len(self.brokers), self._overrides)
+            broker.start()
+        self._write_cluster_file()
+        if self.zookeeper is not None:
+            self.zookeeper.wait_ready()
+            self._write_cluster_file()
+        ended = [broker for broker in self.brokers.values() if broker.pid is None]
+        if ended:
+            raise ClusterError(self._ends(ended))
+
+    def wait_ready(
+        self, timeout_s: float = READY_TIMEOUT_S, *, given_up: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Wait until all brokers that run serve and know each other, and one of them is controller.
+
+        Args:
+            timeout_s: How long.
+            given_up: Asked now and then; True ends the wait.
+
+        Raises:
+            ClusterError: No broker runs, one ended while it was waited for, or the time is over.
+        """
+        running = [broker for broker in self.brokers.values() if broker.pid is not None]
+        if not running:
+            raise ClusterError(f"no broker runs. {self._ends(self.brokers.values())}")
+        self._until(lambda: self._is_ready(running), timeout_s, "serve", given_up)
+
+    def _is_ready(self, running: list[BrokerProcess]) -> bool:
+        ended = [broker for broker in running if broker.pid is None]
+        if ended:
+            raise ClusterError(self._ends(ended))
+        controllers = 0.0
+        for broker in running:
+            gauges = broker.gauges(_STATE, _LIVE, _CONTROLLERS)
+            if gauges.get(_STATE) != _RUNNING or gauges.get(_LIVE) != len(running):
+                return False
+            controllers += gauges[_CONTROLLERS]
+        return controllers == 1
+
+    @staticmethod
+    def _ends(brokers: Iterable[BrokerProcess]) -> str:
+        """How these brokers ended, each with the end of what it printed."""
+        return "\n".join(
+            f"broker {broker.id} ended with status {broker.exit_status}: {broker.last_words()} "
+            f"(see {broker.console})"
+            for broker in brokers
+        )
+
+    def _until(
+        self, holds: Callable[[], bool], timeout_s: float, what: str, given_up: Callable[[], bool]
+    ) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not holds():
+            if given_up():
+                return
+            if time.monotonic() > deadline:
+                said = "; ".join(f"broker {b.id}: {b.last_words()}" for b in self.brokers.values())
+                raise ClusterError(f"the cluster did not {what} within {timeout_s:g} s. {said}")
+            time.sleep(_POLL_S)
+
+    def controller_id(self, timeout_s: float = READY_TIMEOUT_S) -> BrokerId:
+        """The broker that is controller; waits while there is none.
+
+        Raises:
+            ClusterError: There is none in time.
+        """
+        found: list[BrokerId] = []
+
+        def one_is() -> bool:
+            found[:] = [
+                b.id for b in self.brokers.values() if b.pid is not None and b.gauge(_CONTROLLERS) == 1
+            ]
+            return len(found) == 1
+
+        self._until(one_is, timeout_s, "have one controller", lambda: False)
+        return found[0]
+
+    def kill(self, broker_id: BrokerId | int) -> None:
+        """End a broker with SIGKILL."""
+        broker = self.brokers[BrokerId(broker_id)]
+        broker.signal(signal.SIGKILL)
+        broker.wait(timeout_s=10)
+
+    def terminate(self, broker_id: BrokerId | int, timeout_s: float = 30.0) -> None:
+        """Stop a broker cleanly with SIGTERM.
+
+        Raises:
+            ClusterError: It did not end in time.
+        """
+        broker = self.brokers[BrokerId(broker_id)]
+        broker.signal(signal.SIGTERM)
+        if not broker.wait(timeout_s):
+            raise ClusterError(f"broker {broker_id} did not end within {timeout_s:g} s of SIGTERM")
+
+    def pause(self, broker_id: BrokerId | int) -> None:
+        """Hold a broker with SIGSTOP."""
+        self.brokers[BrokerId(broker_id)].signal(signal.SIGSTOP)
+
+    def resume(self, broker_id: BrokerId | int) -> None:
+        """Let a held broker go on."""
+        self.brokers[BrokerId(broker_id)].signal(signal.SIGCONT)
+
+    def restart(self, broker_id: BrokerId | int, *, wait: bool = True) -> None:
+        """Start a broker again, after stopping it cleanly where it runs; with ``wait`` until all is ready.
+
+        Raises:
+            ClusterError: It did not stop, or does not serve in time.
+        """
+        broker = self.brokers[BrokerId(broker_id)]
+        if broker.pid is not None:
+            self.terminate(broker_id)
+        broker.start()
+        self._write_cluster_file()
+        if wait:
+            self.wait_ready()
+
+    def duplicate(self, broker_id: BrokerId | int) -> BrokerProcess:
+        """Start a second process under a broker's id and advertised endpoints, without waiting for it.
+
+        It has directories of its own, ``again-N`` beside the broker's, and listens on free ports.
+        """
+        broker = self.brokers[BrokerId(broker_id)]
+        second = broker.second(self.directory / f"again-{broker_id}", any_free(1).brokers[0])
+        second.write_properties(self._connect, len(self.brokers), self._overrides)
+        second.console.unlink(missing_ok=True)
+        second.start()
+        self._seconds.append(second)
+        return second
+
+    def restart_zookeeper(self) -> None:
+        """Start the embedded ZooKeeper again, which has ended, and return when it serves.
+
+        Raises:
+            ZooKeeperStartError: It does not come up.
+        """
+        if self.zookeeper is not None:
+            self.zookeeper.start()
+            self._write_cluster_file()
+
+    def stop(self) -> list[BrokerId]:
+        """Stop everything, brokers first, within 10 s; what does not end is killed.
+
+        Returns:
+            The brokers that had to be killed.
+        """
+        for second in self._seconds:
+            second.signal(signal.SIGKILL)
+        for broker in self.brokers.values():
+            broker.signal(signal.SIGCONT)
+            broker.signal(signal.SIGTERM)
+        deadline = time.monotonic() + _STOP_BROKERS_S
+        stubborn = [b.id for b in self.brokers.values() if not b.wait(max(0.0, deadline - time.monotonic()))]
+        for broker_id in stubborn:
+            self.kill(broker_id)
+        if self.zookeeper is not None:
+            self.zookeeper.stop(_STOP_ZOOKEEPER_S)
+        self._children.close()
+        return stubborn
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _write_cluster_file(self) -> None:
+        pid = None if self.zookeeper is None else self.zookeeper.pid
+        content = {
+            "zookeeper": {"address": self._connect, "pid": pid},
+            "brokers": [broker.describe() for broker in self.brokers.values()],
+        }
+        new = self.cluster_file.with_suffix(".tmp")
+        new.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        new.replace(self.cluster_file)

@@ -1,0 +1,361 @@
+"""An embedded ZooKeeper: the real Apache ZooKeeper server, run from the jars that pyspark's wheel carries.
+
+One directory holds all there is to it: ``zoo.cfg``, ``data/`` (snapshots), ``datalog/`` (the transaction log
+apart from the snapshots, as ZooKeeper's administrator's guide asks) and ``zookeeper.log`` (warnings, errors).
+The server can be stopped, killed and started again on the same directory and port; an acknowledged write
+survives, because ``forceSync`` stays on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import IO, Self
+
+from barnabas.local.children import tied_to_parent
+from barnabas.local.place import HERE, Place
+from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars, find_java
+
+DEFAULT_TICK_MS = 200
+"""ZooKeeper's unit of time: a session that has run out is noticed at the next tick, and not before."""
+
+MINIMUM_SESSION_TIMEOUT_MS = 1_000
+"""The shortest session granted: kazoo's ping jitter makes shorter ones unsafe."""
+
+MAXIMUM_SESSION_TIMEOUT_MS = 60_000
+"""The longest session granted: ZooKeeper's own limit of 20 ticks would cut Kafka's default of 18 s."""
+
+_SIMPLE_LOGGER = "org.apache.logging.log4j.simplelog"
+
+_JVM_FLAGS = (
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Djava.net.preferIPv4Stack=true",
+    "-Dzookeeper.preAllocSize=4096",  # KB; the default of 64 MB per log file is much for a laptop
+    f"-D{_SIMPLE_LOGGER}.level=WARN",
+    f"-D{_SIMPLE_LOGGER}.showdatetime=true",
+    # It complains when the readiness probe comes before the database is loaded.
+    f"-D{_SIMPLE_LOGGER}.org.apache.zookeeper.server.ServerCnxn.level=OFF",
+    "-Dlog4j2.statusLoggerLevel=OFF",
+)
+
+_EXCEPTION = re.compile(r"(Caused by: )?[\w.$]+(Exception|Error): .")
+"""A line of a Java stack trace that names an exception and its message."""
+
+_ANSWER_S = 2.0
+
+_MODE = re.compile(rb"^Mode: (\w+)$", re.MULTILINE)
+
+INIT_LIMIT_TICKS, SYNC_LIMIT_TICKS = 100, 20
+"""How long a member of an ensemble may take to join its leader, and how long the two may hear nothing of each
+other before they part, in ticks."""
+
+_ALONE, _MEMBER = (
+    f"org.apache.zookeeper.server.{name}" for name in ("ZooKeeperServerMain", "quorum.QuorumPeerMain")
+)
+
+_MEMBER_FLAGS = (
+    "-Dzookeeper.cnxTimeout=2000",  # to a member that is cut off; the default of 5 s holds an election up
+    # Who fell behind is sent so many transactions rather than a snapshot, which leaves a gap in its log.
+    "-Dzookeeper.commitLogCount=100000",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A server's place in an ensemble.
+
+    Attributes:
+        number: Its ``myid``.
+        servers: Of each member, itself too, ``host:port:port``: where it is followed, and where it votes.
+    """
+
+    number: int
+    servers: Mapping[int, str]
+
+
+class EmbeddedZooKeeper:
+    """One ZooKeeper server as a child process, on 127.0.0.1 unless another place is given.
+
+    It stands alone, or is the member of an ensemble that ``membership`` says.
+
+    On Linux the server is killed when the thread that started it ends, however that happens; so start it from
+    a thread that lives as long as the server is needed, such as the main thread. It runs in a process session
+    of its own: Ctrl-C in the terminal reaches its owner alone, who stops it last.
+
+    Attributes:
+        directory: Where configuration, data and log lie; created by ``start``.
+        port: The TCP port; for 0, any free one, chosen at construction and kept over restarts.
+    """
+
+    def __init__(
+        self,
+        directory: Path | str,
+        port: int = 0,
+        tick_ms: int = DEFAULT_TICK_MS,
+        place: Place = HERE,
+        *,
+        membership: Membership | None = None,
+    ) -> None:
+        self.directory = Path(directory).resolve()
+        self.port = port or _free_port()
+        self._tick_ms = tick_ms
+        self._place = place
+        self._membership = membership
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
+
+    @property
+    def address(self) -> str:
+        """``host:port``, as ``zookeeper.connect`` takes it."""
+        return f"{self._place.host}:{self.port}"
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id, or None while it does not run."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the last process ended (negative: the signal), or None where it still runs or never ran."""
+        return None if self._process is None else self._process.poll()
+
+    @property
+    def log_file(self) -> Path:
+        """What the server wrote to its log, standard output and standard error."""
+        return self.directory / "zookeeper.log"
+
+    def start(self, timeout_s: float = 20.0) -> None:
+        """Start the server and return when it answers.
+
+        Raises:
+            ZooKeeperStartError: Java or the jars are missing, the port or directory is taken, or the server
+                ended or did not answer within ``timeout_s``.
+        """
+        self.launch()
+        self.wait_ready(timeout_s)
+
+    def launch(self) -> None:
+        """Start the server process without waiting for it to answer.
+
+        Raises:
+            ZooKeeperStartError: Java or the jars are missing, or the port or directory is taken.
+        """
+        if self.pid is not None:
+            raise ZooKeeperStartError(f"ZooKeeper already runs on {self.address} as process {self.pid}")
+        java, jars = find_java(), find_jars()
+        if self._place == HERE:
+            _check_port_free(self.port)
+        for name in ("data", "datalog"):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        class_path = os.pathsep.join(str(jar) for jar in jars)
+        started = [*self._write_config(), str(self.directory / "zoo.cfg")]
+        command = [*self._place.enter, java, *_JVM_FLAGS, "-cp", class_path, *started]
+        with _locked(self.directory / ".lock") as lock, self.log_file.open("ab") as log:
+            self._log_start = log.tell()
+            self._process = subprocess.Popen(
+                tied_to_parent(command),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.directory,
+                pass_fds=(lock.fileno(),),
+                start_new_session=True,
+            )
+
+    def _write_config(self) -> list[str]:
+        """Its files; Java's further flags and the class to start."""
+        settings = render_config(self.directory, self.port, self._tick_ms, self._place.host)
+        flags = [_ALONE]
+        if self._membership is not None:
+            settings += render_membership(self._membership)
+            (self.directory / "data" / "myid").write_text(f"{self._membership.number}\n", encoding="ascii")
+            flags = [*_MEMBER_FLAGS, _MEMBER]
+        (self.directory / "zoo.cfg").write_text(settings, encoding="utf-8")
+        return flags
+
+    def mode(self) -> str | None:
+        """``standalone``, ``leader`` or ``follower``; None while it serves nobody, or does not answer."""
+        return mode_of(self._place.host, self.port)
+
+    def wait_ready(self, timeout_s: float = 20.0) -> None:
+        """Return when the launched server serves requests.
+
+        Raises:
+            ZooKeeperStartError: It ended, or did not answer within ``timeout_s``; it is killed then.
+        """
+        deadline = time.monotonic() + timeout_s
+        while self.mode() is None:
+            if self._process is None or self._process.poll() is not None:
+                raise ZooKeeperStartError(
+                    f"ZooKeeper on {self.address} ended at its start: {self._log_tail()}"
+                )
+            if time.monotonic() > deadline:
+                self.kill()
+                raise ZooKeeperStartError(
+                    f"ZooKeeper on {self.address} did not answer within {timeout_s:g} s: {self._log_tail()}"
+                )
+            time.sleep(0.02)
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """Stop the server with SIGTERM, after ``timeout_s`` with SIGKILL; does nothing where none runs."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def kill(self) -> None:
+        """End the server with SIGKILL."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def pause(self) -> None:
+        """Hold the server with SIGSTOP; does nothing where none runs."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a held server go on."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
+    def wait(self) -> int:
+        """Block until the server process has ended; its exit status (negative: the signal that ended it)."""
+        if self._process is None:
+            raise ZooKeeperStartError(f"ZooKeeper on {self.address} was not started")
+        return self._process.wait()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _log_tail(self) -> str:
+        """The most telling line of this run's log: the last exception that says more, else the last line."""
+        with self.log_file.open("rb") as log:
+            log.seek(self._log_start)
+            lines = [line.strip() for line in log.read().decode("utf-8", errors="replace").split("\n")]
+        exceptions = [line for line in lines if _EXCEPTION.match(line)]
+        written = [line for line in lines if line]
+        return (exceptions or written or ["it wrote nothing"])[-1] + f" (see {self.log_file})"
+
+
+def run_in_foreground(directory: Path | str, port: int) -> int:
+    """Run the server until it ends or this process gets SIGINT or SIGTERM; for ``barnabas zookeeper``.
+
+    Must be called on the main thread (it handles signals). Prints the address on standard output once the
+    server answers.
+
+    Returns:
+        The exit status for the shell: 0 after a signal, 1 where the server ended by itself.
+
+    Raises:
+        ZooKeeperStartError: As ``EmbeddedZooKeeper.start``.
+    """
+    asked = threading.Event()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        asked.set()
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with EmbeddedZooKeeper(directory, port) as server:
+            sys.stdout.write(f"ZooKeeper answers on {server.address}, process {server.pid}\n")
+            sys.stdout.flush()
+            while not asked.wait(0.2):
+                if server.pid is None:
+                    sys.stderr.write(
+                        f"ZooKeeper ended by itself with status {server.wait()}; see {server.log_file}\n"
+                    )
+                    return 1
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 0
+
+
+def render_config(directory: Path, port: int, tick_ms: int, host: str = HERE.host) -> str:
+    """The server's configuration file, for a standalone server whose data lies under ``directory``."""
+    settings = {
+        "tickTime": tick_ms,
+        "minSessionTimeout": MINIMUM_SESSION_TIMEOUT_MS,
+        "maxSessionTimeout": MAXIMUM_SESSION_TIMEOUT_MS,
+        "clientPort": port,
+        "clientPortAddress": host,
+        "maxClientCnxns": 0,  # no limit: all brokers of a local cluster come from one address
+        "dataDir": directory / "data",
+        "dataLogDir": directory / "datalog",
+        "forceSync": "yes",
+        "admin.enableServer": "false",
+        "4lw.commands.whitelist": "srvr",
+    }
+    return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+
+def render_membership(membership: Membership) -> str:
+    """What a member's configuration has beside."""
+    limits = f"initLimit={INIT_LIMIT_TICKS}\nsyncLimit={SYNC_LIMIT_TICKS}\n"
+    return limits + "".join(f"server.{number}={where}\n" for number, where in membership.servers.items())
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HERE.host, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _check_port_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HERE.host, port))
+        except OSError as error:
+            raise ZooKeeperStartError(
+                f"ZooKeeper cannot listen on {HERE.host}:{port}: {error.strerror}"
+            ) from error
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[IO[bytes]]:
+    """The lock of a server directory: a child that inherits the file holds it as long as it lives."""
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ZooKeeperStartError(f"another ZooKeeper runs on the directory {path.parent}") from error
+        yield file
+
+
+def mode_of(host: str, port: int) -> str | None:
+    """What the server answers to the four-letter word ``srvr``, which names a mode only where it serves."""
+    try:
+        with socket.create_connection((host, port), timeout=_ANSWER_S) as connection:
+            connection.sendall(b"srvr")
+            with connection.makefile("rb") as answer:
+                mode = _MODE.search(answer.read())
+    except OSError:
+        return None
+    return None if mode is None else mode[1].decode()

@@ -1,0 +1,83 @@
+"""Damages sealed segments of a broker that runs, as a disk does that forgets or invents bits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from barnabas.chaos.disk import DiskError
+from barnabas.chaos.segments import base_of, differences, partitions_in, replica, segments_of
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+
+ZEROS = 4096
+"""Bytes that a block has which was never written."""
+
+MOST = 6
+"""How many partitions are damaged at once; the broker leads some of them and follows in others."""
+
+
+class Harm(StrEnum):
+    """What is done to bytes."""
+
+    FLIP = "a bit flipped"
+    ZEROS = "a block of zeros"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What was damaged on one broker.
+
+    Attributes:
+        broker: Whose replicas.
+        harm: How.
+        ranges: The first offset of each damaged segment and the first of the next one.
+    """
+
+    broker: BrokerId
+    harm: Harm
+    ranges: Mapping[TopicPartition, tuple[int, int]]
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{tp} from offset {start}" for tp, (start, _) in self.ranges.items())
+        return f"{self.harm} in sealed segments of broker {self.broker}: {where}"
+
+    def lacking(self, log_dirs: Mapping[BrokerId, Sequence[Path]]) -> str:
+        """What is still damaged or differs between brokers, by the files themselves, or nothing."""
+        lines = [
+            f"{tp}: {line}"
+            for tp, (start, end) in self.ranges.items()
+            for line in differences({b: replica(dirs, tp) for b, dirs in log_dirs.items()}, start, end)
+        ]
+        return "; ".join(lines)
+
+
+def damage(log_dirs: Mapping[BrokerId, Sequence[Path]], broker: BrokerId, harm: Harm) -> Damage:
+    """Damage one sealed segment in each of some of a broker's replicas.
+
+    Raises:
+        DiskError: It has no sealed segment.
+    """
+    ranges: dict[TopicPartition, tuple[int, int]] = {}
+    for tp in partitions_in(log_dirs[broker]):
+        segments = segments_of(log_dirs[broker], tp)
+        if len(segments) < 2 or len(ranges) == MOST:
+            continue
+        *_, segment, following = segments
+        ruin(segment, harm)
+        ranges[tp] = (base_of(segment), base_of(following))
+    if not ranges:
+        raise DiskError(f"broker {broker} has no sealed segment yet")
+    return Damage(broker, harm, ranges)
+
+
+def ruin(segment: Path, harm: Harm) -> None:
+    """Damage the middle of a file, which stays as long as it is."""
+    with segment.open("r+b", buffering=0) as file:
+        middle = os.fstat(file.fileno()).st_size // 2
+        length = 1 if harm is Harm.FLIP else ZEROS
+        sound = os.pread(file.fileno(), length, middle)
+        ill = bytes([sound[0] ^ 0x10]) if harm is Harm.FLIP else bytes(len(sound))
+        os.pwrite(file.fileno(), ill, middle)

@@ -1,0 +1,58 @@
+"""Ends the ZooKeeper session of somebody else, as the server would: nobody but the server is asked.
+
+A session may be moved to another connection by whoever knows its id and password, and closed there. Ids are
+public (the ``ephemeralOwner`` of a znode), and the server derives the password from the id alone
+(``ZooKeeperServer.generatePasswd``).
+"""
+
+from __future__ import annotations
+
+from barnabas.chaos.zookeeper_wire import Connection, WireError
+
+_SUPER_SECRET = 0xB3415C00
+_MULTIPLIER, _INCREMENT, _MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
+"""``java.util.Random``: a linear congruential generator of 48 bits."""
+
+_PASSWORD_BYTES = 16
+_TRIES = 10
+
+
+def password_of(session_id: int) -> bytes:
+    """The password that a ZooKeeper server gives the session."""
+    seed = ((session_id ^ _SUPER_SECRET) ^ _MULTIPLIER) & _MASK
+    password = b""
+    while len(password) < _PASSWORD_BYTES:
+        seed = (seed * _MULTIPLIER + _INCREMENT) & _MASK
+        password += (seed >> 16).to_bytes(4, "little")
+    return password
+
+
+def expire_owner(address: str, path: str, timeout_s: float = 10.0) -> int:
+    """End the session that owns an ephemeral znode.
+
+    Args:
+        address: ``host:port`` of the server.
+        path: The znode, such as ``/brokers/ids/1``.
+        timeout_s: For each answer.
+
+    Returns:
+        The session's id.
+
+    Raises:
+        WireError: There is no such znode, no session owns it, or the server refused.
+        OSError: The server does not answer.
+    """
+    with Connection(address, timeout_s) as own:
+        own.connect()
+        stat = own.stat(path)
+        if stat is None:
+            raise WireError(f"{path}: there is no such znode")
+        if stat.owner == 0:
+            raise WireError(f"{path} is no ephemeral znode: no session owns it")
+        for _ in range(_TRIES):
+            with Connection(address, timeout_s) as taken:
+                taken.end_session(stat.owner, password_of(stat.owner))
+            now = own.stat(path)
+            if now is None or now.owner != stat.owner:
+                return stat.owner
+    raise WireError(f"session {stat.owner:#x} still owns {path} after {_TRIES} tries to end it")

@@ -1,0 +1,231 @@
+"""Which nemesis strikes when: pure, and the same for the same seed.
+
+A schedule is endless; a run takes what its time allows. It goes through all nemeses in a shuffled order,
+then through all again in another, so each strikes about equally often and a short run meets as many as it
+can. From the second round on some strike in pairs. Whom a strike hits is decided when it strikes, among those
+that fit (``choose``); the dice for that are in the step.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.local.observe import ClusterView
+
+
+class Needs(StrEnum):
+    """What a nemesis works through."""
+
+    SIGNALS = "signals"
+    NETWORK = "network"
+    DISK = "disk"
+    POWER = "power"
+    PROCESS = "process"
+    ZOOKEEPER = "zookeeper"
+
+
+class Role(StrEnum):
+    """Whom a nemesis hits."""
+
+    ANY = "any"
+    LEADER = "leader"
+    CONTROLLER = "controller"
+    SEVERAL = "several"
+    ALL = "all"
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A nemesis.
+
+    Attributes:
+        name: As in Jepsen's histories.
+        needs: What it works through.
+        role: Whom it hits among the brokers.
+        hold_s: How long it lasts: the least and the most, in seconds. Sessions of brokers end within the
+            longer ones, so that both a short absence and a failover happen; within the shortest a broker may
+            be back before anybody has missed it.
+        takes_copies: Whether what a broker has on its disks may be gone afterwards. Such a nemesis strikes
+            alone or together with one that hits no broker: of three copies one may be gone at a time.
+        flushed_only: Whether it takes all copies of what was not synced, so that only topics survive it that
+            sync each write (``flush.messages=1``).
+    """
+
+    name: str
+    needs: Needs
+    role: Role
+    hold_s: tuple[float, float]
+    takes_copies: bool = False
+    flushed_only: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it cuts a network."""
+        return self.needs is Needs.NETWORK and self.name.startswith(("partition", "cut"))
+
+
+FLASH = (0.0, 2.0)
+SHORT = (1.0, 4.0)
+MIDDLING = (2.0, 10.0)
+LONG = (8.0, 14.0)
+
+KINDS: tuple[Kind, ...] = (
+    Kind("kill-any", Needs.SIGNALS, Role.ANY, MIDDLING),
+    Kind("kill-leader", Needs.SIGNALS, Role.LEADER, MIDDLING),
+    Kind("kill-controller", Needs.SIGNALS, Role.CONTROLLER, MIDDLING),
+    Kind("kill-several", Needs.SIGNALS, Role.SEVERAL, MIDDLING),
+    Kind("kill-all", Needs.SIGNALS, Role.ALL, SHORT),
+    Kind("term-any", Needs.SIGNALS, Role.ANY, SHORT),
+    Kind("term-leader", Needs.SIGNALS, Role.LEADER, SHORT),
+    Kind("term-controller", Needs.SIGNALS, Role.CONTROLLER, SHORT),
+    Kind("pause-any", Needs.SIGNALS, Role.ANY, MIDDLING),
+    Kind("pause-leader", Needs.SIGNALS, Role.LEADER, LONG),
+    Kind("pause-controller", Needs.SIGNALS, Role.CONTROLLER, LONG),
+    Kind("pause-several", Needs.SIGNALS, Role.SEVERAL, MIDDLING),
+    Kind("partition-one-way", Needs.NETWORK, Role.ANY, LONG),
+    Kind("partition-both-ways", Needs.NETWORK, Role.ANY, LONG),
+    Kind("partition-leader", Needs.NETWORK, Role.LEADER, LONG),
+    Kind("partition-controller", Needs.NETWORK, Role.CONTROLLER, LONG),
+    Kind("cut-off", Needs.NETWORK, Role.LEADER, LONG),
+    Kind("cut-from-zookeeper", Needs.NETWORK, Role.ANY, LONG),
+    Kind("cut-controller-from-zookeeper", Needs.NETWORK, Role.CONTROLLER, LONG),
+    Kind("cut-zookeeper-one-way", Needs.NETWORK, Role.ANY, LONG),
+    Kind("cut-from-clients", Needs.NETWORK, Role.LEADER, LONG),
+    Kind("slow-links", Needs.NETWORK, Role.ALL, LONG),
+    Kind("lossy-links", Needs.NETWORK, Role.ALL, LONG),
+    Kind("zookeeper-restart", Needs.ZOOKEEPER, Role.NOBODY, SHORT),
+    Kind("zookeeper-kill", Needs.ZOOKEEPER, Role.NOBODY, MIDDLING),
+    Kind("zookeeper-pause", Needs.ZOOKEEPER, Role.NOBODY, MIDDLING),
+    Kind("zookeeper-leader-restart", Needs.ZOOKEEPER, Role.NOBODY, MIDDLING),
+    Kind("zookeeper-leader-kill", Needs.ZOOKEEPER, Role.NOBODY, MIDDLING),
+    Kind("zookeeper-leader-pause", Needs.ZOOKEEPER, Role.NOBODY, LONG),
+    Kind("cut-zookeeper-leader", Needs.NETWORK, Role.NOBODY, LONG),
+    Kind("session-expiry", Needs.ZOOKEEPER, Role.ANY, SHORT),
+    Kind("session-expiry-controller", Needs.ZOOKEEPER, Role.CONTROLLER, SHORT),
+    Kind("disk-full", Needs.DISK, Role.ANY, SHORT),
+    Kind("disk-read-only", Needs.DISK, Role.ANY, LONG),
+    Kind("power-cut-any", Needs.POWER, Role.ANY, MIDDLING, takes_copies=True),
+    Kind("power-cut-leader", Needs.POWER, Role.LEADER, FLASH, takes_copies=True),
+    Kind("power-cut-controller", Needs.POWER, Role.CONTROLLER, FLASH, takes_copies=True),
+    Kind("power-cut-several", Needs.POWER, Role.SEVERAL, FLASH, takes_copies=True),
+    Kind("power-cut-all", Needs.POWER, Role.ALL, SHORT, takes_copies=True, flushed_only=True),
+    Kind("empty-directory", Needs.DISK, Role.ANY, MIDDLING, takes_copies=True),
+    Kind("empty-leader", Needs.DISK, Role.LEADER, FLASH, takes_copies=True),
+    Kind("empty-controller", Needs.DISK, Role.CONTROLLER, FLASH, takes_copies=True),
+    Kind("empty-disks", Needs.DISK, Role.ANY, MIDDLING, takes_copies=True),
+    Kind("damage-flip", Needs.DISK, Role.ANY, SHORT, takes_copies=True),
+    Kind("damage-zeros", Needs.DISK, Role.LEADER, SHORT, takes_copies=True),
+    Kind("duplicate-id", Needs.PROCESS, Role.ANY, MIDDLING),
+    Kind("duplicate-id-of-paused", Needs.PROCESS, Role.LEADER, SHORT),
+    Kind("wipe-registration", Needs.ZOOKEEPER, Role.LEADER, SHORT),
+    Kind("wipe-controller", Needs.ZOOKEEPER, Role.CONTROLLER, SHORT),
+    Kind("wipe-both", Needs.ZOOKEEPER, Role.CONTROLLER, SHORT),
+    Kind("wipe-all-registrations", Needs.ZOOKEEPER, Role.ALL, SHORT),
+)
+"""Every nemesis there is."""
+
+BY_NAME = {kind.name: kind for kind in KINDS}
+
+PAIRS_FRACTION = 0.25
+"""How many steps, from the second round on, are pairs."""
+
+CALM_S = (1.0, 4.0)
+"""The pause between a recovery and the next strike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Strike, hold, heal.
+
+    Attributes:
+        number: From 1.
+        kinds: What strikes at once; healed in the opposite order.
+        hold_s: How long.
+        calm_s: How long to wait before it.
+        dice: A number for each kind, by which its victims are chosen.
+    """
+
+    number: int
+    kinds: tuple[Kind, ...]
+    hold_s: float
+    calm_s: float
+    dice: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The kinds' names, joined."""
+        return "+".join(kind.name for kind in self.kinds)
+
+
+def schedule(seed: int, kinds: Sequence[Kind] = KINDS) -> Iterator[Step]:
+    """The endless schedule of a seed.
+
+    Where there is a cut among ``kinds``, one is among the first three steps: a run that is too short for a
+    whole round has one all the same.
+    """
+    dice = random.Random(seed)
+    number, first = 0, True
+    while True:
+        order = list(kinds)
+        dice.shuffle(order)
+        if first:
+            _bring_a_cut_forward(order, dice.randrange(3))
+        while order:
+            taken = [order.pop(0)]
+            if not first and order and dice.random() < PAIRS_FRACTION and _may_meet(taken[0], order[0]):
+                taken.append(order.pop(0))
+            number += 1
+            yield Step(
+                number,
+                tuple(taken),
+                hold_s=max(dice.uniform(*kind.hold_s) for kind in taken),
+                calm_s=dice.uniform(*CALM_S),
+                dice=tuple(dice.randrange(1 << 30) for _ in taken),
+            )
+        first = False
+
+
+def _may_meet(one: Kind, other: Kind) -> bool:
+    """Whether two may strike at once: who takes copies away meets nobody who hits brokers."""
+    return not any(a.takes_copies and b.role is not Role.NOBODY for a, b in ((one, other), (other, one)))
+
+
+def _bring_a_cut_forward(order: list[Kind], place: int) -> None:
+    at = next((n for n, kind in enumerate(order) if kind.is_cut), None)
+    if at is not None and at > place:
+        order.insert(place, order.pop(at))
+
+
+def choose(role: Role, die: int, view: ClusterView, standing: Iterable[BrokerId]) -> tuple[BrokerId, ...]:
+    """Whom a nemesis of this role hits.
+
+    Args:
+        role: Whom it wants.
+        die: Decides among several that fit.
+        view: The cluster as clients see it now; where it knows no leader or controller, anybody fits.
+        standing: The brokers that no other nemesis of this step has hit.
+
+    Returns:
+        The victims in an order that the die decides; none where nobody is left.
+    """
+    order = sorted(standing)
+    random.Random(die).shuffle(order)
+    match role:
+        case Role.NOBODY:
+            return ()
+        case Role.ALL:
+            return tuple(order)
+        case Role.SEVERAL:
+            return tuple(order[:2])
+        case Role.CONTROLLER if view.controller in order:
+            return (view.controller,)
+        case Role.LEADER:
+            leaders = {partition.leader for partition in view.partitions.values()}
+            return tuple([broker for broker in order if broker in leaders][:1] or order[:1])
+        case _:
+            return tuple(order[:1])

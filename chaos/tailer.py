@@ -1,0 +1,98 @@
+"""A consumer that reads along while faults happen, and asks now and then where partitions end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import cycle
+
+from barnabas.chaos.clients import Reader
+from barnabas.chaos.history import History, Looked, Read
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.ids import TopicPartition
+
+LOOK_EVERY_S = 0.25
+
+
+class Tailer:
+    """Reads partitions from their first record on, in a thread, until it is stopped.
+
+    Args:
+        reader: The client; closed at the end.
+        partitions: Those that the reader reads.
+        history: Where what is read is noted.
+        process: The reader's name in the history.
+        looks: Whether it asks where partitions end, one after the other.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        partitions: Iterable[TopicPartition],
+        history: History,
+        *,
+        process: str,
+        looks: bool,
+    ) -> None:
+        self._reader = reader
+        self._history = history
+        self._process = process
+        self._looks = looks
+        self._last_look = history.now()
+        self._positions = dict.fromkeys(partitions, 0)
+        self._turns = cycle(tuple(self._positions))
+        self._stopping = threading.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=process)
+        self._reading: Future[None] = Future()
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._reading = self._thread.submit(self._read)
+
+    def wait_for(self, ends: Mapping[TopicPartition, int], timeout_s: float) -> None:
+        """Wait until it has read as far as these offsets, of those partitions that it reads.
+
+        Where its reading ended early, which ``stop`` tells, nobody waits.
+
+        Raises:
+            TimeoutError: It has not in time; the message says where it stands, and where it should.
+        """
+
+        def behind() -> dict[str, tuple[int, int]]:
+            return {str(tp): (at, ends[tp]) for tp, at in self._positions.items() if at < ends.get(tp, 0)}
+
+        def is_there() -> bool:
+            return self._reading.done() or not behind()
+
+        wait_until(is_there, f"{self._process} at the end", timeout_s, behind)
+
+    def halt(self) -> None:
+        """Read no more, without waiting for anything."""
+        self._stopping.set()
+
+    def stop(self) -> None:
+        """Read no more.
+
+        Raises:
+            Exception: Whatever ended the reading early.
+        """
+        self._stopping.set()
+        self._thread.shutdown()
+        self._reader.close()
+        self._reading.result(0)
+
+    def _read(self) -> None:
+        while not self._stopping.is_set():
+            for tp, offset, value in self._reader.poll():
+                now = self._history.now()
+                self._history.add(Read(now, self._process, tp, offset, value.decode(errors="replace")))
+                self._positions[tp] = offset + 1
+            if self._looks and self._history.now() - self._last_look >= LOOK_EVERY_S:
+                self._look(next(self._turns))
+
+    def _look(self, tp: TopicPartition) -> None:
+        self._last_look = asked = self._history.now()
+        end = self._reader.end(tp)
+        if end is not None:
+            self._history.add(Looked(self._history.now(), self._process, tp, asked, end))

@@ -1,0 +1,122 @@
+"""A trial: a topic under load, a nemesis at hand, and the judgement of what was left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import confluent_kafka
+
+from barnabas.chaos.checker import Verdict, check
+from barnabas.chaos.clients import LIBRARIES
+from barnabas.chaos.history import History, save
+from barnabas.chaos.nemesis import Nemesis, Victims
+from barnabas.chaos.waiting import wait_until
+from barnabas.chaos.workload import REPLICATION_FACTOR, SAFE, Workload, read_back
+from barnabas.local.observe import ClusterView, Observer
+
+
+class Defendant(Victims, Protocol):
+    """A cluster that can be tried."""
+
+    @property
+    def bootstrap(self) -> str:
+        """``bootstrap.servers`` for clients."""
+        ...
+
+
+class Trial:
+    """Writes to a new topic while its ``with`` block runs; ``judge`` afterwards reads everything back.
+
+    Args:
+        cluster: Runs already.
+        library: The client to write and read with, a key of ``LIBRARIES``.
+        topic: Created here.
+        partitions: How many it has.
+        rate: Records per second.
+        configs: The topic's settings.
+
+    Attributes:
+        observer: What an ordinary client sees.
+        history: What happened so far.
+        nemesis: Strikes and takes note.
+        workload: The producer; runs inside the block.
+    """
+
+    def __init__(
+        self,
+        cluster: Defendant,
+        library: str = "confluent-kafka",
+        *,
+        topic: str = "trial",
+        partitions: int = 6,
+        rate: float = 1_000.0,
+        configs: Mapping[str, str] = SAFE,
+    ) -> None:
+        self._cluster = cluster
+        self._library = LIBRARIES[library]
+        self._topic = topic
+        self.observer = Observer(cluster.bootstrap)
+        self.partitions = self.observer.create_topic(
+            topic, partitions=partitions, replication_factor=REPLICATION_FACTOR, configs=dict(configs)
+        )
+        self.history = History(time.monotonic)
+        self.nemesis = Nemesis(cluster, self.look, self.history)
+        self.workload = Workload(
+            self._library.producer(cluster.bootstrap), self.partitions, self.history, rate=rate
+        )
+
+    def __enter__(self) -> Self:
+        self.workload.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.workload.stop()
+
+    def look(self) -> ClusterView:
+        """The cluster as an ordinary client sees it, with the partitions of this trial."""
+        return self.observer.look(self._topic)
+
+    def wait_for(
+        self, holds: Callable[[ClusterView], bool], what: str, timeout_s: float = 60.0
+    ) -> ClusterView:
+        """Look until ``holds``; the look in which it did.
+
+        Raises:
+            TimeoutError: It never did; the message names ``what`` and the last look.
+        """
+        view = ClusterView()
+
+        def seen() -> bool:
+            nonlocal view
+            try:
+                view = self.look()
+            except confluent_kafka.KafkaException:
+                return False  # whoever was asked may be dead or paused, and not answer within its own timeout
+            return holds(view)
+
+        wait_until(seen, what, timeout_s, last=lambda: view)
+        return view
+
+    def wait_until_in_sync(self, timeout_s: float = 60.0) -> ClusterView:
+        """Wait until every partition has a leader and all its replicas in sync; the look in which it had."""
+        return self.observer.wait_until_in_sync(
+            self._topic, partitions=len(self.partitions), timeout_s=timeout_s
+        )
+
+    def judge(self, keep_in: Path | None = None) -> Verdict:
+        """Read everything back and check the history.
+
+        Args:
+            keep_in: A directory for ``history.jsonl``, or None.
+        """
+        reader = self._library.reader(self._cluster.bootstrap, self.partitions)
+        read_back(reader, self.partitions, self.history)
+        if keep_in is not None:
+            save(keep_in / "history.jsonl", self.history.ops())
+        return check(self.history.ops())

@@ -1,0 +1,237 @@
+"""Producers that write values never written before, and the reading back of everything.
+
+A workload is bounded: it sends at a fixed rate, and to a partition that does not answer at most
+``OUTSTANDING_MAX`` records, so that a stalled partition neither fills the client's queue nor slows others.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from barnabas.chaos.clients import Delivery, Producer, Reader
+from barnabas.chaos.history import Acked, Failed, History, Read, Sent, Tail, Unknown
+from barnabas.cluster.model.ids import TopicPartition
+
+REPLICATION_FACTOR = 3
+SAFE: Mapping[str, str] = {"min.insync.replicas": "2"}
+"""With acks=all, what is acknowledged in topics of these settings survives the loss of any one broker."""
+
+OUTSTANDING_MAX = 2_000
+"""Records per partition that wait for their outcome."""
+
+TICK_S = 0.01
+"""How often a workload sends its share of records."""
+
+INTERRUPTED_STOP_S = 0.5
+"""How long Ctrl-C waits for outcomes, which may never come while the cluster is broken."""
+
+SETTLE_S = 10.0
+"""How long a reader at the end of every partition waits for acknowledged records that are not there."""
+
+
+class Workload:
+    """One producer writing unique values round-robin over partitions, in a thread, until it is stopped.
+
+    Args:
+        producer: The client; closed at the end.
+        partitions: Where to write.
+        history: Where every attempt and outcome is noted.
+        process: The producer's name in the history, unique in it.
+        rate: Records per second over all partitions.
+        size: Bytes per value at least; the value is padded.
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        partitions: Iterable[TopicPartition],
+        history: History,
+        *,
+        process: str = "producer-1",
+        rate: float = 2_000.0,
+        size: int = 0,
+    ) -> None:
+        self._producer = producer
+        self._partitions = tuple(partitions)
+        self._history = history
+        self._process = process
+        self._rate = rate
+        self._size = size
+        self._outstanding: dict[TopicPartition, set[str]] = {tp: set() for tp in self._partitions}
+        self._acked = dict.fromkeys(self._partitions, 0)
+        self._acked_send_time = dict.fromkeys(self._partitions, -1.0)
+        self._waiting_since: dict[TopicPartition, float] = {}
+        self._told = threading.Condition()
+        self._stopping = threading.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=process)
+        self._writing: Future[None] = Future()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None and not issubclass(kind, Exception):
+            # A signal ends the program: nobody waits a minute for outcomes.
+            self.stop(INTERRUPTED_STOP_S)
+        else:
+            self.stop()
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._writing = self._thread.submit(self._write)
+        self._writing.add_done_callback(self._tell)
+
+    def halt(self) -> None:
+        """Send no more, without waiting for anything."""
+        self._stopping.set()
+
+    def stop(self, timeout_s: float = 60.0) -> None:
+        """Send no more, wait for outcomes, at most so long, and note the rest as unknown.
+
+        Raises:
+            Exception: Whatever ended the writing early.
+        """
+        self._stopping.set()
+        self._thread.shutdown()
+        self._producer.close(timeout_s)
+        now = self._history.now()
+        for tp, values in self._outstanding.items():
+            for value in sorted(values):
+                error = f"no outcome {timeout_s:g} s after the last send"
+                self._history.add(Unknown(now, self._process, tp, value, error))
+        self._writing.result(0)
+
+    @property
+    def acknowledged(self) -> Mapping[TopicPartition, int]:
+        """Acknowledged records of each partition so far."""
+        return dict(self._acked)
+
+    def waiting_s(self) -> Mapping[TopicPartition, float]:
+        """For each partition how long writes have been waiting there without any being acknowledged, now."""
+        now = self._history.now()
+        waiting = self._waiting_since.copy()
+        return {tp: now - waiting[tp] if tp in waiting else 0.0 for tp in self._partitions}
+
+    def wait_for_progress(self, timeout_s: float, partitions: Iterable[TopicPartition] = ()) -> None:
+        """Wait until a record sent from now on is acknowledged on each partition (all, if none is named).
+
+        Raises:
+            TimeoutError: It took longer; the message names the partitions.
+            Exception: Whatever ended the writing early.
+        """
+        since = self._history.now()
+        wanted = tuple(partitions) or self._partitions
+
+        def behind() -> list[TopicPartition]:
+            return [tp for tp in wanted if self._acked_send_time[tp] < since]
+
+        with self._told:
+            self._told.wait_for(lambda: not behind() or self._writing.done(), timeout_s)
+        if self._writing.done():
+            self._writing.result()
+        if late := behind():
+            raise TimeoutError(f"no acknowledged write within {timeout_s:g} s on {', '.join(map(str, late))}")
+
+    def _tell(self, _: Future[None]) -> None:
+        with self._told:
+            self._told.notify_all()
+
+    def _write(self) -> None:
+        number, start = 0, time.monotonic()
+        while not self._stopping.is_set():
+            due = int((time.monotonic() - start) * self._rate)
+            while number < due and not self._stopping.is_set():
+                tp = self._partitions[number % len(self._partitions)]
+                if len(self._outstanding[tp]) < OUTSTANDING_MAX:
+                    self._send(tp, f"{self._process}:{number}:".ljust(self._size, "."))
+                number += 1
+            self._producer.poll()
+            self._stopping.wait(TICK_S)
+
+    def _send(self, tp: TopicPartition, value: str) -> None:
+        now = self._history.now()
+        self._outstanding[tp].add(value)
+        self._waiting_since.setdefault(tp, now)
+        self._history.add(Sent(now, self._process, tp, value))
+        self._producer.send(tp, value.encode(), self._outcome(tp, value, now))
+
+    def _outcome(self, tp: TopicPartition, value: str, sent: float) -> Callable[[Delivery], None]:
+        def done(delivery: Delivery) -> None:
+            now = self._history.now()
+            self._outstanding[tp].discard(value)
+            self._waiting_since.pop(tp, None)
+            if self._outstanding[tp]:
+                self._waiting_since[tp] = now if delivery.error is None else sent
+            if delivery.error is None:
+                self._history.add(Acked(now, self._process, tp, value, delivery.offset))
+                with self._told:
+                    self._acked[tp] += 1
+                    self._acked_send_time[tp] = max(self._acked_send_time[tp], sent)
+                    self._told.notify_all()
+            else:
+                kind = Failed if delivery.certain else Unknown
+                self._history.add(kind(now, self._process, tp, value, delivery.error))
+
+        return done
+
+
+def read_back(
+    reader: Reader,
+    partitions: Iterable[TopicPartition],
+    history: History,
+    *,
+    process: str = "reader-1",
+    timeout_s: float = 60.0,
+    settle_s: float = SETTLE_S,
+) -> None:
+    """Read every partition from its first record to its end, and note what was read and where it ended.
+
+    Done when each partition was read to its high watermark and past the last acknowledged offset; or when the
+    end was reached everywhere and acknowledged records stayed away for ``settle_s`` (a new leader learns the
+    high watermark a moment late); or after ``timeout_s``. Closes the reader.
+    """
+    partitions = tuple(partitions)
+    promised = promised_ends(history)
+    deadline = time.monotonic() + timeout_s
+    last_news = time.monotonic()
+    ends: dict[TopicPartition, int | None] = dict.fromkeys(partitions)
+    while True:
+        news = False
+        for tp, offset, value in reader.poll():
+            history.add(Read(history.now(), process, tp, offset, value.decode(errors="replace")))
+            news = True
+        now = time.monotonic()
+        if now > deadline:
+            break
+        if news:
+            last_news = now
+            continue
+        ends = {tp: reader.end(tp) for tp in partitions}
+        positions = {tp: reader.position(tp) for tp in partitions}
+        at_end = all((end := ends[tp]) is not None and positions[tp] >= end for tp in partitions)
+        kept = all(positions[tp] >= promised.get(tp, 0) for tp in partitions)
+        if at_end and (kept or now - last_news > settle_s):
+            break
+    for tp in partitions:
+        history.add(Tail(history.now(), process, tp, reader.position(tp), ends[tp]))
+    reader.close()
+
+
+def promised_ends(history: History) -> dict[TopicPartition, int]:
+    """For each partition the offset behind the last acknowledged one."""
+    promised: dict[TopicPartition, int] = {}
+    for op in history.ops():
+        if isinstance(op, Acked) and op.offset is not None:
+            promised[op.partition] = max(promised.get(op.partition, 0), op.offset + 1)
+    return promised

@@ -1,0 +1,88 @@
+import pytest
+
+from barnabas.cluster.model.properties import parse_properties
+from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.place import Place
+
+
+def test_brokers_are_numbered_from_one_and_have_directories_of_their_own(tmp_path):
+    cluster = LocalCluster(tmp_path, brokers=2, zookeeper="somewhere:2181/x")
+    assert list(cluster.brokers) == [1, 2]
+    assert cluster.brokers[1].dir == tmp_path / "broker-1"
+    assert cluster.bootstrap == f"{cluster.brokers[1].kafka},{cluster.brokers[2].kafka}"
+    assert cluster.zookeeper_connect == "somewhere:2181/x"
+    assert cluster.zookeeper is None
+    assert cluster.cluster_file == tmp_path / "cluster.json"
+    assert cluster.stop() == []
+
+
+def test_without_a_zookeeper_one_is_embedded(tmp_path):
+    cluster = LocalCluster(tmp_path, brokers=1)
+    assert cluster.zookeeper.directory == tmp_path / "zookeeper"
+    assert cluster.zookeeper_connect == cluster.zookeeper.address
+
+
+def test_a_broker_that_cannot_start_fails_the_start_with_its_last_words(tmp_path):
+    cluster = LocalCluster(tmp_path, brokers=1, overrides={"num.partitions": "0"}, zookeeper="127.0.0.1:1")
+    with pytest.raises(ClusterError, match=r"broker 1 ended with status 1: .*num\.partitions"):
+        cluster.start()
+    assert cluster.brokers[1].pid is None
+
+
+def test_where_all_brokers_have_ended_nobody_waits(tmp_path):
+    overrides = {"num.partitions": "0"}
+    cluster = LocalCluster(tmp_path, brokers=2, overrides=overrides, zookeeper="127.0.0.1:1")
+    try:
+        cluster.launch()
+        for broker in cluster.brokers.values():
+            assert broker.wait(60)
+        # Without a time limit: a wait would be one for ever.
+        with pytest.raises(ClusterError) as told:
+            cluster.wait_ready(float("inf"))
+    finally:
+        cluster.stop()
+    for number in (1, 2):
+        assert f"broker {number} ended with status 1: Invalid configuration: num.partitions has" in str(
+            told.value
+        )
+        assert str(cluster.brokers[number].console) in str(told.value)
+
+
+def test_waiting_may_be_given_up(tmp_path):
+    cluster = LocalCluster(tmp_path, brokers=1, zookeeper="127.0.0.1:1")
+    cluster.launch()
+    try:
+        cluster.wait_ready(0, given_up=lambda: True)
+    finally:
+        cluster.stop()
+
+
+def test_no_controller_in_time_is_an_error(tmp_path):
+    cluster = LocalCluster(tmp_path, brokers=1, zookeeper="127.0.0.1:1")
+    cluster.brokers[1].console.parent.mkdir(parents=True)
+    cluster.brokers[1].console.touch()
+    with pytest.raises(ClusterError, match="did not have one controller within 0 s"):
+        cluster.controller_id(timeout_s=0)
+
+
+def test_a_second_process_has_a_brokers_id_and_endpoints_and_all_else_of_its_own(tmp_path):
+    cluster = LocalCluster(tmp_path, brokers=2, zookeeper="127.0.0.1:1", overrides={"num.partitions": "0"})
+    second = cluster.duplicate(2)
+    assert second.wait(60)
+    assert second.exit_status == 1  # by the setting that nobody can have
+    assert "num.partitions" in second.said()
+    settings = parse_properties(second.properties.read_text())
+    first = cluster.brokers[2]
+    assert settings["broker.id"] == "2"
+    assert settings["advertised.listeners"].split(",")[0] == f"PLAINTEXT://{first.kafka}"
+    assert first.kafka not in settings["listeners"]
+    assert settings["log.dirs"] == str(tmp_path / "again-2" / "data")
+    assert cluster.stop() == []
+
+
+def test_processes_may_live_elsewhere(tmp_path):
+    places = {"zookeeper": Place("198.18.0.1"), "broker-1": Place("198.18.0.2", ("/bin/env", "A=1"))}
+    cluster = LocalCluster(tmp_path, brokers=1, places=places)
+    assert cluster.zookeeper_connect.startswith("198.18.0.1:")
+    assert cluster.bootstrap.startswith("198.18.0.2:")
+    assert cluster.brokers[1].command.startswith("/bin/env A=1 ")

@@ -1,0 +1,69 @@
+import socket
+
+import pytest
+
+from barnabas.local import ports
+from barnabas.local.ports import BrokerPorts, PortError, any_free, derived, free_ports
+
+
+def test_ports_are_counted_from_the_first():
+    base = any_free(1).brokers[0].kafka
+    try:
+        found = derived(base, 2)
+    except PortError:
+        pytest.skip("somebody uses a port above the one found")
+    assert found.zookeeper == base + 3000
+    assert found.brokers == (
+        BrokerPorts(base, base + 1000, base + 2000),
+        BrokerPorts(base + 1, base + 1001, base + 2001),
+    )
+
+
+@pytest.mark.parametrize(
+    ("offset", "role"),
+    [
+        (0, "broker 1"),
+        (1, "broker 2"),
+        (1001, "broker 2's gRPC"),
+        (2000, "broker 1's metrics page"),
+        (3000, "ZooKeeper"),
+    ],
+)
+def test_a_taken_port_is_named_by_the_one_given_and_by_who_would_use_it(monkeypatch, offset, role):
+    monkeypatch.setattr(ports, "_is_free", lambda number: number != 9092 + offset)
+    with pytest.raises(PortError) as refusal:
+        derived(9092, 3)
+    told = str(refusal.value)
+    assert told.startswith(f"--port 9092: 127.0.0.1:{9092 + offset}, where {role} would listen, is taken (")
+    assert "(gRPC is 1000 above, metrics 2000, ZooKeeper 3000)" in told
+
+
+def test_a_port_somebody_listens_on_is_taken():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert not ports._is_free(taken.getsockname()[1])
+
+
+@pytest.mark.parametrize("port", [-1, 63000])
+def test_ports_must_have_room(port):
+    with pytest.raises(PortError, match="does not leave room for 3 brokers"):
+        derived(port, 3)
+
+
+def test_any_free_ports_are_free_and_apart():
+    free = any_free(3)
+    numbers = [free.zookeeper, *(n for b in free.brokers for n in (b.kafka, b.grpc, b.metrics))]
+    assert len(set(numbers)) == 10
+    assert max(numbers) < 32768
+
+
+def test_a_machine_without_enough_free_ports_is_told(monkeypatch):
+    assert len(set(free_ports(5))) == 5
+    # A worker of many has a part of the range to itself (tests/conftest.py).
+    monkeypatch.setattr(ports, "_FIRST", 20000)
+    monkeypatch.setattr(ports, "_LAST", 32000)
+    monkeypatch.setattr(ports, "_is_free", lambda number: number < 20003)
+    assert sorted(free_ports(3)) == [20000, 20001, 20002]
+    with pytest.raises(PortError, match="fewer than 4 free ports from 20000 to 32000"):
+        free_ports(4)

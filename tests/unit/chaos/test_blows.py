@@ -1,0 +1,11 @@
+from barnabas.chaos.blows import Blow, names
+
+
+def test_victims_are_named():
+    assert names((2,)) == "broker 2"
+    assert names((3, 1)) == "brokers 3, 1"
+
+
+def test_of_most_faults_nothing_lacks_once_they_are_healed():
+    blow = Blow("done", lambda: None)
+    assert (blow.lacking(), blow.missed, blow.deadly) == ("", "", ())
