@@ -20,7 +20,7 @@ NOT_FOR_BROKERS = ("hypothesis", "rich")
 """Packages that are not imported, for no other reason than that they are there."""
 
 GRPC_EXPERIMENTS = "-event_engine_client,-event_engine_listener"
-"""What gRPC does not try, unless the environment says otherwise (gRPC, ``doc/environment_variables.md``)."""
+"""What gRPC does not try, unless the environment says otherwise (gRPC's ``GRPC_EXPERIMENTS``)."""
 
 
 def run_broker() -> int:

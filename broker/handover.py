@@ -1,6 +1,7 @@
 """The last that a broker asks of the controller: to be relieved of what it leads.
 
-Source: ``KafkaServer.controlledShutdown`` of release 2.8, whose words the log has; kafka-controller.md, 5.6.
+Source: ``KafkaServer.controlledShutdown`` of release 2.8, whose words the log has; see also
+docs/kafka/topics.md, Controlled shutdown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One broker: its rooms, put together, opened in order and closed in the opposite order.
 
-The order (kafka-controller.md, 2.1): ports, ZooKeeper session, cluster id and broker id, logs, replicas,
-gRPC, registration, the race for the controller, clients.
+The order (docs/kafka/controller.md, Election): ports, ZooKeeper session, cluster id and broker id, logs,
+replicas, gRPC, registration, the race for the controller, clients.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A broker that does not answer makes its queue wait, not grow: what waits is merged per partition (`Queue`).
 The queue ends with the broker's life, so nothing meant for one life reaches the next. Source:
-kafka-controller.md, 6.4.
+docs/kafka/requests.md, Order.
 """
 
 from __future__ import annotations

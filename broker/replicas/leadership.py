@@ -2,7 +2,7 @@
 
 One request at a time is carried out, whichever controller sent it, so that nobody sees half of one; between
 partitions the loop gets its turn. Source: Kafka's ``ReplicaManager.becomeLeaderOrFollower``, ``stopReplicas``
-and ``maybeUpdateMetadataCache`` of release 2.8; the lines are those of kafka-controller.md, section 8.4.
+and ``maybeUpdateMetadataCache`` of release 2.8; the lines are theirs.
 """
 
 from __future__ import annotations

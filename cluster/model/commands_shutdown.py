@@ -1,6 +1,7 @@
 """Controlled shutdown: what a broker that is about to stop asks of the controller, and what it is told.
 
-Source: ``ControlledShutdownRequest`` (api key 7) of release 2.8; kafka-controller.md, 5.6.
+Source: ``ControlledShutdownRequest`` (api key 7) of release 2.8;
+docs/kafka/topics.md, Controlled shutdown.
 """
 
 from __future__ import annotations

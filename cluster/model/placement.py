@@ -1,6 +1,6 @@
 """Where the replicas of a topic go: even over brokers, and over racks where all brokers name one.
 
-The dice are thrown outside and passed in. Source: kafka-controller.md, 5.2 (``AdminUtils``).
+The dice are thrown outside and passed in. Source: docs/kafka/topics.md, Placement (``AdminUtils``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The requests that one call of a state machine leaves behind, merged: one of each kind for each broker.
 
-Source: kafka-controller.md, 3.3 (``AbstractControllerBrokerRequestBatch``).
+Source: docs/kafka/state-machines.md, Batches (``AbstractControllerBrokerRequestBatch``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What happens when brokers come, go, come back before anybody noticed, or move to other addresses.
 
-Source: kafka-controller.md, 2.7 (``BrokerChange``, ``BrokerModifications``).
+Source: docs/kafka/controller.md, Broker changes (``BrokerChange``, ``BrokerModifications``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The causes that state-change.log prints below a failed transition, as Kafka 2.8 words them.
 
-Each is the class and the text of the exception that Kafka throws there. Source: kafka-controller.md, 8.3.
+Each is the class and the text of the exception that Kafka throws there. Source:
+``PartitionStateMachine.scala`` and ``ReplicaStateMachine.scala`` of release 2.8.
 """
 
 from __future__ import annotations

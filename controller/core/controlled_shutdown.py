@@ -1,7 +1,7 @@
 """Controlled shutdown: a broker that is about to stop hands over what it leads, and leaves every ISR.
 
 From here on, until its registration is gone, it is live no more: it is elected nowhere. Source:
-kafka-controller.md, 5.6 (``KafkaController.doControlledShutdown``).
+docs/kafka/topics.md, Controlled shutdown (``KafkaController.doControlledShutdown``).
 """
 
 from __future__ import annotations

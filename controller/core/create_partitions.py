@@ -1,7 +1,7 @@
 """The CreatePartitions request (api key 37), on the controller.
 
 What is written here is read back by the watch on the topic's node, as if a person had written it. Source:
-kafka-controller.md, 5.2 and 5.3; error codes and their order as in ``KafkaApis``,
+docs/kafka/topics.md, Placement; error codes and their order as in ``KafkaApis``,
 ``ZkAdminManager.createPartitions`` and ``AdminZkClient.createNewPartitionsAssignment`` of release 2.8.
 """
 

@@ -1,7 +1,7 @@
 """The CreateTopics request (api key 19), on the controller.
 
 What is written here is read back by the watch on ``/brokers/topics``, as if a person had written it: one path
-creates partitions, whoever asked. Source: kafka-controller.md, 5.1.
+creates partitions, whoever asked. Source: docs/kafka/topics.md, Creation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The DeleteTopics request (api key 20), on the controller.
 
 It only marks the topics; the watch on ``/admin/delete_topics`` leads to `controller.core.deletions`, as if a
-person had marked them. Source: kafka-controller.md, 5.4.
+person had marked them. Source: docs/kafka/topics.md, Deletion.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A topic marked in ``/admin/delete_topics`` is queued, and stays so until every replica is deleted. Nothing
 that stands in its way ends that: the topic is held ineligible, and taken up again when a broker returns or a
-reassignment is through. Source: kafka-controller.md, 5.4 (``TopicDeletionManager``).
+reassignment is through. Source: docs/kafka/topics.md, Deletion (``TopicDeletionManager``).
 """
 
 from __future__ import annotations

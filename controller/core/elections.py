@@ -1,7 +1,8 @@
 """The five ways to choose a partition's leader; each is arithmetic over facts that are passed in.
 
 Every success raises the leader epoch by one, also when the same broker leads on. A failure says why and
-changes nothing. Source: kafka-controller.md, section 4 (``Election``, ``PartitionLeaderElectionAlgorithms``).
+changes nothing. Source: docs/kafka/state-machines.md, Elections (``Election``,
+``PartitionLeaderElectionAlgorithms``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The first deeds of a new controller: read the cluster, tell the brokers, run both state machines up.
 
-Source: kafka-controller.md, 2.4 (``onControllerFailover``), in the order of steps given there.
+Source: docs/kafka/controller.md, Failover (``onControllerFailover``), in the order of steps given there.
 """
 
 from __future__ import annotations

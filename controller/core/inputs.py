@@ -1,7 +1,7 @@
 """What can happen to a controller: the entries of its mailbox.
 
 Each input has a row in ``EVENTS``: the name and number of the ``ControllerState`` under which it is handled,
-and whether it concerns every broker or the active controller alone. Source: kafka-controller.md, 2.3.
+and whether it concerns every broker or the active controller alone. Source: docs/kafka/controller.md, Events.
 """
 
 from __future__ import annotations

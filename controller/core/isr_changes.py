@@ -1,7 +1,8 @@
 """What happens when leaders note that they have changed an ISR.
 
 A leader writes the state of its partition itself and leaves a note; the controller learns the new ISR from
-ZooKeeper and tells every broker. Source: kafka-controller.md, 2.3 and 7 (``IsrChangeNotification``).
+ZooKeeper and tells every broker. Source: docs/kafka/isr.md and docs/kafka/controller.md, Events
+(``IsrChangeNotification``).
 """
 
 from __future__ import annotations

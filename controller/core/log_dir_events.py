@@ -1,8 +1,8 @@
 """What happens when brokers note that a log directory of theirs has failed.
 
 The note does not say whose replicas are gone: the broker is told again to lead or follow all of its own, and
-answers ``KAFKA_STORAGE_ERROR`` for those (`controller.core.responses`). Source: kafka-controller.md, 2.3
-(``LogDirEventNotification``, ``onBrokerLogDirFailure``).
+answers ``KAFKA_STORAGE_ERROR`` for those (`controller.core.responses`). Source:
+docs/kafka/controller.md, Events (``LogDirEventNotification``, ``onBrokerLogDirFailure``).
 """
 
 from __future__ import annotations

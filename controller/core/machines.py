@@ -2,7 +2,8 @@
 
 A table says, for a state and a target, what is to be done on the way; a pair it does not hold is not allowed.
 `controller.core.partitions` and `controller.core.replicas` walk them.
-Source: kafka-controller.md, 3.1 and 3.2 (``PartitionStateMachine``, ``ReplicaStateMachine``).
+Source: docs/kafka/state-machines.md, Partitions and Replicas (``PartitionStateMachine``,
+``ReplicaStateMachine``).
 """
 
 from __future__ import annotations

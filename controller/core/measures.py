@@ -1,4 +1,4 @@
-"""What the controller counts, from what it knows. Source: Kafka's ``KafkaController`` gauges; sheet 2.2."""
+"""What the controller counts, from what it knows. Source: Kafka's ``KafkaController`` gauges."""
 
 from __future__ import annotations
 

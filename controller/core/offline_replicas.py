@@ -1,7 +1,7 @@
 """What happens to partitions when some of their replicas can be reached no more.
 
-Source: kafka-controller.md, 2.7 (``onReplicasBecomeOffline``): the same for a dead broker and a failed
-directory.
+Source: docs/kafka/controller.md, Broker changes (``onReplicasBecomeOffline``): the same for a dead broker
+and a failed directory.
 """
 
 from __future__ import annotations

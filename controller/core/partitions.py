@@ -1,6 +1,6 @@
 """The partition state machine: takes partitions to a state, by the table of `controller.core.machines`.
 
-Source: kafka-controller.md, 3.1 (``ZkPartitionStateMachine``); its log lines are those of 8.3.
+Source: docs/kafka/state-machines.md, Partitions (``ZkPartitionStateMachine``, whose log lines these are).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ replicas, and when every target replica is in sync phase B moves the leader and 
 
 Beyond Kafka: replicas that a new target or a cancellation leaves out are let go before the znode is written,
 not after, and never all that are in sync; and phase B waits where no target replica can lead.
-Source: kafka-controller.md, 5.5 (``onPartitionReassignment`` and what it calls).
+Source: docs/kafka/topics.md, Reassignment (``onPartitionReassignment`` and what it calls).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who asks for reassignments: the API, ``/admin/reassign_partitions``, and what a former controller began.
 
-Source: kafka-controller.md, 5.5 (``processApiPartitionReassignment``, ``processZkPartitionReassignment``,
-``initializePartitionReassignments``) and KIP-455.
+Source: docs/kafka/topics.md, Reassignment (``processApiPartitionReassignment``,
+``processZkPartitionReassignment``, ``initializePartitionReassignments``) and KIP-455.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which partitions an automatic rebalance hands back to their preferred replicas; arithmetic alone.
 
-Source: kafka-controller.md, 5.7 (``checkAndTriggerAutoLeaderRebalance``).
+Source: docs/kafka/topics.md, Rebalance (``checkAndTriggerAutoLeaderRebalance``).
 """
 
 from __future__ import annotations

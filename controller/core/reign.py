@@ -1,6 +1,6 @@
 """Becoming the controller and ceasing to be it.
 
-Source: kafka-controller.md, 2.1 (election) and 2.5 (resignation), in the order of steps given there.
+Source: docs/kafka/controller.md, Election and Resignation, in the order of steps given there.
 """
 
 from __future__ import annotations

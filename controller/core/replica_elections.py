@@ -1,6 +1,6 @@
 """Leader elections that nobody's death asks for: by request, by znode, by the clock, by a changed setting.
 
-Source: kafka-controller.md, 5.7 and 5.8 (``processReplicaLeaderElection``, ``onReplicaElection``,
+Source: docs/kafka/topics.md, Rebalance (``processReplicaLeaderElection``, ``onReplicaElection``,
 ``checkAndTriggerAutoLeaderRebalance``, ``processTopicUncleanLeaderElectionEnable`` of release 2.8).
 """
 

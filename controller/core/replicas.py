@@ -1,6 +1,6 @@
 """The replica state machine: takes replicas to a state, by the table of `controller.core.machines`.
 
-Source: kafka-controller.md, 3.2 (``ZkReplicaStateMachine``); its log lines are those of 8.3.
+Source: docs/kafka/state-machines.md, Replicas (``ZkReplicaStateMachine``, whose log lines these are).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``/admin/reassign_partitions``: where tools of old leave what they want, and find what is not done yet.
 
-Source: kafka-controller.md, 5.5 (``maybeRemoveFromZkReassignment``).
+Source: docs/kafka/topics.md, Reassignment (``maybeRemoveFromZkReassignment``).
 """
 
 from __future__ import annotations

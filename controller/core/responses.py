@@ -3,8 +3,8 @@
 The cause of most errors comes as an event of its own. Beyond Kafka, what a broker failed at for an error that
 nobody foresaw is said again (`controller.core.resends`); and a controller that is told of a later one steps
 down: where that is not so, because ``/controller_epoch`` was lowered, it is elected with a later epoch, or no
-broker would ever obey. Source: kafka-controller.md, 2.3 (``LeaderAndIsrResponseReceived``,
-``UpdateMetadataResponseReceived``).
+broker would ever obey. Source: docs/kafka/controller.md, Events
+(``LeaderAndIsrResponseReceived``, ``UpdateMetadataResponseReceived``).
 """
 
 from __future__ import annotations

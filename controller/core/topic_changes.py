@@ -1,7 +1,8 @@
 """What happens when topics appear or vanish in ZooKeeper, or get more partitions there.
 
 Whoever writes a topic's node creates the topic: a CreateTopics request, a tool, a person. Source:
-kafka-controller.md, 2.3 and 5.1 (``TopicChange``, ``PartitionModifications``, ``onNewPartitionCreation``).
+docs/kafka/controller.md, Events (``TopicChange``, ``PartitionModifications``); docs/kafka/topics.md, Creation
+(``onNewPartitionCreation``).
 """
 
 from __future__ import annotations

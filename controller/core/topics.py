@@ -1,7 +1,7 @@
 """What a new topic must look like, and what becomes of a request for one.
 
-Source: kafka-controller.md, 5.1 and 5.2; error codes and their order as in ``ZkAdminManager.createTopics``
-and ``AdminZkClient.validateTopicCreate`` of release 2.8.
+Source: docs/kafka/topics.md, Creation and docs/kafka/topics.md, Placement; error codes and their
+order as in ``ZkAdminManager.createTopics`` and ``AdminZkClient.validateTopicCreate`` of release 2.8.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ TOPIC = "orders"
 PASSING = "passing"
 """Another topic, which comes and goes."""
 
-# Two records without a producer id, built by a client library (kafka-log-and-protocol.md, 1.1).
+# Two records without a producer id, built by a client library (KIP-98).
 BATCH = bytes.fromhex(
     "000000000000000000000046ffffffff02e7f6ad240000000000010000018bcfe568000000018bcfe56805"
     "ffffffffffffffffffffffffffff0000000218000000026b027602026802310e000a0201027700"

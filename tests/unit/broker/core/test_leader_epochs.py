@@ -12,7 +12,7 @@ from barnabas.broker.core.leader_epochs import (
 
 
 class SlowEpochs:
-    """The rules of the sheet, one entry at a time."""
+    """The rules of ``LeaderEpochFileCache``, one entry at a time."""
 
     def __init__(self):
         self.entries = []

@@ -210,7 +210,7 @@ async def test_an_answer_nobody_waits_for_any_more(room, append):
 
 
 def refusals(batch, patched):
-    """What a leader refuses, in the order of kafka-log-and-protocol 1.2: records, settings, error."""
+    """What a leader refuses, in the order of Kafka's ``LogValidator``: records, settings, error."""
     good, two = batch(1), batch(2)
     limit = {"message_timestamp_difference_max_ms": 1000}
     shorter = good[:8] + (40).to_bytes(4) + good[12:52]

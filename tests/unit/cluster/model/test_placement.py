@@ -1,4 +1,4 @@
-"""Placement against slow twins: the rules of the fact sheet (5.2), step by step, and their purpose."""
+"""Placement against slow twins: docs/kafka/topics.md, Placement, rule by rule, and what they are for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each strategy against a slow twin that applies the rules of the fact sheet (section 4) one by one."""
+"""Each strategy against a slow twin: docs/kafka/state-machines.md, Elections, rule by rule."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def everything_to_do(make_world):
 
 
 FAILOVER = [
-    # 1 is of no release that we are: /feature. 2: each node is watched as it is first read. Not of the sheet:
+    # 1 is of no release that we are: /feature. 2: each node is watched as it is first read. Not of the page:
     # the record, of the epoch first and of the brokers once all has been done for them.
     (1, effects.RecordEpoch),
     (3, effects_configs.ReadLogDirEvents),
@@ -176,13 +176,13 @@ FAILOVER = [
     (9, effects.SendStopReplica),
     (9, effects_elections.DeletePreferredReplicaElection),
     (10, effects_elections.ScheduleLeaderRebalance),
-    # Not of the sheet either: the contest is to be forgotten.
+    # Not of the page either: the contest is to be forgotten.
     (11, effects.ScheduleReelection),
 ]
-"""kafka-controller.md, 2.4: the steps, and what is seen of each; of step 9 only what begins each part."""
+"""docs/kafka/controller.md, Failover: the steps, and what is seen of each; of step 9 only the beginnings."""
 
 
-def test_the_steps_of_a_failover_come_in_the_order_of_the_sheet(make_world):
+def test_the_steps_of_a_failover_come_in_the_order_of_the_page(make_world):
     world = everything_to_do(make_world)
     said = {effects.LogStateChange, LeaderElected, DeletionQueued}
     seen = []
@@ -223,8 +223,8 @@ def test_the_machines_run_up_one_after_the_other(make_world):
     ]
 
 
-def test_what_was_built_up_is_taken_down_in_the_order_of_the_sheet(make_world):
-    """kafka-controller.md, 2.5: it refuses, stops what wakes it, stops sending, and only then forgets."""
+def test_what_was_built_up_is_taken_down_in_the_order_of_the_page(make_world):
+    """docs/kafka/controller.md, Resignation: refuse, stop what wakes it, stop sending, forget last."""
     world = everything_to_do(make_world)
     world.run(Startup())
     seen = []

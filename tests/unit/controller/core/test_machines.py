@@ -14,7 +14,7 @@ from barnabas.controller.core.machines import (
     valid_previous,
 )
 
-# The tables of the fact sheet (3.1 and 3.2), in its own words: target, valid previous states, action.
+# The tables of docs/kafka/state-machines.md, in its own words: target, valid previous states, action.
 PARTITION_SHEET = {
     "NewPartition": ("NonExistentPartition", "NOTE"),
     "OnlinePartition": ("NewPartition OnlinePartition OfflinePartition", "INITIALIZE ELECT ELECT"),
