@@ -138,6 +138,7 @@ class LogDir:
         self.lock_id = ""
         self._high_watermarks: dict[TopicPartition, Offset] = {}
         self._doomed: deque[tuple[int, Path]] = deque()
+        self._has_removed = False
         self._under_way: deque[Future[None]] = deque()
 
     def lock(self) -> None:
@@ -218,7 +219,10 @@ class LogDir:
         return self._enter(topic_partition, directory, config, loaded)
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Close a log and rename its directory; it is unlinked ``file.delete.delay.ms`` later."""
+        """Close a log and rename its directory; it is unlinked ``file.delete.delay.ms`` later.
+
+        The checkpoints keep its entries until ``checkpoint_removals``.
+        """
         log, renamed = self._rename(topic_partition, deleted_directory(topic_partition))
         self._doomed.append((self._options.clock() + log.config.file_delete_delay_ms, renamed))
 
@@ -241,10 +245,16 @@ class LogDir:
         # Only now: where the disk has refused, the log is one of those that are gone with the directory.
         del self.logs[topic_partition]
         self._high_watermarks.pop(topic_partition, None)
-        self.checkpoint_recovery_points()
-        self.checkpoint_log_start_offsets()
-        self.checkpoint_high_watermarks({})
+        self._has_removed = True
         return log, renamed
+
+    def checkpoint_removals(self) -> None:
+        """Begin to write the checkpoints, if logs were deleted or put aside since the last call."""
+        if self._has_removed:
+            self._has_removed = False
+            self.checkpoint_recovery_points()
+            self.checkpoint_log_start_offsets()
+            self.checkpoint_high_watermarks({})
 
     def _doom_stray(self, directory: Path, config: LogConfig) -> None:
         delay_ms = stray_delay_ms(config)

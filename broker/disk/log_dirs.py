@@ -164,6 +164,16 @@ class LogDirs:
             log_end_offset=end_offset,
         )
 
+    def checkpoint_removals(self) -> None:
+        """Begin to write the checkpoints of each directory of which a log was deleted or put aside.
+
+        Call it once per request, as Kafka does (``LogManager.asyncDelete`` of a set of partitions). A
+        checkpoint names every log of its directory, so one per deleted log would cost the square of their
+        number.
+        """
+        for log_dir in self._each():
+            self._ask(log_dir, "writing checkpoints", log_dir.checkpoint_removals)
+
     def expire_producers(self) -> None:
         """Have every log forget its idle producers."""
         for log in self.logs.values():

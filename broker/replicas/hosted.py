@@ -82,7 +82,11 @@ class Logs(Protocol):
         ...
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Close the log and have its directory removed."""
+        """Close the log and rename its directory, which is removed later."""
+        ...
+
+    def checkpoint_removals(self) -> None:
+        """Begin to write the checkpoints, if logs were deleted or put aside since the last call."""
         ...
 
     def high_watermark(self, topic_partition: TopicPartition) -> Offset:
@@ -238,6 +242,10 @@ class HostedPartitions:
             self._logs.delete(topic_partition)
         if partition is not None:
             self.leadership_changed(partition)
+
+    def checkpoint_removals(self) -> None:
+        """Begin to write the checkpoints without the logs that a request deleted or put aside."""
+        self._logs.checkpoint_removals()
 
     def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
         """Host the partition no more, and put its log aside as a stray ``because``.

@@ -162,6 +162,7 @@ class Leadership:
             await self._make_leaders(leaders, this_round)
         if followers:
             await self._make_followers(followers, this_round)
+        self._hosted.checkpoint_removals()
         self._fetchers.end_idle()
         return this_round.errors
 
@@ -382,6 +383,7 @@ class Leadership:
             for partition in request.partitions:
                 errors[partition.topic_partition] = self._try_to_stop(partition, lines)
                 await turn.yield_if_long()
+            self._hosted.checkpoint_removals()
             self._fetchers.end_idle()
             return StopReplicaResponse(ErrorCode.NONE, errors)
 

@@ -117,6 +117,7 @@ class Strays:
                 async with self._orders:
                     for tp in strays:
                         self._put_one_aside(tp, suspects[tp], "is not there" if topic not in names else "")
+                    self._hosted.checkpoint_removals()
         except ZooKeeperError as error:
             _log.warning(f"Logs that may be strays are kept, ZooKeeper does not say: {error}")
 

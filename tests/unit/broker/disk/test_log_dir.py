@@ -218,6 +218,7 @@ def test_a_deleted_log_is_renamed_and_unlinked_later(open_dirs, tmp_path, batch)
     dirs.checkpoint_high_watermarks({A: 3, B: 0})
     dirs.delete(A)
     dirs.delete(A)
+    dirs.checkpoint_removals()
     assert dirs.get(A) is None
     assert [n for n in listing(tmp_path) if n.endswith("-delete")]
     now[0] += 59_999
@@ -228,6 +229,33 @@ def test_a_deleted_log_is_renamed_and_unlinked_later(open_dirs, tmp_path, batch)
     assert not [n for n in listing(tmp_path) if n.endswith("-delete")]
     assert (tmp_path / "recovery-point-offset-checkpoint").read_text() == "0\n1\nb 7 0\n"
     assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n1\nb 7 0\n"
+
+
+def test_deleted_logs_share_one_write_of_each_checkpoint(open_dirs, tmp_path, monkeypatch):
+    """A checkpoint names all logs: one per deleted log is quadratic, in memory, too (4,000 logs: 500 MB)."""
+    written = []
+    dirs = open_dirs(tmp_path)
+    names = [TopicPartition("many", number) for number in range(5)]
+    for tp in (A, *names):
+        dirs.get_or_create(tp)
+    monkeypatch.setattr(
+        log_dir, "write_offsets", lambda path, offsets: written.append((path.name, [*offsets]))
+    )
+    for tp in names:
+        dirs.delete(tp)
+    dirs.checkpoint_removals()
+    dirs.checkpoint_removals()
+    dirs.close()
+    while_open = written[:3]
+    assert while_open == [
+        ("recovery-point-offset-checkpoint", [A]),
+        ("log-start-offset-checkpoint", []),
+        ("replication-offset-checkpoint", []),
+    ]
+    assert [name for name, _ in written[3:]] == [
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+    ]
 
 
 def test_a_deletion_that_a_stop_cut_short_is_ended(open_dirs, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.disk import log_dir
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.replicas.leadership import Leadership
 from barnabas.cluster.model.brokers import Broker, Endpoint
@@ -332,6 +333,18 @@ async def test_stop_and_delete(room, scene):
     assert (await scene.stop((THIRD, 3, False))).partition_errors == {THIRD: ErrorCode.FENCED_LEADER_EPOCH}
     assert {Kind.STOP_REPLICA_STALE_EPOCH, Kind.STOP_REPLICA_SAME_EPOCH} <= set(scene.kinds)
     assert (await scene.stop((TopicPartition("never", 0), 0, True))).error is ErrorCode.NONE
+
+
+async def test_one_request_that_deletes_many_writes_each_checkpoint_once(room, scene, monkeypatch):
+    many = [TopicPartition("many", number) for number in range(4)]
+    await scene.order(*(room.order(2, 3, topic_partition=tp) for tp in many))
+    written = []
+    monkeypatch.setattr(log_dir, "write_offsets", lambda path, _offsets: written.append(path.name))
+    await scene.stop(*((tp, 3, True) for tp in many))
+    room.logs.purge_deleted()
+    room.logs.close()
+    assert written[:3] == [log_dir.RECOVERY_POINT, log_dir.LOG_START_OFFSET, log_dir.HIGH_WATERMARK]
+    assert written[3:] == [log_dir.RECOVERY_POINT, log_dir.LOG_START_OFFSET]
 
 
 async def test_a_replica_that_never_was_in_sync_is_deleted_in_the_epoch_that_added_it(room, scene):
