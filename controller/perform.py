@@ -20,7 +20,6 @@ from barnabas.controller.channels import BrokerChannels
 from barnabas.controller.core import effects
 from barnabas.controller.core.effects import Ask, Effect, Interruption
 from barnabas.controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
-from barnabas.controller.core.reasons import LeaderElected, Reason
 from barnabas.controller.inquiry import Inquiry
 from barnabas.controller.service import Service
 
@@ -76,7 +75,8 @@ class Performer:
             effects.OpenChannel: lambda to: out.channels.open(to.broker),
             effects.CloseChannel: lambda to: out.channels.close(to.broker_id),
             effects.CloseAllChannels: lambda _: out.channels.close_all(),
-            effects.Explain: lambda why: self._explain(why.reason),
+            effects.LogInfo: lambda log: _log.info(log.line),
+            effects.LogElection: self._log_election,
             effects.Reply: out.service.reply,
             effects.AnnounceController: lambda news: out.on_controller(news.controller_id, news.epoch),
             effects.StopWatching: lambda _: self._stop_watching(),
@@ -119,11 +119,7 @@ class Performer:
         for broker_id, epoch in send.recipients.items():
             self._outlets.channels.send(broker_id, replace(send.request, broker_epoch=epoch))
 
-    def _explain(self, reason: Reason) -> None:
-        if not isinstance(reason, LeaderElected):
-            _log.info(str(reason))
-        else:
-            # There may be thousands, and state-change.log says the same of each.
-            _log.debug("%s", reason)
-            self._outlets.metrics.leader_elections.inc()
-            self._outlets.metrics.unclean_leader_elections.inc(reason.unclean)
+    def _log_election(self, election: effects.LogElection) -> None:
+        _log.debug("%s", election)
+        self._outlets.metrics.leader_elections.inc()
+        self._outlets.metrics.unclean_leader_elections.inc(election.unclean)

@@ -19,10 +19,9 @@ from barnabas.cluster.model.commands_configs import (
 )
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.config_rules import ConfigRefusedError, altered, check
-from barnabas.controller.core.effects import Decision, Explain, Reply, ask
+from barnabas.controller.core.effects import Decision, LogInfo, Reply, ask
 from barnabas.controller.core.effects_configs import ReadConfigs, StoredConfigs, WriteConfigs
 from barnabas.controller.core.inputs import AlterConfigsRequested
-from barnabas.controller.core.reasons_configs import ConfigsRefused, ConfigsWritten
 from barnabas.controller.core.state import ControllerContext
 
 _Change = Callable[[StoredConfigs], Mapping[str, str]]
@@ -40,7 +39,7 @@ def alter_configs(context: ControllerContext, request: AlterConfigsRequested) ->
             results.append(ResourceResult(resource, ErrorCode.NONE))
         except ConfigRefusedError as refusal:
             message = str(refusal)
-            yield Explain(ConfigsRefused(resource, refusal.error, message))
+            yield LogInfo(f"settings of {resource} refused with {refusal.error.name}: {message}")
             results.append(ResourceResult(resource, refusal.error, message))
     yield Reply(request.token, AlterConfigsResult(tuple(results)))
 
@@ -77,5 +76,5 @@ def _alter(
         if validate_only:
             return
         if (yield from ask(WriteConfigs(resource, settings, stored.version, context.reign))):
-            yield Explain(ConfigsWritten(resource, tuple(sorted(settings))))
+            yield LogInfo(f"{resource} now sets itself: {', '.join(sorted(settings)) or 'nothing'}")
             return

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from barnabas.controller.core.effects import Decision, Explain, InterruptedDecisionError
-from barnabas.controller.core.reasons import StepFailed
+from barnabas.controller.core.effects import Decision, InterruptedDecisionError, LogInfo
 
 T = TypeVar("T")
 
@@ -38,5 +37,5 @@ def attempt(what: str, step: Decision[T]) -> Decision[T | Failed]:
         raise
     except Exception as error:  # noqa: BLE001  (no one znode may stand in the way of all others)
         failed = Failed(f"{type(error).__name__}: {error}")
-        yield Explain(StepFailed(what, failed.because))
+        yield LogInfo(f"went on without {what}: {failed.because}")
         return failed

@@ -24,14 +24,14 @@ from barnabas.controller.core.attempts import attempt
 from barnabas.controller.core.effects import (
     BREATHE,
     Decision,
-    Explain,
+    LogInfo,
     LogStateChange,
     RecordBrokers,
     ask,
     breaths,
+    listed,
 )
 from barnabas.controller.core.leadership import raise_epochs, remove_from_isr
-from barnabas.controller.core.reasons import AllBouncedUnseen, BouncedUnseen
 from barnabas.controller.core.state import ControllerContext
 
 
@@ -70,7 +70,10 @@ def deal_with_unseen(
     for id_, unsafe in sorted(expelled.items()):
         yield from _expel(context, id_, unsafe)
     if restarted:
-        yield Explain(AllBouncedUnseen(tuple(restarted)))
+        yield LogInfo(
+            "all live ISR members bounced unseen, and their leader begins a new leader epoch in "
+            f"{listed(restarted)}"
+        )
         yield from raise_epochs(context, restarted)
 
 
@@ -84,7 +87,7 @@ def settle(context: ControllerContext, brokers: Iterable[BrokerId]) -> Decision[
 
 
 def _expel(context: ControllerContext, broker_id: BrokerId, tps: list[TopicPartition]) -> Decision[None]:
-    yield Explain(BouncedUnseen(broker_id, tuple(tps)))
+    yield LogInfo(f"broker {broker_id} bounced unseen, and leaves the ISR of {listed(tps)}")
     states, _ = yield from remove_from_isr(context, broker_id, tps)
     for tp, state in states.items():
         yield LogStateChange(context.lines.removed_from_isr(tp, state, broker_id))

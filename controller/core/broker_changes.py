@@ -10,11 +10,18 @@ from collections.abc import Collection
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.controller.core import bounces, deletions, reassignment
 from barnabas.controller.core.batch import update_metadata
-from barnabas.controller.core.effects import CloseChannel, Decision, Explain, OpenChannel, ReadBrokers, ask
+from barnabas.controller.core.effects import (
+    CloseChannel,
+    Decision,
+    LogInfo,
+    OpenChannel,
+    ReadBrokers,
+    ask,
+    listed,
+)
 from barnabas.controller.core.machines import ReplicaMachineState
 from barnabas.controller.core.offline_replicas import lose_replicas
 from barnabas.controller.core.partitions import bring_online
-from barnabas.controller.core.reasons import BrokersChanged, BrokerUpdated
 from barnabas.controller.core.replicas import change_replicas
 from barnabas.controller.core.state import ControllerContext
 
@@ -32,7 +39,10 @@ def compare_brokers(context: ControllerContext) -> Decision[None]:
     stayed = sorted(registered.keys() & known.keys())
     bounced = tuple(id_ for id_ in stayed if registered[id_].epoch > known[id_].epoch)
     if new or dead or bounced:
-        yield Explain(BrokersChanged(new, bounced, dead, tuple(sorted(registered))))
+        yield LogInfo(
+            f"new brokers: {listed(new)}; bounced: {listed(bounced)}; dead: {listed(dead)}; all live "
+            f"brokers: {listed(sorted(registered))}"
+        )
     for id_ in new:
         yield OpenChannel(registered[id_])
     for id_ in bounced:
@@ -65,7 +75,7 @@ def update_broker(context: ControllerContext, broker_id: BrokerId) -> Decision[N
         # Gone, new or bounced: the change of the list tells of that.
         return
     context.brokers[broker_id] = registered
-    yield Explain(BrokerUpdated(broker_id))
+    yield LogInfo(f"broker {broker_id} has other endpoints now")
     yield from update_metadata(context, context.brokers)
 
 

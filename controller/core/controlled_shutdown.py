@@ -10,12 +10,11 @@ from barnabas.cluster.model.commands import Refused
 from barnabas.cluster.model.commands_shutdown import ControlledShutdownResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.controller.core.effects import Decision, Explain, Reply
+from barnabas.controller.core.effects import Decision, LogInfo, Reply, listed
 from barnabas.controller.core.elections import OtherElection
 from barnabas.controller.core.inputs import ControlledShutdownRequested
 from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
 from barnabas.controller.core.partitions import change_partitions
-from barnabas.controller.core.reasons_shutdown import ShutdownRefused, ShuttingDown
 from barnabas.controller.core.replicas import change_replicas
 from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
@@ -28,7 +27,9 @@ def shut_down_broker(context: ControllerContext, request: ControlledShutdownRequ
     broker = request.command.broker_id
     refusal = _refusal(context, request)
     if refusal is not None:
-        yield Explain(ShutdownRefused(broker, refusal.error, refusal.message))
+        yield LogInfo(
+            f"controlled shutdown of broker {broker} refused with {refusal.error.name}: {refusal.message}"
+        )
         yield Reply(request.token, refusal)
         return
     context.shutting_down.add(broker)
@@ -39,7 +40,10 @@ def shut_down_broker(context: ControllerContext, request: ControlledShutdownRequ
     yield from change_partitions(context, led, PartitionMachineState.ONLINE, strategy)
     yield from change_replicas(context, followed, ReplicaMachineState.OFFLINE)
     remaining = tuple(tp for tp in led if _leads(context, broker, tp))
-    yield Explain(ShuttingDown(broker, len(led), len(followed), remaining))
+    yield LogInfo(
+        f"broker {broker} is about to stop: {len(led) - len(remaining)} of {len(led)} leaders moved, "
+        f"{len(followed)} followers stopped; it still leads: {listed(remaining)}"
+    )
     yield Reply(request.token, ControlledShutdownResult(remaining))
 
 

@@ -16,11 +16,9 @@ from barnabas.cluster.model.commands_topics import CreatePartitionsResult, NewPa
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.partition import Assignment
-from barnabas.controller.core.effects import Decision, Explain, ReadAssignments, Reply, ask
+from barnabas.controller.core.effects import Decision, LogInfo, ReadAssignments, Reply, ask
 from barnabas.controller.core.effects_topics import WriteAssignment
 from barnabas.controller.core.inputs import CreatePartitionsRequested
-from barnabas.controller.core.reasons import TopicRefused
-from barnabas.controller.core.reasons_topics import PartitionsWritten
 from barnabas.controller.core.state import ControllerContext
 from barnabas.controller.core.topics import (
     Assignments,
@@ -46,7 +44,7 @@ def create_partitions(context: ControllerContext, request: CreatePartitionsReque
         if outcome is None:
             outcome = yield from _extend(context, topic, validate_only=command.validate_only)
         if isinstance(outcome, Refusal):
-            yield Explain(TopicRefused(topic.topic, outcome.error, outcome.message))
+            yield LogInfo(f"topic {topic.topic} refused with {outcome.error.name}: {outcome.message}")
             results.append(TopicResult(topic.topic, outcome.error, outcome.message))
         else:
             results.append(TopicResult(topic.topic, ErrorCode.NONE, partitions=outcome))
@@ -95,7 +93,7 @@ def _extend(
             return plan if isinstance(plan, Refusal) else wanted.count
         whole = {**standing, **plan}
         if (yield from ask(WriteAssignment(name, standing, whole, context.reign))):
-            yield Explain(PartitionsWritten(name, len(whole)))
+            yield LogInfo(f"topic {name} written: {len(whole)} partitions from now on")
             return len(whole)
         # Somebody wrote the node meanwhile: what was planned on may hold no longer.
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from barnabas.cluster.model.commands import CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.controller.core.effects import CreateTopic, Decision, Explain, ReadTopics, Reply, ask
+from barnabas.controller.core.effects import CreateTopic, Decision, LogInfo, ReadTopics, Reply, ask
 from barnabas.controller.core.inputs import CreateTopicsRequested, Draw
-from barnabas.controller.core.reasons import TopicRefused, TopicWritten
 from barnabas.controller.core.state import ControllerContext
 from barnabas.controller.core.topics import Refusal, TopicNames, duplicates, plan_topic
 
@@ -48,10 +47,10 @@ def _create(
     if not created:
         exists = Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
         return (yield from _refuse(topic.name, exists))
-    yield Explain(TopicWritten(topic.name, len(plan), factor))
+    yield LogInfo(f"topic {topic.name} written: {len(plan)} partitions, replication factor {factor}")
     return result
 
 
 def _refuse(name: str, refusal: Refusal) -> Decision[TopicResult]:
-    yield Explain(TopicRefused(name, refusal.error, refusal.message))
+    yield LogInfo(f"topic {name} refused with {refusal.error.name}: {refusal.message}")
     return TopicResult(name, refusal.error, refusal.message)

@@ -30,7 +30,7 @@ from barnabas.controller.core.controlled_shutdown import shut_down_broker
 from barnabas.controller.core.create_partitions import create_partitions
 from barnabas.controller.core.create_topics import create_topics
 from barnabas.controller.core.delete_topics import delete_topics
-from barnabas.controller.core.effects import Decision, Explain, InterruptedDecisionError, Interruption, Reply
+from barnabas.controller.core.effects import Decision, InterruptedDecisionError, Interruption, LogInfo, Reply
 from barnabas.controller.core.inputs import (
     EVENTS,
     AlterConfigsRequested,
@@ -67,7 +67,6 @@ from barnabas.controller.core.inputs import (
     UpdateMetadataResponseReceived,
     ZkPartitionReassignment,
 )
-from barnabas.controller.core.reasons import GaveUp, NotActive
 from barnabas.controller.core.state import ControllerContext
 
 
@@ -76,7 +75,7 @@ def decide(context: ControllerContext, happened: Input) -> Decision[None]:
     name = type(happened).__name__
     refusal = refuse(happened)
     if not (EVENTS[type(happened)].everybody or context.is_active):
-        yield Explain(NotActive(name))
+        yield LogInfo(f"ignored {name}: this broker is not the active controller")
         if refusal is not None:
             yield refusal
         return
@@ -86,7 +85,7 @@ def decide(context: ControllerContext, happened: Input) -> Decision[None]:
             yield from work
             work = None
         except InterruptedDecisionError as interrupted:
-            yield Explain(GaveUp(name, str(interrupted)))
+            yield LogInfo(f"gave up {name}, because {interrupted}")
             if refusal is not None:
                 yield refusal
                 refusal = None

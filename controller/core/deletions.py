@@ -13,18 +13,10 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core.attempts import attempt
 from barnabas.controller.core.batch import update_metadata
-from barnabas.controller.core.effects import Decision, Explain, ReadTopics, ask
+from barnabas.controller.core.effects import Decision, LogInfo, ReadTopics, ask, listed
 from barnabas.controller.core.effects_topics import DeleteTopic, ReadTopicDeletions, RemoveTopicDeletions
 from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
 from barnabas.controller.core.partitions import change_partitions
-from barnabas.controller.core.reasons_topics import (
-    DeletionHalted,
-    DeletionMarksRemoved,
-    DeletionQueued,
-    DeletionRetried,
-    DeletionStarted,
-    TopicDeleted,
-)
 from barnabas.controller.core.replicas import change_replicas
 from barnabas.controller.core.requested_reassignments import withdraw_topics
 from barnabas.controller.core.state import ControllerContext, PartitionReplica
@@ -75,7 +67,7 @@ def halt(context: ControllerContext, topics: Iterable[str], because: str) -> Dec
     halted = tuple(sorted(context.topics_to_delete.intersection(topics)))
     if halted:
         context.topics_ineligible_for_deletion.update(halted)
-        yield Explain(DeletionHalted(halted, because))
+        yield LogInfo(f"deletion halted, because of {because}: {listed(halted)}")
 
 
 def resume(context: ControllerContext, topics: Iterable[str]) -> Decision[None]:
@@ -105,7 +97,7 @@ def resume_all(context: ControllerContext) -> Decision[None]:
             if topic not in context.topics_ineligible_for_deletion:
                 eligible.append(topic)
     if failed:
-        yield Explain(DeletionRetried(tuple(failed)))
+        yield LogInfo(f"deletion to be tried again of the replicas {listed(failed)}")
         yield from change_replicas(context, failed, _OFFLINE)
     if eligible:
         yield from _start(context, eligible)
@@ -143,20 +135,20 @@ def _queue(context: ControllerContext, marked: Collection[str]) -> Decision[None
     new = tuple(sorted(set(marked) - context.topics_to_delete))
     if new:
         context.topics_to_delete.update(new)
-        yield Explain(DeletionQueued(new))
+        yield LogInfo(f"topics to be deleted: {listed(new)}")
 
 
 def remove_marks(context: ControllerContext, topics: Collection[str], because: str) -> Decision[None]:
     """Take the marks of ``topics`` away, which are not to be deleted, ``because``."""
     if topics:
         names = tuple(sorted(topics))
-        yield Explain(DeletionMarksRemoved(names, because))
+        yield LogInfo(f"not to be deleted, because {because}: {listed(names)}")
         yield from ask(RemoveTopicDeletions(names, context.reign))
 
 
 def _start(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
     """Kafka: ``onTopicDeletion``; nobody serves the topics any more, then their replicas go."""
-    yield Explain(DeletionStarted(tuple(topics)))
+    yield LogInfo(f"deletion (re)started: {listed(topics)}")
     unseen = [topic for topic in topics if topic not in context.topics_with_deletion_started]
     gone = _partitions(context, unseen)
     yield from change_partitions(context, gone, PartitionMachineState.OFFLINE)
@@ -190,7 +182,7 @@ def _complete(context: ControllerContext, topic: str) -> Decision[None]:
     yield from change_replicas(context, replicas, ReplicaMachineState.NON_EXISTENT)
     yield from ask(DeleteTopic(topic, context.reign))
     context.forget_topic(topic)
-    yield Explain(TopicDeleted(topic))
+    yield LogInfo(f"topic {topic} is deleted")
     yield from withdraw_topics(context, moved)
 
 

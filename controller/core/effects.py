@@ -25,10 +25,9 @@ from barnabas.cluster.model.epochs import (
     PartitionVersion,
 )
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.cluster.model.partition import Assignment, PartitionState
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from barnabas.cluster.model.statechange import StateChange
-from barnabas.controller.core.reasons import Reason
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -101,6 +100,11 @@ def breaths(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
     rest = iter(items)
     while some := tuple(islice(rest, BREATH)):
         yield some
+
+
+def listed(values: Iterable[object]) -> str:
+    """``values`` as log lines name them: separated by commas, ``none`` where there are none."""
+    return ", ".join(map(str, values)) or "none"
 
 
 # Who is the controller
@@ -367,10 +371,35 @@ class LogStateChange(Effect):
 
 
 @dataclass(frozen=True, slots=True)
-class Explain(Effect):
-    """Say why: for the server log and for counting, never for deciding."""
+class LogInfo(Effect):
+    """Write a line to the controller's log at INFO: what was decided, and why."""
 
-    reason: Reason
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogElection(Effect):
+    """Count an elected leader, and log it at DEBUG: state-change.log has a line for each at INFO.
+
+    Attributes:
+        partition: Its partition.
+        strategy: How it was chosen, by the name of Kafka's strategy.
+        leader_and_isr: The leadership as it was written.
+        unclean: Whether the leader comes from outside the ISR.
+    """
+
+    partition: TopicPartition
+    strategy: str
+    leader_and_isr: LeaderAndIsr
+    unclean: bool = False
+
+    def __str__(self) -> str:
+        how = "uncleanly, from outside the ISR, " if self.unclean else ""
+        elected = self.leader_and_isr
+        return (
+            f"{self.partition}: broker {elected.leader} elected {how}by {self.strategy} in leader epoch "
+            f"{elected.leader_epoch}, ISR {listed(elected.isr)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from barnabas.controller.core.effects import (
     BREATHE,
     Decision,
     DeleteIsrChanges,
-    Explain,
+    LogInfo,
     OpenChannel,
     ReadAssignments,
     ReadBrokers,
@@ -35,7 +35,6 @@ from barnabas.controller.core.effects import (
     breaths,
 )
 from barnabas.controller.core.log_dir_events import drop_log_dir_events
-from barnabas.controller.core.reasons import ControllerReady, EpochBelowStates
 from barnabas.controller.core.state import ControllerContext
 from barnabas.controller.core.topic_changes import leave_out_illegal
 
@@ -55,7 +54,10 @@ def fail_over(context: ControllerContext) -> Decision[ControllerEpoch | None]:
     yield from attempt("the notes of changed ISRs", _drop_isr_changes(context))
     tps, latest = yield from _read_cluster(context)
     if context.epoch < latest < LAST_EPOCH:
-        yield Explain(EpochBelowStates(context.epoch, latest))
+        yield LogInfo(
+            f"controller epoch {context.epoch} is below {latest}, in which states were written: a later one "
+            "is needed"
+        )
         return latest
     for broker in context.brokers.values():
         yield OpenChannel(broker)
@@ -68,7 +70,10 @@ def fail_over(context: ControllerContext) -> Decision[ControllerEpoch | None]:
     # A broker that has just started serves no client before it knows of all topics that anybody can tell of.
     yield from update_metadata(context, context.brokers, is_complete=True)
     yield from bounces.settle(context, context.brokers)
-    yield Explain(ControllerReady(context.epoch, len(context.brokers), len(context.assignments), len(tps)))
+    yield LogInfo(
+        f"ready to serve as the controller with epoch {context.epoch}: {len(context.brokers)} brokers, "
+        f"{len(context.assignments)} topics, {len(tps)} partitions"
+    )
     yield from attempt("the reassignments", reassignment_requests.take_over(context))
     yield from attempt("the deletions", deletions.resume_all(context))
     yield from attempt("the elections of preferred replicas", replica_elections.elect_by_znode(context))

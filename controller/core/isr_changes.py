@@ -11,12 +11,12 @@ from barnabas.controller.core.batch import update_metadata
 from barnabas.controller.core.effects import (
     Decision,
     DeleteIsrChanges,
-    Explain,
+    LogInfo,
     ReadIsrChanges,
     ReadPartitionStates,
     ask,
+    listed,
 )
-from barnabas.controller.core.reasons import IsrChanged
 from barnabas.controller.core.reassignment import advance_if_complete
 from barnabas.controller.core.state import ControllerContext
 
@@ -33,7 +33,7 @@ def take_notes(context: ControllerContext) -> Decision[None]:
     if known:
         states = yield from ask(ReadPartitionStates(known))
         context.leaderships.update(states)
-        yield Explain(IsrChanged(known))
+        yield LogInfo(f"ISR changes noted by leaders: {listed(known)}")
         yield from update_metadata(context, context.brokers, known)
         yield from advance_if_complete(context, known)
     yield from ask(DeleteIsrChanges(changes.notes, context.reign))

@@ -18,16 +18,17 @@ from barnabas.controller.core import causes, elections
 from barnabas.controller.core.effects import (
     BREATHE,
     Decision,
-    Explain,
+    LogElection,
+    LogInfo,
     ReadPartitionStates,
     ReadTopicConfigs,
     WritePartitionStates,
     ask,
     breaths,
+    listed,
 )
 from barnabas.controller.core.elections import Elected, NoLeader, OfflineElection, OtherElection, Strategy
 from barnabas.controller.core.machines import PartitionMachineState
-from barnabas.controller.core.reasons import LeaderElected, NoLeaderElected, StateConflict
 from barnabas.controller.core.state import ControllerContext
 
 UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
@@ -60,13 +61,13 @@ def elect_leaders(
         winners = {tp: choice for tp, choice in chosen.items() if isinstance(choice, Elected)}
         for tp, choice in chosen.items():
             if isinstance(choice, NoLeader) and tp in confirmed:
-                yield Explain(NoLeaderElected(tp, str(strategy), choice.value))
+                yield LogInfo(f"{tp}: no leader by {strategy}, because {choice.value}")
                 result.failed[tp] = causes.no_leader(tp, strategy)
             elif isinstance(choice, NoLeader):
                 doubtful.append(tp)
         written = yield from write(context, {tp: choice.leader_and_isr for tp, choice in winners.items()})
         for tp in written.done:
-            yield from _explain(tp, winners[tp], strategy)
+            yield LogElection(tp, str(strategy), winners[tp].leader_and_isr, unclean=winners[tp].unclean)
             result.elected[tp] = winners[tp]
         result.failed |= written.failed
         doubtful.extend(written.conflicts)
@@ -180,7 +181,7 @@ def write(context: ControllerContext, changes: Mapping[TopicPartition, LeaderAnd
                 result.failed[tp] = answer.failures[tp]
         yield BREATHE
     if result.conflicts:
-        yield Explain(StateConflict(tuple(result.conflicts)))
+        yield LogInfo(f"changed meanwhile by their leaders, read again: {listed(result.conflicts)}")
     return result
 
 
@@ -255,12 +256,3 @@ def _choose_one(context: ControllerContext, tp: TopicPartition, strategy: Strate
             leaving = context.shutting_down
             reachable = tuple(r for r in assignment.replicas if r in leaving or context.is_online(r, tp))
             return elections.controlled_shutdown(known, assignment, reachable, leaving)
-
-
-def _explain(tp: TopicPartition, choice: Elected, strategy: Strategy) -> Decision[None]:
-    elected = choice.leader_and_isr
-    yield Explain(
-        LeaderElected(
-            tp, str(strategy), elected.leader, elected.leader_epoch, elected.isr, unclean=choice.unclean
-        )
-    )

@@ -7,10 +7,9 @@ docs/kafka/controller.md, Events (``LogDirEventNotification``, ``onBrokerLogDirF
 
 from __future__ import annotations
 
-from barnabas.controller.core.effects import Decision, Explain, ask
+from barnabas.controller.core.effects import Decision, LogInfo, ask, listed
 from barnabas.controller.core.effects_configs import DeleteLogDirEvents, ReadLogDirEvents
 from barnabas.controller.core.machines import ReplicaMachineState
-from barnabas.controller.core.reasons_configs import LogDirsFailed
 from barnabas.controller.core.replicas import change_replicas
 from barnabas.controller.core.state import ControllerContext
 
@@ -25,7 +24,7 @@ def take_log_dir_events(context: ControllerContext) -> Decision[None]:
         return
     named = tuple(broker for broker in events.brokers if broker in context.brokers)
     if named:
-        yield Explain(LogDirsFailed(named))
+        yield LogInfo(f"log directories failed on brokers: {listed(named)}")
         # Those known to be offline stay so: only a restart of the broker can bring them back.
         asked = [one for one in context.replicas_on(named) if context.is_online(one.replica, one.partition)]
         yield from change_replicas(context, asked, ReplicaMachineState.ONLINE)

@@ -15,7 +15,7 @@ from barnabas.controller.core.effects import (
     BREATHE,
     CreatePartitionStates,
     Decision,
-    Explain,
+    LogInfo,
     LogStateChange,
     ask,
     breaths,
@@ -28,7 +28,6 @@ from barnabas.controller.core.machines import (
     PartitionMachineState,
     valid_previous,
 )
-from barnabas.controller.core.reasons import TransitionRefused
 from barnabas.controller.core.state import ControllerContext, Liveness
 
 _NEW, _ONLINE = PartitionMachineState.NEW, PartitionMachineState.ONLINE
@@ -221,5 +220,5 @@ def _refuse(
     target: PartitionMachineState,
 ) -> Decision[str]:
     cause = causes.invalid_partition_move(tp, source, target, valid_previous(PARTITION_TRANSITIONS, target))
-    yield Explain(TransitionRefused(f"partition {tp}", source, target))
+    yield LogInfo(f"partition {tp} cannot go from {source} to {target}")
     return (yield from _fail(context, tp, target, cause))

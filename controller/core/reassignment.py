@@ -19,18 +19,13 @@ from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core import deletions
 from barnabas.controller.core.attempts import attempt
 from barnabas.controller.core.batch import RequestBatch, update_metadata
-from barnabas.controller.core.effects import Decision, Explain, LogStateChange, ReadAssignments, ask
+from barnabas.controller.core.effects import Decision, LogInfo, LogStateChange, ReadAssignments, ask, listed
 from barnabas.controller.core.effects_reassignment import WatchPartitionStates
 from barnabas.controller.core.effects_topics import WriteAssignment
 from barnabas.controller.core.elections import OfflineElection, OtherElection
 from barnabas.controller.core.leadership import raise_epochs
 from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
 from barnabas.controller.core.partitions import change_partitions
-from barnabas.controller.core.reasons_reassignment import (
-    ReassignmentCompleted,
-    ReassignmentHeld,
-    ReassignmentRunning,
-)
 from barnabas.controller.core.replicas import change_replicas
 from barnabas.controller.core.requested_reassignments import withdraw
 from barnabas.controller.core.state import ControllerContext, PartitionReplica
@@ -153,7 +148,10 @@ def _move_off(
 def _tell(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
     """Tell the replicas in a new leader epoch who is being added and removed; create those being added."""
     assignment = context.assignment(tp)
-    yield Explain(ReassignmentRunning(tp, assignment))
+    yield LogInfo(
+        f"{tp} moves to {listed(assignment.target)}: adding {listed(assignment.adding)}, removing "
+        f"{listed(assignment.removing)}"
+    )
     # After a failover, or the return of a broker, they may be there already, online or not.
     known = context.replica_states
     new = [one for one in (PartitionReplica(tp, r) for r in assignment.adding) if one not in known]
@@ -197,14 +195,17 @@ def _complete(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
     yield from _move_leader(context, tp)
     if assignment.removing and not _is_led(context, tp):
         context.assign(tp, assignment)
-        yield Explain(ReassignmentHeld(tp, assignment))
+        yield LogInfo(
+            f"{tp} keeps its replicas {listed(assignment.removing)}, because none of "
+            f"{listed(assignment.target)} can lead now"
+        )
         return
     yield from _let_go(context, tp, assignment.removing)
     if assignment != final:
         # Last of all, so that a successor does again whatever may be missing.
         yield from _write(context, tp, assignment, final)
     yield from withdraw(context, lambda named, target: named == tp and target == final.replicas)
-    yield Explain(ReassignmentCompleted(tp, final))
+    yield LogInfo(f"{tp} has its replicas on {listed(final.replicas)} now")
     yield from update_metadata(context, context.brokers, (tp,))
     yield from deletions.resume(context, (tp.topic,))
 

@@ -17,12 +17,11 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.attempts import Failed, attempt
-from barnabas.controller.core.effects import Decision, Explain, Reply
+from barnabas.controller.core.effects import Decision, LogInfo, Reply
 from barnabas.controller.core.inputs import (
     AlterPartitionReassignmentsRequested,
     ListPartitionReassignmentsRequested,
 )
-from barnabas.controller.core.reasons_reassignment import ReassignmentRefused
 from barnabas.controller.core.reassignment import advance_all, reassign, running
 from barnabas.controller.core.requested_reassignments import read_requests, withdraw
 from barnabas.controller.core.state import ControllerContext
@@ -133,5 +132,5 @@ def _begin(
     if isinstance(refusal, Failed):
         refusal = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, refusal.because)
     if refusal is not None:
-        yield Explain(ReassignmentRefused(tp, refusal.error, refusal.message))
+        yield LogInfo(f"reassignment of {tp} refused with {refusal.error.name}: {refusal.message}")
     return refusal

@@ -15,8 +15,8 @@ from barnabas.controller.core.effects import (
     CloseAllChannels,
     ContestController,
     Decision,
-    Explain,
     GiveUpController,
+    LogInfo,
     ReadController,
     Reign,
     ScheduleReelection,
@@ -25,7 +25,6 @@ from barnabas.controller.core.effects import (
 )
 from barnabas.controller.core.effects_elections import CancelLeaderRebalance
 from barnabas.controller.core.failover import fail_over
-from barnabas.controller.core.reasons import ClaimContested, ControllerIs, ElectionLost, ElectionWon, Resigned
 from barnabas.controller.core.state import ControllerContext
 
 CONTESTS = 3
@@ -169,7 +168,7 @@ def step_down(context: ControllerContext, because: str) -> Decision[None]:
 def resign(context: ControllerContext, because: str) -> Decision[None]:
     """Cease to act as the controller; needs no ZooKeeper, so it also serves when the session is gone."""
     if context.is_active:
-        yield Explain(Resigned(context.epoch, because))
+        yield LogInfo(f"resigned as the controller with epoch {context.epoch}, because {because}")
     # From here on its port refuses, before anything is taken down.
     context.active_controller_id = NO_CONTROLLER
     yield AnnounceController(NO_CONTROLLER)
@@ -182,14 +181,14 @@ def resign(context: ControllerContext, because: str) -> Decision[None]:
 def _contest(context: ControllerContext, seen: Claim | None) -> Decision[bool]:
     """Try to be elected in the place of ``seen``, and take the cluster over; False where that failed."""
     if seen is not None:
-        yield Explain(ClaimContested(_what_it_says(seen)))
+        yield LogInfo(f"{_what_it_says(seen)}: it is contested")
     outcome = yield from ask(ContestController(seen, context.latest_epoch))
     if not isinstance(outcome, Reign):
-        yield Explain(ElectionLost())
+        yield LogInfo("another broker was elected controller")
         return False
     context.reign, context.latest_epoch = outcome, outcome.epoch
     context.active_controller_id = context.facts.broker_id
-    yield Explain(ElectionWon(outcome.epoch))
+    yield LogInfo(f"elected controller with epoch {outcome.epoch}")
     yield AnnounceController(context.facts.broker_id, outcome.epoch)
     later = yield from fail_over(context)
     if later is not None:
@@ -206,7 +205,10 @@ def _accept(context: ControllerContext, elected: BrokerId) -> Decision[None]:
     waits for, say that somebody writes ``/controller_epoch`` anew, may be nothing that is watched.
     """
     context.active_controller_id = elected
-    yield Explain(ControllerIs(elected))
+    if elected == NO_CONTROLLER:
+        yield LogInfo("there is no controller now")
+    else:
+        yield LogInfo(f"broker {elected} is the controller")
     yield AnnounceController(elected, context.latest_epoch)
     if elected != NO_CONTROLLER:
         yield from _calm_down(context)

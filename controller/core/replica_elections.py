@@ -14,7 +14,7 @@ from barnabas.cluster.model.commands_elections import ElectionResult, ElectionTy
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from barnabas.controller.core import causes
-from barnabas.controller.core.effects import BREATH, BREATHE, Decision, Explain, Reply, ask
+from barnabas.controller.core.effects import BREATH, BREATHE, Decision, LogInfo, Reply, ask, listed
 from barnabas.controller.core.effects_elections import (
     DeletePreferredReplicaElection,
     ReadPreferredReplicaElection,
@@ -24,13 +24,6 @@ from barnabas.controller.core.elections import OfflineElection, OtherElection, S
 from barnabas.controller.core.inputs import ElectLeadersRequested, UncleanLeaderElectionEnable
 from barnabas.controller.core.machines import PartitionMachineState
 from barnabas.controller.core.partitions import bring_online, try_partitions
-from barnabas.controller.core.reasons_elections import (
-    LeaderImbalance,
-    PreferredElectionEnded,
-    ReplicaElectionSkipped,
-    ReplicaElectionStarted,
-    UncleanElectionEnabled,
-)
 from barnabas.controller.core.rebalance import Led, find_imbalances, is_any_reassigned
 from barnabas.controller.core.state import ControllerContext
 
@@ -80,7 +73,10 @@ def rebalance(context: ControllerContext) -> Decision[None]:
         led = yield from _list_led(context)
         for found in find_imbalances(led, percentage, context.is_online):
             imbalanced = len(found.imbalanced)
-            yield Explain(LeaderImbalance(found.broker_id, imbalanced, found.preferred, percentage))
+            yield LogInfo(
+                f"others lead {imbalanced} of the {found.preferred} partitions that broker "
+                f"{found.broker_id} should lead, more than {percentage} %"
+            )
             if found.candidates:
                 results = yield from _elect(context, found.candidates, ElectionType.PREFERRED, Trigger.AUTO)
                 yield _ended(results)
@@ -116,13 +112,13 @@ def enable_unclean(context: ControllerContext, change: UncleanLeaderElectionEnab
     """
     context.facts = replace(context.facts, unclean_leader_election=change.enabled)
     if change.enabled and context.is_active:
-        yield Explain(UncleanElectionEnabled(""))
+        yield LogInfo("unclean leader election is enabled now for all topics")
         yield from bring_online(context)
 
 
 def enable_unclean_for(context: ControllerContext, topic: str) -> Decision[None]:
     """A topic's setting allows unclean elections now: try again what failed for want of it."""
-    yield Explain(UncleanElectionEnabled(topic))
+    yield LogInfo(f"unclean leader election is enabled now for {topic}")
     yield from bring_online(context, topic)
 
 
@@ -138,10 +134,13 @@ def _elect(
     electable = tuple(tp for tp, refusal in results.items() if refusal is None)
     for refusal in dict.fromkeys(refusal for refusal in results.values() if refusal is not None):
         refused = tuple(tp for tp, each in results.items() if each == refusal)
-        yield Explain(ReplicaElectionSkipped(refused, refusal.message or refusal.error.meaning))
+        because = refusal.message or refusal.error.meaning
+        yield LogInfo(f"no leader election for partitions {listed(refused)}, because {because}")
     outcomes: Mapping[TopicPartition, str | None] = {}
     if electable:
-        yield Explain(ReplicaElectionStarted(kind.name, trigger.value, electable))
+        yield LogInfo(
+            f"leader election ({kind.name}) triggered by {trigger.value} for partitions {listed(electable)}"
+        )
         online = PartitionMachineState.ONLINE
         outcomes = yield from try_partitions(context, electable, online, _strategy(kind))
     return {
@@ -190,9 +189,12 @@ def _result(
     return ElectionResult(error, causes.message_of(cause))
 
 
-def _ended(results: Mapping[TopicPartition, ElectionResult]) -> Explain:
+def _ended(results: Mapping[TopicPartition, ElectionResult]) -> LogInfo:
     """What is said of elections that have no caller to hear of them."""
     right = {ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED}
     completed = tuple(tp for tp, result in results.items() if result.error in right)
     failed = tuple(tp for tp, result in results.items() if result.error not in right)
-    return Explain(PreferredElectionEnded(completed, failed))
+    return LogInfo(
+        f"preferred replicas lead partitions {listed(completed)}; they could not be elected for partitions "
+        f"{listed(failed)}"
+    )

@@ -13,7 +13,7 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import PartitionState
 from barnabas.controller.core import causes
 from barnabas.controller.core.batch import RequestBatch
-from barnabas.controller.core.effects import BREATHE, Decision, Explain, LogStateChange, breaths
+from barnabas.controller.core.effects import BREATHE, Decision, LogInfo, LogStateChange, breaths
 from barnabas.controller.core.leadership import remove_from_isr
 from barnabas.controller.core.machines import (
     REPLICA_TRANSITIONS,
@@ -21,7 +21,6 @@ from barnabas.controller.core.machines import (
     ReplicaMachineState,
     valid_previous,
 )
-from barnabas.controller.core.reasons import TransitionRefused
 from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 _ONLINE, _OFFLINE = ReplicaMachineState.ONLINE, ReplicaMachineState.OFFLINE
@@ -240,5 +239,5 @@ def _refuse(
     target: ReplicaMachineState,
 ) -> Decision[None]:
     cause = causes.invalid_replica_move(one, source, target, valid_previous(REPLICA_TRANSITIONS, target))
-    yield Explain(TransitionRefused(f"replica {one}", source, target))
+    yield LogInfo(f"replica {one} cannot go from {source} to {target}")
     yield LogStateChange(context.lines.replica_failed(one.replica, one.partition, source, target, cause))

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.controller.core.effects import Decision, Explain, ask
+from barnabas.controller.core.effects import Decision, LogInfo, ask
 from barnabas.controller.core.effects_reassignment import (
     ReadReassignments,
     RequestedReassignments,
     WriteReassignments,
 )
-from barnabas.controller.core.reasons_reassignment import ReassignmentsWithdrawn
 from barnabas.controller.core.state import ControllerContext
 
 Withdraws = Callable[[TopicPartition, tuple[BrokerId, ...]], bool]
@@ -42,6 +41,6 @@ def withdraw(context: ControllerContext, goes: Withdraws) -> Decision[None]:
         if left and len(left) == len(asked.targets):
             return
         if (yield from ask(WriteReassignments(left, asked.version, context.reign))):
-            gone = tuple(tp for tp in asked.targets if tp not in left)
-            yield Explain(ReassignmentsWithdrawn(gone, len(left)))
+            gone = ", ".join(str(tp) for tp in asked.targets if tp not in left) or "what cannot be read"
+            yield LogInfo(f"taken out of /admin/reassign_partitions: {gone}; left there: {len(left)}")
             return

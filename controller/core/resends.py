@@ -14,8 +14,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core import deletions
 from barnabas.controller.core.batch import RequestBatch, update_metadata
-from barnabas.controller.core.effects import Decision, Explain, ScheduleResend
-from barnabas.controller.core.reasons import SentAgain
+from barnabas.controller.core.effects import Decision, LogInfo, ScheduleResend, listed
 from barnabas.controller.core.state import ControllerContext
 
 UNFORESEEN = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -95,7 +94,10 @@ def resend(context: ControllerContext) -> Decision[None]:
             if broker not in context.assignment(tp).replicas:
                 batch.add_stop_replica(broker, tp, delete=True)
     brokers = {*leaderships, *removals, *metadata}
-    yield Explain(SentAgain(tuple(sorted(brokers)), tuple(sorted(topics))))
+    yield LogInfo(
+        f"telling brokers again what they failed at: {listed(sorted(brokers))}; topics to delete: "
+        f"{listed(sorted(topics))}"
+    )
     if leaderships or removals:
         yield from batch.flush()
     if metadata:

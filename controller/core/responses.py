@@ -12,7 +12,7 @@ from __future__ import annotations
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.controller.core import deletions, reign, resends
-from barnabas.controller.core.effects import Decision, Explain, LogStateChange
+from barnabas.controller.core.effects import Decision, LogInfo, LogStateChange
 from barnabas.controller.core.inputs import (
     LeaderAndIsrResponseReceived,
     TopicDeletionStopReplicaResponseReceived,
@@ -20,7 +20,6 @@ from barnabas.controller.core.inputs import (
 )
 from barnabas.controller.core.machines import ReplicaMachineState
 from barnabas.controller.core.offline_replicas import lose_replicas
-from barnabas.controller.core.reasons import RequestRefused
 from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 
@@ -29,7 +28,7 @@ def hear_leader_and_isr(context: ControllerContext, heard: LeaderAndIsrResponseR
     broker, response = heard.broker_id, heard.response
     if response.error is not ErrorCode.NONE:
         yield LogStateChange(context.lines.leader_and_isr_error(response.error, response, broker))
-        yield Explain(RequestRefused(broker, "LeaderAndIsr", response.error))
+        yield LogInfo(f"broker {broker} answered LeaderAndIsr with {response.error.name}")
     known = context.brokers.get(broker)
     if known is None or known.epoch != heard.broker_epoch:
         # Said in a former life: whatever was wrong with its disks then, its return tells anew.
@@ -79,7 +78,7 @@ def hear_update_metadata(context: ControllerContext, heard: UpdateMetadataRespon
     error, broker = heard.response.error, heard.broker_id
     if error is not ErrorCode.NONE:
         yield LogStateChange(context.lines.update_metadata_error(error, heard.response, broker))
-        yield Explain(RequestRefused(broker, "UpdateMetadata", error))
+        yield LogInfo(f"broker {broker} answered UpdateMetadata with {error.name}")
     known = context.brokers.get(broker)
     if known is not None and known.epoch == heard.broker_epoch:
         if error is ErrorCode.STALE_CONTROLLER_EPOCH:

@@ -12,13 +12,11 @@ from collections.abc import Collection, Iterable
 from barnabas.cluster.model import topic_names
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.controller.core import deletions
-from barnabas.controller.core.effects import Decision, Explain, ReadAssignments, ReadTopics, ask
+from barnabas.controller.core.effects import Decision, LogInfo, ReadAssignments, ReadTopics, ask, listed
 from barnabas.controller.core.effects_topics import WriteAssignment
 from barnabas.controller.core.elections import OfflineElection
 from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
 from barnabas.controller.core.partitions import change_partitions
-from barnabas.controller.core.reasons import PartitionsAdded, TopicsChanged
-from barnabas.controller.core.reasons_topics import PartitionsRefused, TopicNamesIllegal
 from barnabas.controller.core.replicas import change_replicas
 from barnabas.controller.core.requested_reassignments import withdraw_topics
 from barnabas.controller.core.state import ControllerContext
@@ -31,7 +29,7 @@ def compare_topics(context: ControllerContext) -> Decision[None]:
     gone = tuple(sorted((context.assignments.keys() | context.topics_to_delete) - topics))
     if not new and not gone:
         return
-    yield Explain(TopicsChanged(new, gone))
+    yield LogInfo(f"new topics: {listed(new)}; topics gone: {listed(gone)}")
     queued = context.topics_to_delete.intersection(gone)
     moved = [topic for topic in gone if context.is_being_reassigned(topic)]
     for topic in gone:
@@ -50,7 +48,7 @@ def leave_out_illegal(topics: Collection[str]) -> Decision[tuple[str, ...]]:
     """
     illegal = tuple(sorted(topic for topic in topics if topic_names.fault(topic) is not None))
     if illegal:
-        yield Explain(TopicNamesIllegal(illegal))
+        yield LogInfo(f"left out of the topics, because no topic may have these names: {listed(illegal)}")
     return tuple(sorted(set(topics).difference(illegal)))
 
 
@@ -71,7 +69,7 @@ def _restore(context: ControllerContext, topic: str) -> Decision[None]:
     added = tuple(sorted(written.keys() - known.keys()))
     if not added:
         return
-    yield Explain(PartitionsRefused(topic, added))
+    yield LogInfo(f"topic {topic} is being deleted and gets no partitions: {listed(added)}")
     kept = {number: known[number] for number in sorted(written) if number in known}
     # Where the node was written once more meanwhile, its watch leads here again.
     yield from ask(WriteAssignment(topic, written, kept, context.reign))
@@ -89,7 +87,7 @@ def _add_partitions(context: ControllerContext, topics: tuple[str, ...]) -> Deci
                 added.append(TopicPartition(topic, number))
                 context.assign(added[-1], assignment)
     if added:
-        yield Explain(PartitionsAdded(tuple(added)))
+        yield LogInfo(f"new partitions: {listed(added)}")
         yield from _create(context, added)
 
 

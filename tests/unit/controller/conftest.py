@@ -310,12 +310,15 @@ class World:
 
     # What the tests ask for
 
-    def sent(self, kind: type[Any], some: Iterable[Effect] | None = None) -> list[Any]:
-        """The effects of one kind, of ``some`` or of all so far."""
+    def sent(
+        self, kind: type[Any] | tuple[type[Any], ...], some: Iterable[Effect] | None = None
+    ) -> list[Any]:
+        """The effects of one kind or several, of ``some`` or of all so far."""
         return [effect for effect in (self.effects if some is None else some) if isinstance(effect, kind)]
 
     def reasons(self, some: Iterable[Effect] | None = None) -> list[str]:
-        return [str(effect.reason) for effect in self.sent(effects.Explain, some)]
+        said = self.sent((effects.LogInfo, effects.LogElection), some)
+        return [effect.line if isinstance(effect, effects.LogInfo) else str(effect) for effect in said]
 
     def lines(self, some: Iterable[Effect] | None = None) -> list[str]:
         return [effect.line.message for effect in self.sent(effects.LogStateChange, some)]

@@ -7,8 +7,9 @@ import pytest
 
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.commands import CreateTopicsResult
-from barnabas.cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr
 from barnabas.cluster.model.requests import StopReplicaRequest, UpdateMetadataRequest
 from barnabas.cluster.model.statechange import ControllerLines
 from barnabas.cluster.runtime.metrics import Metrics
@@ -16,7 +17,6 @@ from barnabas.cluster.zk.errors import ControllerMoved, RequestTooLarge, Session
 from barnabas.controller.core import effects
 from barnabas.controller.core.effects import Effect, Interruption, Reply
 from barnabas.controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
-from barnabas.controller.core.reasons import LeaderElected
 from barnabas.controller.perform import Outlets, Performer
 
 TWO = Broker(BrokerId(2), BrokerEpoch(7), ())
@@ -91,10 +91,8 @@ def test_each_copy_of_the_metadata_carries_its_receivers_epoch(performer, record
 
 def test_elections_are_counted(performer, metrics):
     for unclean in (False, True):
-        reason = LeaderElected(
-            TopicPartition("t", 0), "S", BrokerId(2), LeaderEpoch(1), (BrokerId(2),), unclean=unclean
-        )
-        performer.tell(effects.Explain(reason))
+        elected = LeaderAndIsr.initial(BrokerId(2), (BrokerId(2),))
+        performer.tell(effects.LogElection(TopicPartition("t", 0), "S", elected, unclean=unclean))
     count = metrics.registry.get_sample_value
     assert count("kafka_controller_ControllerStats_LeaderElectionsPerSec_total") == 2
     assert count("kafka_controller_ControllerStats_UncleanLeaderElectionsPerSec_total") == 1

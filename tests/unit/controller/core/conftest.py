@@ -41,8 +41,10 @@ def render(effect: Effect, answer: object) -> Iterable[str]:
             yield f"log  {line.level.name:5} {line.message}"
             if line.cause is not None:
                 yield f"           {line.cause}"
-        case effects.Explain(reason):
+        case effects.LogInfo(reason):
             yield f"why  {reason}"
+        case effects.LogElection():
+            yield f"why  {effect}"
         case effects.SendLeaderAndIsr(broker_id, request):
             told = [f"{_told(p)}{' new' * p.is_new}" for p in request.partitions]
             yield f"send LeaderAndIsr to {broker_id} (broker epoch {request.broker_epoch}): {'; '.join(told)}"

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.controller.core.attempts import Failed, attempt
-from barnabas.controller.core.effects import BREATHE, Explain, InterruptedDecisionError, Interruption
-from barnabas.controller.core.reasons import StepFailed
+from barnabas.controller.core.effects import BREATHE, InterruptedDecisionError, Interruption, LogInfo
 
 
 def step(failure=None):
@@ -30,7 +29,7 @@ def test_a_step_is_taken_to_its_end():
 
 
 def test_a_failure_is_said_and_left():
-    said = Explain(StepFailed("it", "OSError: no such luck"))
+    said = LogInfo("went on without it: OSError: no such luck")
     failed = Failed("OSError: no such luck")
     assert result_of(attempt("it", step(OSError("no such luck")))) == (failed, [BREATHE, said])
 
@@ -38,7 +37,7 @@ def test_a_failure_is_said_and_left():
 def test_an_answer_that_is_an_error_fails_the_step():
     trying = attempt("it", step())
     next(trying)
-    assert trying.throw(KeyError("gone")) == Explain(StepFailed("it", "KeyError: 'gone'"))
+    assert trying.throw(KeyError("gone")) == LogInfo("went on without it: KeyError: 'gone'")
 
 
 def test_the_end_of_a_reign_ends_all_steps():

@@ -4,6 +4,8 @@ import dataclasses
 
 import pytest
 
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr
 from barnabas.controller.core import effects
 from barnabas.controller.core.effects import Ask, Effect, InterruptedDecisionError, Interruption, ask
 
@@ -44,3 +46,15 @@ def test_every_write_shows_its_reign():
     ]
     assert len(writes) == 4
     assert all("reign" in kind.__dataclass_fields__ for kind in writes)
+
+
+def test_brokers_in_a_line_are_listed_and_nobody_is_called_none():
+    assert effects.listed((1, 4)) == "1, 4"
+    assert effects.listed(()) == "none"
+
+
+def test_an_unclean_election_says_so():
+    elected = LeaderAndIsr.initial(BrokerId(2), (BrokerId(2),))
+    assert str(effects.LogElection(TopicPartition("t", 0), "S", elected, unclean=True)) == (
+        "t-0: broker 2 elected uncleanly, from outside the ISR, by S in leader epoch 0, ISR 2"
+    )

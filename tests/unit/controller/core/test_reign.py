@@ -109,7 +109,7 @@ def test_expiry_resigns_without_asking_zookeeper(make_world):
     assert not world.context.is_active
     assert world.context.brokers == {}
     assert [type(effect) for effect in world.effects] == [
-        effects.Explain,
+        effects.LogInfo,
         effects.AnnounceController,
         CancelLeaderRebalance,
         effects.StopWatching,
