@@ -13,7 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import TimestampType
 from barnabas.broker.listeners import parse_listeners, parse_security_map
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs import ConfigError, Value, parse_given, with_defaults
@@ -166,33 +165,7 @@ def resolve_log_config(broker: Mapping[str, Value], overrides: Mapping[str, str]
     Raises:
         ConfigError: For the first bad value.
     """
-    topic = resolve(broker, parse_topic(overrides)[0])
-    return LogConfig(
-        segment_bytes=_integer(topic, "segment.bytes"),
-        segment_ms=_integer(topic, "segment.ms"),
-        segment_jitter_ms=_integer(topic, "segment.jitter.ms"),
-        segment_index_bytes=_integer(topic, "segment.index.bytes"),
-        index_interval_bytes=_integer(topic, "index.interval.bytes"),
-        preallocate=bool(topic["preallocate"]),
-        max_message_bytes=_integer(topic, "max.message.bytes"),
-        message_timestamp_type=_TIMESTAMP_TYPES[str(topic["message.timestamp.type"])],
-        message_timestamp_difference_max_ms=_integer(topic, "message.timestamp.difference.max.ms"),
-        compression_type=str(topic["compression.type"]),
-        min_insync_replicas=_integer(topic, "min.insync.replicas"),
-        unclean_leader_election_enable=bool(topic["unclean.leader.election.enable"]),
-        cleanup_policy=frozenset(_names(topic, "cleanup.policy")),
-        retention_ms=_integer(topic, "retention.ms"),
-        retention_bytes=_integer(topic, "retention.bytes"),
-        file_delete_delay_ms=_integer(topic, "file.delete.delay.ms"),
-        flush_messages=_integer(topic, "flush.messages"),
-        flush_ms=_integer(topic, "flush.ms"),
-    )
-
-
-_TIMESTAMP_TYPES = {
-    "CreateTime": TimestampType.CREATE_TIME,
-    "LogAppendTime": TimestampType.LOG_APPEND_TIME,
-}
+    return LogConfig.of(resolve(broker, parse_topic(overrides)[0]))
 
 
 def _integer(values: Mapping[str, Value], name: str) -> int:

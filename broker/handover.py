@@ -16,6 +16,7 @@ from barnabas.cluster.model.commands import ControllerPort, Refused
 from barnabas.cluster.model.commands_shutdown import ControlledShutdown
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.settings import setting
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 
@@ -25,19 +26,12 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class HandoverSettings:
-    """How long a broker tries, each named as the setting it comes from.
+    """The settings that a controlled shutdown reads."""
 
-    Attributes:
-        enable: ``controlled.shutdown.enable``.
-        max_retries: ``controlled.shutdown.max.retries``: how many times it asks.
-        retry_backoff_ms: ``controlled.shutdown.retry.backoff.ms``.
-        socket_timeout_ms: ``controller.socket.timeout.ms``: how long it waits for each answer.
-    """
-
-    enable: bool = True
-    max_retries: int = 3
-    retry_backoff_ms: int = 5_000
-    socket_timeout_ms: int = 30_000
+    enable: bool = setting("controlled.shutdown.enable")
+    max_retries: int = setting("controlled.shutdown.max.retries")
+    retry_backoff_ms: int = setting("controlled.shutdown.retry.backoff.ms")
+    socket_timeout_ms: int = setting("controller.socket.timeout.ms")
 
 
 class Handover:

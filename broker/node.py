@@ -27,7 +27,7 @@ from barnabas.broker.disk.errors import InconsistentDirectoryError, KafkaStorage
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.errors import StartError
 from barnabas.broker.first_metadata import wait_for_first_metadata
-from barnabas.broker.handover import Handover
+from barnabas.broker.handover import Handover, HandoverSettings
 from barnabas.broker.housekeeping import keep_logs
 from barnabas.broker.identity import broker_id_of, new_cluster_id
 from barnabas.broker.leader_store import LeaderStore
@@ -38,11 +38,11 @@ from barnabas.broker.process import BrokerProcess
 from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.service import ReplicaService
-from barnabas.broker.room_settings import handover_settings, replica_settings, server_settings
+from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.any_controller import AnyController
 from barnabas.broker.server.clients import ClientListener
-from barnabas.broker.server.context import ServerContext
+from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.control_door import ControlDoor
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.peers import PeerServer
@@ -53,6 +53,7 @@ from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.requests import LeaderAndIsrRequest
+from barnabas.cluster.model.settings import settings_of
 from barnabas.cluster.model.statechange.levels import Level
 from barnabas.cluster.runtime.metrics import BrokerState
 from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperError
@@ -242,7 +243,7 @@ class Node:
         replicas = ReplicaService(
             broker_id,
             logs,
-            replica_settings(self._config),
+            settings_of(ReplicaSettings, self._config.values),
             store=lambda: LeaderStore(self._membership.store),
             supervisor=process.supervisor,
             metrics=metrics,
@@ -269,23 +270,11 @@ class Node:
             self._purgatories.controller_changed()
 
         controller = ControllerNode(
-            ControllerSettings(
-                broker_id,
-                config.integer("num.partitions"),
-                config.integer("default.replication.factor"),
-                self._live.config.flag("unclean.leader.election.enable"),
-                config.session_timeout_ms,
-                config.integer("controller.socket.timeout.ms"),
-                config.inter_broker_listener,
-                config.values["state.change.log.level"] == Level.TRACE.name,
-                config.flag("delete.topic.enable"),
-                auto_leader_rebalance_enable=config.flag("auto.leader.rebalance.enable"),
-                leader_imbalance_per_broker_percentage=config.integer(
-                    "leader.imbalance.per.broker.percentage"
-                ),
-                leader_imbalance_check_interval_seconds=config.integer(
-                    "leader.imbalance.check.interval.seconds"
-                ),
+            settings_of(
+                ControllerSettings,
+                self._live.config.values,
+                broker_id=broker_id,
+                state_change_log_traces=config.values["state.change.log.level"] == Level.TRACE.name,
             ),
             process.supervisor,
             process.state_change_log,
@@ -343,7 +332,7 @@ class Node:
         return ServerContext(
             broker_id=broker_id,
             cluster_id=cluster_id,
-            settings=server_settings(self._config),
+            settings=settings_of(ServerSettings, self._config.values),
             metadata=replicas.metadata,
             purgatories=self._purgatories,
             appends=replicas.appends,
@@ -389,7 +378,7 @@ class Node:
             context.broker_id,
             lambda: replicas.gate.broker_epoch,
             context.any_controller,
-            handover_settings(self._config),
+            settings_of(HandoverSettings, self._config.values),
         )
         await handover.carry_out()
 

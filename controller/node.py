@@ -33,6 +33,7 @@ from barnabas.cluster.model.requests import (
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
+from barnabas.cluster.model.settings import setting
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.statechange_log import StateChangeLog
 from barnabas.cluster.runtime.supervisor import Supervisor
@@ -63,35 +64,25 @@ from barnabas.controller.watches import input_of
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """What the controller goes by, each named as the broker setting it comes from.
+    """The settings that the controller reads.
 
     Attributes:
-        broker_id: ``broker.id``.
-        num_partitions: ``num.partitions``.
-        default_replication_factor: ``default.replication.factor``.
-        unclean_leader_election_enable: ``unclean.leader.election.enable``.
-        zookeeper_session_timeout_ms: ``zookeeper.session.timeout.ms``.
-        controller_socket_timeout_ms: ``controller.socket.timeout.ms``.
-        inter_broker_listener_name: ``inter.broker.listener.name``.
+        broker_id: The id of this broker, which may be a generated one.
         state_change_log_traces: Whether ``state.change.log.level`` is TRACE.
-        delete_topic_enable: ``delete.topic.enable``.
-        auto_leader_rebalance_enable: ``auto.leader.rebalance.enable``.
-        leader_imbalance_per_broker_percentage: ``leader.imbalance.per.broker.percentage``.
-        leader_imbalance_check_interval_seconds: ``leader.imbalance.check.interval.seconds``.
     """
 
     broker_id: BrokerId
-    num_partitions: int = 1
-    default_replication_factor: int = 1
-    unclean_leader_election_enable: bool = False
-    zookeeper_session_timeout_ms: int = 18_000
-    controller_socket_timeout_ms: int = 30_000
-    inter_broker_listener_name: str = "GRPC"
     state_change_log_traces: bool = True
-    delete_topic_enable: bool = True
-    auto_leader_rebalance_enable: bool = True
-    leader_imbalance_per_broker_percentage: int = 10
-    leader_imbalance_check_interval_seconds: int = 300
+    num_partitions: int = setting("num.partitions")
+    default_replication_factor: int = setting("default.replication.factor")
+    unclean_leader_election_enable: bool = setting("unclean.leader.election.enable")
+    zookeeper_session_timeout_ms: int = setting("zookeeper.session.timeout.ms")
+    controller_socket_timeout_ms: int = setting("controller.socket.timeout.ms")
+    inter_broker_listener_name: str = setting("inter.broker.listener.name")
+    delete_topic_enable: bool = setting("delete.topic.enable")
+    auto_leader_rebalance_enable: bool = setting("auto.leader.rebalance.enable")
+    leader_imbalance_per_broker_percentage: int = setting("leader.imbalance.per.broker.percentage")
+    leader_imbalance_check_interval_seconds: int = setting("leader.imbalance.check.interval.seconds")
 
 
 class ControllerNode:

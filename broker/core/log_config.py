@@ -6,9 +6,17 @@ Defaults and meaning: ``core/log/LogConfig.scala`` of Kafka 2.8. The table of co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 from barnabas.broker.core.record_batch import TimestampType
+from barnabas.cluster.model.configs import Value
+
+_TIMESTAMP_TYPES = {
+    "CreateTime": TimestampType.CREATE_TIME,
+    "LogAppendTime": TimestampType.LOG_APPEND_TIME,
+}
 
 UNLIMITED = 2**63 - 1
 """Kafka's "never" and "no limit"."""
@@ -59,3 +67,15 @@ class LogConfig:
     file_delete_delay_ms: int = 60_000
     flush_messages: int = UNLIMITED
     flush_ms: int = UNLIMITED
+
+    @classmethod
+    def of(cls, topic: Mapping[str, Value]) -> LogConfig:
+        """Make the settings object of a topic.
+
+        Args:
+            topic: All settings of the topic, parsed, as `cluster.model.configs_topic.resolve` gives them.
+        """
+        values: dict[str, Any] = {each.name: topic[each.name.replace("_", ".")] for each in fields(cls)}
+        values["message_timestamp_type"] = _TIMESTAMP_TYPES[values["message_timestamp_type"]]
+        values["cleanup_policy"] = frozenset(values["cleanup_policy"])
+        return cls(**values)

@@ -9,39 +9,28 @@ from typing import Protocol
 
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appends, Deletes, Reads
-from barnabas.broker.server.memory import UNBOUNDED, AnswerMemory, RequestMemory
+from barnabas.broker.server.memory import AnswerMemory, RequestMemory
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.commands import ControllerPort
 from barnabas.cluster.model.configs_described import BrokerSettings
 from barnabas.cluster.model.ids import BrokerId, ProducerId
+from barnabas.cluster.model.settings import setting
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """The settings of the client port, from the table of configs.
+    """The settings that client listeners and handlers read; times in milliseconds, sizes in bytes."""
 
-    Attributes:
-        auto_create_topics: ``auto.create.topics.enable``.
-        fetch_max_bytes: ``fetch.max.bytes``: the most records one fetch answer holds, whatever the
-            request says.
-        request_max_bytes: ``socket.request.max.bytes``: a larger frame closes its connection.
-        queued_max_request_bytes: ``queued.max.request.bytes``; requests of all connections hold as many.
-        max_idle_ms: ``connections.max.idle.ms``; a connection that is silent for longer is closed.
-        send_buffer_bytes: ``socket.send.buffer.bytes``; -1 leaves it to the operating system.
-        receive_buffer_bytes: ``socket.receive.buffer.bytes``; -1 leaves it to the operating system.
-        request_timeout_ms: ``request.timeout.ms``: how long an automatic topic creation may take.
-    """
-
-    auto_create_topics: bool = True
-    fetch_max_bytes: int = 57_671_680
-    request_max_bytes: int = 104_857_600
-    queued_max_request_bytes: int = UNBOUNDED
-    max_idle_ms: int = 600_000
-    send_buffer_bytes: int = 102_400
-    receive_buffer_bytes: int = 102_400
-    request_timeout_ms: int = 30_000
+    auto_create_topics: bool = setting("auto.create.topics.enable")
+    fetch_max_bytes: int = setting("fetch.max.bytes")
+    request_max_bytes: int = setting("socket.request.max.bytes")
+    queued_max_request_bytes: int = setting("queued.max.request.bytes")
+    max_idle_ms: int = setting("connections.max.idle.ms")
+    send_buffer_bytes: int = setting("socket.send.buffer.bytes")
+    receive_buffer_bytes: int = setting("socket.receive.buffer.bytes")
+    request_timeout_ms: int = setting("request.timeout.ms")
 
 
 class CloseConnectionError(Exception):

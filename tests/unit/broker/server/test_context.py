@@ -1,17 +1,13 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from barnabas.broker.config import parse
-from barnabas.broker.room_settings import server_settings
-from barnabas.broker.server.context import ServerSettings
+from barnabas.broker.server.context import ServerContext
+from barnabas.cluster.model.configs_described import BrokerSettings
 
 
-def test_the_defaults_are_those_of_the_table_of_configs():
-    config, _ = parse(
-        {
-            "zookeeper.connect": "localhost:2181",
-            "listeners": "PLAINTEXT://localhost:9092,GRPC://localhost:9192",
-            "inter.broker.listener.name": "GRPC",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,GRPC:PLAINTEXT",
-        }
-    )
-    assert server_settings(config) == ServerSettings()
+def test_the_number_of_connections_is_read_from_the_settings_in_force():
+    values = parse({"zookeeper.connect": "z", "max.connections": "7"})[0].values
+    in_force = SimpleNamespace(broker_settings=lambda: BrokerSettings(values, {}, {}, {}))
+    assert ServerContext.max_connections.fget(in_force) == 7
