@@ -1,33 +1,36 @@
-# The verbs that people and CI both run. `make setup` is idempotent and quick when nothing changed.
-.PHONY: setup demo chaos test unit lint proto lock clean
+# The verbs that people and CI both run. The comment behind `##` is the line that `make help` prints.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo chaos test unit lint proto lock clean
 
-setup:
+help:  ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## install everything into .venv; a matter of seconds when nothing has changed
 	@scripts/setup
 
-demo: setup
+demo: setup  ## three brokers under load; kill -9 of a leader, then of the controller
 	@.venv/bin/barnabas demo
 
-# Minutes of mixed faults under load, and the judgement: make chaos MINUTES=60 SEED=7. Needs root, ip and iptables.
 MINUTES ?= 8
 SEED ?=
-chaos: setup
+chaos: setup  ## mixed faults under load for MINUTES=8, with SEED=…, and the verdict (Linux, root, ip, iptables)
 	@scripts/chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Three workers for two cores: half of the time of these tests is spent waiting for sessions to expire.
-test: setup lint
+test: setup lint  ## everything that CI runs, chaos excepted
 	@.venv/bin/python -m pytest -n 3 --no-loadscope-reorder
 
-unit: setup
+unit: setup  ## the quick tests: unit tests and the shape of the source
 	@.venv/bin/python -m pytest -m "not spark" tests/unit tests/shape
 
-lint: setup
+lint: setup  ## format, style, import contracts, types
 	@scripts/lint
 
-proto:
+proto:  ## generate the gRPC code after a change in proto/
 	@scripts/proto
 
-lock:
+lock:  ## write requirements.lock after a change of the dependencies in pyproject.toml
 	@scripts/lock
 
-clean:
+clean:  ## delete .venv and everything generated
 	rm -rf .venv build *.egg-info cluster/rpc/*_pb2*.py cluster/rpc/*_pb2*.pyi
