@@ -155,13 +155,18 @@ class ClientConnection(asyncio.BufferedProtocol):
         del exc  # how it ended does not matter
         self._closing = True
         for request in self._in_flight:
-            if request.task is not None:
-                request.task.cancel()
+            task, request.task = request.task, None
+            if task is not None:
+                task.cancel()
             self._give_back(request)
         self._in_flight.clear()
         self._give_back_claim()
-        if self._outgoing is not None:
-            self._outgoing.clear()
+        # The transport and the output refer to this connection, too. Without these cycles its memory is freed
+        # now: a full garbage collection may be minutes away.
+        outgoing, self._outgoing, self._transport = self._outgoing, None, None
+        if outgoing is not None:
+            outgoing.clear()
+        self._input.close()
         self._on_lost(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:

@@ -111,6 +111,11 @@ class ReceiveBuffer:
         self._view[: len(begun)] = begun
         self._start, self._end = 0, len(begun)
 
+    def close(self) -> None:
+        """Free the memory: nothing is received any more."""
+        self._replace(0)
+        self._start = self._end = 0
+
     def release(self) -> None:
         """Give back what a large frame has reserved, if nothing is held."""
         if self._start == self._end and self.capacity > CHUNK_BYTES:

@@ -50,16 +50,17 @@ _PAUSE = _Pause()
 
 @contextmanager
 def long_lived() -> Iterator[None]:
-    """Within the block what lives long is made: no full collections there, nor ever of what it leaves.
+    """Pause full collections while the block makes long-lived objects, then exempt those from collections.
 
-    The young generations are collected as always. What garbage in cycles has outlived them at the block's end
-    is never freed, which a block that runs seldom can afford.
+    The young generations are collected as always. One full collection at the block's end frees the garbage in
+    cycles that outlived them: what is frozen as garbage is never freed.
     """
     _PAUSE.begin()
     try:
         yield
     finally:
         _PAUSE.end()
+        gc.collect()
         gc.freeze()
 
 

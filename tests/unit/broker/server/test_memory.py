@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
+import gc
 import socket
 import struct
+import weakref
 
 import pytest
+import uvloop
 from structlog.testing import capture_logs
 
 from barnabas.broker.replicas.interface import Fetched
+from barnabas.broker.server import clients as clients_module
+from barnabas.broker.server import connection as connection_module
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.server.connection import ClientConnection
 from barnabas.broker.server.handlers.metadata import SHORT_ANSWER
 from barnabas.broker.server.memory import AnswerMemory, RequestMemory
+from barnabas.broker.server.outgoing import Outgoing
+from barnabas.broker.wire.receive import ReceiveBuffer
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from tests.unit.broker.server.test_connection import Client, framed, reset, until
@@ -216,3 +225,79 @@ async def test_a_long_answer_is_made_when_few_others_are_and_short_ones_pass(bro
     assert await short.correlation_ids(1) == [2]
     building.release()
     assert await long.correlation_ids(1) == [1]
+
+
+class Alive:
+    """What of the connections that were made is still in memory."""
+
+    def __init__(self, monkeypatch):
+        self._made = weakref.WeakSet()
+        for kept in (ClientConnection, ReceiveBuffer, Outgoing):
+            # A class of its own, because one with slots alone takes no weak references.
+            noted = type(kept.__name__, (kept,), {"__init__": self._noting(kept)})
+            for module in (connection_module, clients_module):
+                if hasattr(module, kept.__name__):
+                    monkeypatch.setattr(module, kept.__name__, noted)
+
+    def _noting(self, kept):
+        def init(made, *args, **options):
+            self._made.add(made)
+            kept.__init__(made, *args, **options)
+
+        return init
+
+    def names(self):
+        return sorted(type(each).__name__ for each in self._made)
+
+
+@contextlib.contextmanager
+def no_collections():
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("asked", ["a half frame", "nothing", "an answer that is not read", "a held fetch"])
+def test_nothing_of_a_closed_connection_is_left_without_a_garbage_collection(
+    broker, schema, monkeypatch, new_loop, asked
+):
+    alive = Alive(monkeypatch)
+    broker.reads.hold = asked == "a held fetch"
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, bytes(16_000_000), 10, 10, 0)
+
+    context = broker.context
+
+    async def whole():
+        bound = socket.create_server(("127.0.0.1", 0))
+        bound.settimeout(0)
+        listener = ClientListener(context, ConnectionQuotas(lambda: 100, 10_000), "PLAINTEXT")
+        listener.start_on(bound)
+        reader, writer = await asyncio.open_connection(*bound.getsockname())
+        client = Client(schema, reader, writer)
+        client.send(client.api_versions(1))
+        assert await client.correlation_ids(1) == [1]
+        match asked:
+            case "a half frame":
+                client.send(client.produce(2, bytes(LONG))[:-1])
+                await writer.drain()
+            case "an answer that is not read":
+                client.send(client.fetch(2))
+                await until(lambda: context.answers.used)
+            case "a held fetch":
+                client.send(client.fetch(2))
+                await until(lambda: broker.reads.held is not None)
+        assert alive.names() == ["ClientConnection", "Outgoing", "ReceiveBuffer"]
+        reset(client)
+        await until(lambda: not listener.connection_count)
+        broker.reads.held = None
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert alive.names() == []
+        await listener.stop()
+
+    with no_collections(), asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(whole())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pytest
 
@@ -29,10 +30,25 @@ def test_nothing_long_lived_is_walked_over_while_it_is_made_nor_later(collection
     collections.clear()
     with long_lived():
         kept = [[number] for number in range(200_000)]
-    assert 1 in collections, "the young generations are collected as always"
-    assert 2 not in collections
+        assert 1 in collections, "the young generations are collected as always"
+        assert 2 not in collections
+    assert collections.count(2) == 1, "what is garbage at the end must not be frozen"
     assert gc.get_threshold() == before
     assert gc.get_freeze_count() >= len(kept)
+
+
+class InACycle:
+    def __init__(self):
+        self.itself = self
+
+
+def test_garbage_in_cycles_is_freed_and_not_frozen():
+    with long_lived():
+        kept = InACycle()
+        gc.collect(1)  # moves it to the oldest generation, which no young collection looks at
+        garbage = weakref.ref(kept)
+        del kept
+    assert garbage() is None
 
 
 def test_an_error_ends_the_block_too():
