@@ -13,10 +13,9 @@ import structlog
 from barnabas.cluster.runtime.collector import long_lived
 from barnabas.cluster.runtime.mailbox import Mailbox
 from barnabas.cluster.runtime.metrics import Metrics
-from barnabas.controller.core.decide import decide, recover, refuse
+from barnabas.controller.core.decide import decide, event_of, kind_of, recover, refuse
 from barnabas.controller.core.effects import Ask, Breathe, Decision
 from barnabas.controller.core.inputs import (
-    EVENTS,
     ControllerChange,
     ControllerState,
     Expire,
@@ -109,15 +108,16 @@ class ControllerLoop:
             if entry.is_signal:
                 self._coalescer.taken(happened)
             began = self._clock()
-            self._metrics.controller_state.set(EVENTS[type(happened)].state)
+            state = event_of(happened).state
+            self._metrics.controller_state.set(state)
             # Whoever wins the race reads the whole cluster into memory.
             with (
                 long_lived() if isinstance(happened, Startup | ControllerChange | Reelect) else nullcontext()
             ):
                 await self._handle(happened)
             self._metrics.controller_state.set(ControllerState.IDLE)
-            timed = self._metrics.event_times_ms[rate_and_time(EVENTS[type(happened)].state)]
-            timed.labels(event=type(happened).__name__).observe((self._clock() - began) * 1000)
+            timed = self._metrics.event_times_ms[rate_and_time(state)]
+            timed.labels(event=kind_of(happened).__name__).observe((self._clock() - began) * 1000)
             for _ in self._census.recount(self._context):
                 await self._breathe()
             self._measure()
@@ -139,7 +139,7 @@ class ControllerLoop:
         if failure is None:
             return
         # Whatever went wrong with one entry must not end the one task that could mend it with the next.
-        event = type(happened).__name__
+        event = kind_of(happened).__name__
         _log.error("error while handling an event", event_kind=event, exc_info=failure)
         failure = await self._failure_of(recover(self._context, happened, f"{event} failed: {failure!r}"))
         if failure is not None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.commands import ControllerPort
@@ -195,7 +196,7 @@ class ControllerNode:
             self._reelection.cancel()
             self._resend.cancel()
 
-    def _put(self, command: CommandReceived) -> None:
+    def _put(self, command: CommandReceived[Any]) -> None:
         self._loop.put(command)
 
     def _on_response(

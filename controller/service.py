@@ -9,28 +9,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from barnabas.cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
-from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
-from barnabas.cluster.model.commands_elections import ElectLeaders
-from barnabas.cluster.model.commands_reassignment import (
-    AlterPartitionReassignments,
-    ListPartitionReassignments,
-)
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown
-from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.effects import Reply, Token
-from barnabas.controller.core.inputs import (
-    AlterConfigsRequested,
-    AlterPartitionReassignmentsRequested,
-    CommandReceived,
-    ControlledShutdownRequested,
-    CreatePartitionsRequested,
-    CreateTopicsRequested,
-    DeleteTopicsRequested,
-    Draw,
-    ElectLeadersRequested,
-    ListPartitionReassignmentsRequested,
-)
+from barnabas.controller.core.inputs import CommandReceived, Draw
 
 
 class Service:
@@ -42,7 +23,7 @@ class Service:
     """
 
     def __init__(
-        self, put: Callable[[CommandReceived], None], dice: Callable[[], float] = random.random
+        self, put: Callable[[CommandReceived[Any]], None], dice: Callable[[], float] = random.random
     ) -> None:
         self._put = put
         self._dice = dice
@@ -50,11 +31,13 @@ class Service:
         self._callers: dict[Token, asyncio.Future[CommandResult]] = {}
 
     async def submit(self, command: Command[R], timeout_ms: int) -> R | Refused:
-        """Have the controller carry out ``command``; see ``ControllerPort``."""
+        """Put ``command`` into the mailbox and wait for its result; see ``ControllerPort``."""
         token = next(self._tokens)
         caller: asyncio.Future[CommandResult] = asyncio.get_running_loop().create_future()
         self._callers[token] = caller
-        self._put(self._entry(token, command))
+        topics = command.topics if isinstance(command, CreateTopics) else ()
+        draws = tuple(Draw(self._dice(), self._dice()) for _ in topics)
+        self._put(CommandReceived(token, command, draws))
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 return cast("R | Refused", await caller)
@@ -63,29 +46,6 @@ class Service:
             return Refused(ErrorCode.REQUEST_TIMED_OUT, message)
         finally:
             del self._callers[token]
-
-    def _entry(self, token: Token, command: Any) -> CommandReceived:
-        match command:
-            case CreateTopics(topics):
-                return CreateTopicsRequested(token, command, self._draws(len(topics)))
-            case ControlledShutdown():
-                return ControlledShutdownRequested(token, command)
-            case CreatePartitions():
-                return CreatePartitionsRequested(token, command)
-            case DeleteTopics():
-                return DeleteTopicsRequested(token, command)
-            case AlterConfigs() | IncrementalAlterConfigs():
-                return AlterConfigsRequested(token, command)
-            case ElectLeaders():
-                return ElectLeadersRequested(token, command)
-            case AlterPartitionReassignments():
-                return AlterPartitionReassignmentsRequested(token, command)
-            case ListPartitionReassignments():
-                return ListPartitionReassignmentsRequested(token, command)
-        raise TypeError(f"{command!r} is no command that the controller knows")
-
-    def _draws(self, count: int) -> tuple[Draw, ...]:
-        return tuple(Draw(self._dice(), self._dice()) for _ in range(count))
 
     def reply(self, reply: Reply) -> None:
         """Hand a result to whoever still waits for it."""

@@ -14,17 +14,11 @@ from typing import Any
 from barnabas.cluster.model.commands import Command, CommandResult, CreateTopics, Refused
 from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from barnabas.cluster.model.commands_elections import ElectLeaders
-from barnabas.cluster.model.commands_reassignment import (
-    AlterPartitionReassignments,
-    ListPartitionReassignments,
-)
 from barnabas.cluster.model.commands_shutdown import ControlledShutdown
-from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.rpc import control_pb2 as pb
 from barnabas.cluster.rpc import translate_configs as configs
 from barnabas.cluster.rpc import translate_elections as elections
-from barnabas.cluster.rpc import translate_reassignment as reassignment
 from barnabas.cluster.rpc import translate_shutdown as shutdown
 from barnabas.cluster.rpc import translate_topics as topics
 
@@ -98,24 +92,6 @@ METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
             topics.create_topics_result_to_message,
             topics.create_topics_result_from_message,
         ),
-        CreatePartitions: Method(
-            "CreatePartitions",
-            pb.CreatePartitionsRequest,
-            pb.CreatePartitionsResponse,
-            topics.create_partitions_to_message,
-            topics.create_partitions_from_message,
-            topics.create_partitions_result_to_message,
-            topics.create_partitions_result_from_message,
-        ),
-        DeleteTopics: Method(
-            "DeleteTopics",
-            pb.DeleteTopicsRequest,
-            pb.DeleteTopicsResponse,
-            topics.delete_topics_to_message,
-            topics.delete_topics_from_message,
-            topics.delete_topics_result_to_message,
-            topics.delete_topics_result_from_message,
-        ),
         ControlledShutdown: Method(
             "ControlledShutdown",
             pb.ControlledShutdownRequest,
@@ -124,24 +100,6 @@ METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
             shutdown.controlled_shutdown_from_message,
             shutdown.controlled_shutdown_result_to_message,
             shutdown.controlled_shutdown_result_from_message,
-        ),
-        AlterPartitionReassignments: Method(
-            "AlterPartitionReassignments",
-            pb.AlterPartitionReassignmentsRequest,
-            pb.AlterPartitionReassignmentsResponse,
-            reassignment.alter_to_message,
-            reassignment.alter_from_message,
-            reassignment.alter_result_to_message,
-            reassignment.alter_result_from_message,
-        ),
-        ListPartitionReassignments: Method(
-            "ListPartitionReassignments",
-            pb.ListPartitionReassignmentsRequest,
-            pb.ListPartitionReassignmentsResponse,
-            reassignment.list_to_message,
-            reassignment.list_from_message,
-            reassignment.list_result_to_message,
-            reassignment.list_result_from_message,
         ),
         AlterConfigs: Method(
             "AlterConfigs",

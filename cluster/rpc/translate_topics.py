@@ -1,15 +1,8 @@
-"""Commands about topics, and their results, as messages."""
+"""CreateTopics and its result as messages."""
 
 from __future__ import annotations
 
 from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
-from barnabas.cluster.model.commands_topics import (
-    CreatePartitions,
-    CreatePartitionsResult,
-    DeleteTopics,
-    DeleteTopicsResult,
-    NewPartitions,
-)
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.rpc import control_pb2 as pb
@@ -60,69 +53,6 @@ def create_topics_result_to_message(result: CreateTopicsResult) -> pb.CreateTopi
 def create_topics_result_from_message(message: pb.CreateTopicsResponse) -> CreateTopicsResult:
     """The result that ``create_topics_result_to_message`` wrote."""
     return CreateTopicsResult(tuple(_topic_from_message(topic) for topic in message.topics))
-
-
-def create_partitions_to_message(command: CreatePartitions) -> pb.CreatePartitionsRequest:
-    """The command."""
-    return pb.CreatePartitionsRequest(
-        topics=[
-            pb.NewPartitions(
-                topic=topic.topic,
-                count=topic.count,
-                is_by_hand=topic.assignments is not None,
-                assignments=[pb.Replicas(broker_ids=ids) for ids in topic.assignments or ()],
-            )
-            for topic in command.topics
-        ],
-        validate_only=command.validate_only,
-    )
-
-
-def create_partitions_from_message(message: pb.CreatePartitionsRequest) -> CreatePartitions:
-    """The command that ``create_partitions_to_message`` wrote."""
-    return CreatePartitions(
-        tuple(
-            NewPartitions(
-                topic.topic,
-                topic.count,
-                tuple(tuple(map(BrokerId, one.broker_ids)) for one in topic.assignments)
-                if topic.is_by_hand
-                else None,
-            )
-            for topic in message.topics
-        ),
-        message.validate_only,
-    )
-
-
-def create_partitions_result_to_message(result: CreatePartitionsResult) -> pb.CreatePartitionsResponse:
-    """The results in their order."""
-    return pb.CreatePartitionsResponse(topics=[_topic_to_message(topic) for topic in result.topics])
-
-
-def create_partitions_result_from_message(message: pb.CreatePartitionsResponse) -> CreatePartitionsResult:
-    """The result that ``create_partitions_result_to_message`` wrote."""
-    return CreatePartitionsResult(tuple(_topic_from_message(topic) for topic in message.topics))
-
-
-def delete_topics_to_message(command: DeleteTopics) -> pb.DeleteTopicsRequest:
-    """The command."""
-    return pb.DeleteTopicsRequest(topics=command.topics)
-
-
-def delete_topics_from_message(message: pb.DeleteTopicsRequest) -> DeleteTopics:
-    """The command that ``delete_topics_to_message`` wrote."""
-    return DeleteTopics(tuple(message.topics))
-
-
-def delete_topics_result_to_message(result: DeleteTopicsResult) -> pb.DeleteTopicsResponse:
-    """The results in their order."""
-    return pb.DeleteTopicsResponse(topics=[_topic_to_message(topic) for topic in result.topics])
-
-
-def delete_topics_result_from_message(message: pb.DeleteTopicsResponse) -> DeleteTopicsResult:
-    """The result that ``delete_topics_result_to_message`` wrote."""
-    return DeleteTopicsResult(tuple(_topic_from_message(topic) for topic in message.topics))
 
 
 def _topic_to_message(topic: TopicResult) -> pb.TopicResult:

@@ -19,16 +19,18 @@ from barnabas.cluster.model.commands_configs import (
 )
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.config_rules import ConfigRefusedError, altered, check
-from barnabas.controller.core.effects import Decision, LogInfo, Reply, ask
+from barnabas.controller.core.effects import Decision, LogInfo, ask
 from barnabas.controller.core.effects_configs import ReadConfigs, StoredConfigs, WriteConfigs
-from barnabas.controller.core.inputs import AlterConfigsRequested
+from barnabas.controller.core.inputs import CommandReceived
 from barnabas.controller.core.state import ControllerContext
 
 _Change = Callable[[StoredConfigs], Mapping[str, str]]
 """From what a resource sets itself to what it shall; raises ``ConfigRefusedError``."""
 
 
-def alter_configs(context: ControllerContext, request: AlterConfigsRequested) -> Decision[None]:
+def alter_configs(
+    context: ControllerContext, request: CommandReceived[AlterConfigs | IncrementalAlterConfigs]
+) -> Decision[AlterConfigsResult]:
     """Check and write the settings of each resource for itself, and answer when all are through."""
     command = request.command
     results = []
@@ -41,7 +43,7 @@ def alter_configs(context: ControllerContext, request: AlterConfigsRequested) ->
             message = str(refusal)
             yield LogInfo(f"settings of {resource} refused with {refusal.error.name}: {message}")
             results.append(ResourceResult(resource, refusal.error, message))
-    yield Reply(request.token, AlterConfigsResult(tuple(results)))
+    return AlterConfigsResult(tuple(results))
 
 
 def _change(command: AlterConfigs | IncrementalAlterConfigs, resource: ConfigResource) -> _Change:

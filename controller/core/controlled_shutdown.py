@@ -7,19 +7,21 @@ docs/kafka/topics.md, Controlled shutdown (``KafkaController.doControlledShutdow
 from __future__ import annotations
 
 from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_shutdown import ControlledShutdownResult
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.controller.core.effects import Decision, LogInfo, Reply, listed
+from barnabas.controller.core.effects import Decision, LogInfo, listed
 from barnabas.controller.core.elections import OtherElection
-from barnabas.controller.core.inputs import ControlledShutdownRequested
+from barnabas.controller.core.inputs import CommandReceived
 from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
 from barnabas.controller.core.partitions import change_partitions
 from barnabas.controller.core.replicas import change_replicas
 from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 
-def shut_down_broker(context: ControllerContext, request: ControlledShutdownRequested) -> Decision[None]:
+def shut_down_broker(
+    context: ControllerContext, request: CommandReceived[ControlledShutdown]
+) -> Decision[ControlledShutdownResult | Refused]:
     """Move the leaders off the broker, take it out of the ISRs, and say what it still leads.
 
     Partitions of one replica stay: there is nobody to hand them over to.
@@ -30,8 +32,7 @@ def shut_down_broker(context: ControllerContext, request: ControlledShutdownRequ
         yield LogInfo(
             f"controlled shutdown of broker {broker} refused with {refusal.error.name}: {refusal.message}"
         )
-        yield Reply(request.token, refusal)
-        return
+        return refusal
     context.shutting_down.add(broker)
     shared = [tp for tp in _held(context, broker) if len(context.assignment(tp).replicas) > 1]
     led = [tp for tp in shared if _leads(context, broker, tp)]
@@ -44,10 +45,10 @@ def shut_down_broker(context: ControllerContext, request: ControlledShutdownRequ
         f"broker {broker} is about to stop: {len(led) - len(remaining)} of {len(led)} leaders moved, "
         f"{len(followed)} followers stopped; it still leads: {listed(remaining)}"
     )
-    yield Reply(request.token, ControlledShutdownResult(remaining))
+    return ControlledShutdownResult(remaining)
 
 
-def _refusal(context: ControllerContext, request: ControlledShutdownRequested) -> Refused | None:
+def _refusal(context: ControllerContext, request: CommandReceived[ControlledShutdown]) -> Refused | None:
     broker, epoch = request.command.broker_id, request.command.broker_epoch
     known = context.brokers.get(broker)
     if known is None:

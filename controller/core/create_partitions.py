@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from barnabas.cluster.model import topic_names
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.commands import TopicResult
-from barnabas.cluster.model.commands_topics import CreatePartitionsResult, NewPartitions
+from barnabas.cluster.model.commands_topics import CreatePartitions, CreatePartitionsResult, NewPartitions
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.partition import Assignment
-from barnabas.controller.core.effects import Decision, LogInfo, ReadAssignments, Reply, ask
+from barnabas.controller.core.effects import Decision, LogInfo, ReadAssignments, ask
 from barnabas.controller.core.effects_topics import WriteAssignment
-from barnabas.controller.core.inputs import CreatePartitionsRequested
+from barnabas.controller.core.inputs import CommandReceived
 from barnabas.controller.core.state import ControllerContext
 from barnabas.controller.core.topics import (
     Assignments,
@@ -30,7 +30,9 @@ from barnabas.controller.core.topics import (
 )
 
 
-def create_partitions(context: ControllerContext, request: CreatePartitionsRequested) -> Decision[None]:
+def create_partitions(
+    context: ControllerContext, request: CommandReceived[CreatePartitions]
+) -> Decision[CreatePartitionsResult]:
     """Check and write each topic for itself, and answer when all are through."""
     command = request.command
     twice = duplicates(topic.topic for topic in command.topics)
@@ -48,7 +50,7 @@ def create_partitions(context: ControllerContext, request: CreatePartitionsReque
             results.append(TopicResult(topic.topic, outcome.error, outcome.message))
         else:
             results.append(TopicResult(topic.topic, ErrorCode.NONE, partitions=outcome))
-    yield Reply(request.token, CreatePartitionsResult(tuple(results)))
+    return CreatePartitionsResult(tuple(results))
 
 
 def plan_partitions(

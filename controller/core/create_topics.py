@@ -6,15 +6,17 @@ creates partitions, whoever asked. Source: docs/kafka/topics.md, Creation.
 
 from __future__ import annotations
 
-from barnabas.cluster.model.commands import CreateTopicsResult, NewTopic, TopicResult
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.controller.core.effects import CreateTopic, Decision, LogInfo, ReadTopics, Reply, ask
-from barnabas.controller.core.inputs import CreateTopicsRequested, Draw
+from barnabas.controller.core.effects import CreateTopic, Decision, LogInfo, ReadTopics, ask
+from barnabas.controller.core.inputs import CommandReceived, Draw
 from barnabas.controller.core.state import ControllerContext
 from barnabas.controller.core.topics import Refusal, TopicNames, duplicates, plan_topic
 
 
-def create_topics(context: ControllerContext, request: CreateTopicsRequested) -> Decision[None]:
+def create_topics(
+    context: ControllerContext, request: CommandReceived[CreateTopics]
+) -> Decision[CreateTopicsResult]:
     """Check and write each topic for itself, and answer when all are through."""
     existing = TopicNames((yield from ask(ReadTopics())))
     twice = duplicates(topic.name for topic in request.command.topics)
@@ -30,7 +32,7 @@ def create_topics(context: ControllerContext, request: CreateTopicsRequested) ->
         if result.error is ErrorCode.NONE:
             existing.add(topic.name)
         results.append(result)
-    yield Reply(request.token, CreateTopicsResult(tuple(results)))
+    return CreateTopicsResult(tuple(results))
 
 
 def _create(

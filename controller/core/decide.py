@@ -8,9 +8,18 @@ this one resigns at once).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands import Command, CreateTopics, Refused
+from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
+from barnabas.cluster.model.commands_elections import ElectLeaders
+from barnabas.cluster.model.commands_reassignment import (
+    AlterPartitionReassignments,
+    ListPartitionReassignments,
+)
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core import (
     broker_changes,
@@ -32,25 +41,16 @@ from barnabas.controller.core.create_topics import create_topics
 from barnabas.controller.core.delete_topics import delete_topics
 from barnabas.controller.core.effects import Decision, InterruptedDecisionError, Interruption, LogInfo, Reply
 from barnabas.controller.core.inputs import (
-    EVENTS,
-    AlterConfigsRequested,
-    AlterPartitionReassignmentsRequested,
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
     BrokerModifications,
     CommandReceived,
-    ControlledShutdownRequested,
     ControllerChange,
     ControllerState,
-    CreatePartitionsRequested,
-    CreateTopicsRequested,
-    DeleteTopicsRequested,
-    ElectLeadersRequested,
     Expire,
     Input,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
-    ListPartitionReassignmentsRequested,
     LogDirEventNotification,
     PartitionModifications,
     PartitionReassignmentIsrChange,
@@ -70,11 +70,43 @@ from barnabas.controller.core.inputs import (
 from barnabas.controller.core.state import ControllerContext
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """How one kind of input is handled.
+
+    Attributes:
+        state: What the controller is doing meanwhile.
+        handle: The decision. Of a command it takes the `CommandReceived` and comes to its result.
+        everybody: Whether every broker handles it; else only the active controller does.
+    """
+
+    state: ControllerState
+    handle: Callable[[ControllerContext, Any], Decision[Any]]
+    everybody: bool = False
+
+
+def kind_of(happened: Input) -> type[Input | Command[Any]]:
+    """The kind of ``happened`` by which `EVENTS` knows it: of a command that of the command itself."""
+    return type(happened.command) if isinstance(happened, CommandReceived) else type(happened)
+
+
+def event_of(happened: Input) -> Event:
+    """How ``happened`` is handled.
+
+    Raises:
+        TypeError: Nothing handles its kind.
+    """
+    event = EVENTS.get(kind_of(happened))
+    if event is None:
+        raise TypeError(f"no handler for {happened!r}, expected one of {[kind.__name__ for kind in EVENTS]}")
+    return event
+
+
 def decide(context: ControllerContext, happened: Input) -> Decision[None]:
     """What to do about ``happened``; ``context`` changes on the way."""
-    name = type(happened).__name__
+    name = kind_of(happened).__name__
     refusal = refuse(happened)
-    if not (EVENTS[type(happened)].everybody or context.is_active):
+    if not (event_of(happened).everybody or context.is_active):
         yield LogInfo(f"ignored {name}: this broker is not the active controller")
         if refusal is not None:
             yield refusal
@@ -95,7 +127,7 @@ def decide(context: ControllerContext, happened: Input) -> Decision[None]:
 def refuse(preempted: Input) -> Reply | None:
     """What to tell the caller of an input that will not be handled; None where nobody waits for it."""
     match preempted:
-        case ControlledShutdownRequested(token):
+        case CommandReceived(token, ControlledShutdown()):
             # The one command that Kafka answers so (``doControlledShutdown``: ControllerMovedException).
             refused = Refused(ErrorCode.STALE_CONTROLLER_EPOCH, "The controller has moved to another broker.")
         case CommandReceived(token):
@@ -116,18 +148,16 @@ def recover(context: ControllerContext, failed: Input, because: str) -> Decision
     """
     if isinstance(failed, CommandReceived):
         yield Reply(failed.token, Refused(ErrorCode.UNKNOWN_SERVER_ERROR, because))
-    if EVENTS[type(failed)].state is ControllerState.CONTROLLER_CHANGE or isinstance(failed, BrokerChange):
+    if event_of(failed).state is ControllerState.CONTROLLER_CHANGE or isinstance(failed, BrokerChange):
         yield from reign.rest(context, because)
     elif isinstance(failed, AutoPreferredReplicaLeaderElection):
         yield from replica_elections.schedule_next_rebalance(context)
 
 
 def _handle(context: ControllerContext, happened: Input) -> Decision[None]:
-    handler = _HANDLERS.get(type(happened))
-    if handler is None:
-        known = sorted(kind.__name__ for kind in _HANDLERS)
-        raise TypeError(f"no handler for {happened!r}, expected one of {known}")
-    return handler(context, happened)
+    result = yield from event_of(happened).handle(context, happened)
+    if isinstance(happened, CommandReceived):
+        yield Reply(happened.token, result)
 
 
 def _recover(context: ControllerContext, interruption: Interruption) -> Decision[None] | None:
@@ -147,40 +177,71 @@ def _stand_down(context: ControllerContext, because: str) -> Decision[None]:
     yield from reign.follow_controller(context)
 
 
-_HANDLERS: Mapping[type[Input], Callable[[ControllerContext, Any], Decision[None]]] = {
-    Startup: lambda context, _: reign.start(context),
-    Reelect: lambda context, _: reign.run(context),
-    ControllerChange: lambda context, _: reign.follow_controller(context),
-    Expire: lambda context, _: reign.resign(context, Interruption.SESSION_EXPIRED.value),
-    ShutdownEventThread: lambda context, _: reign.step_down(context, "this broker shuts down"),
-    BrokerChange: lambda context, _: broker_changes.compare_brokers(context),
-    BrokerModifications: lambda context, change: broker_changes.update_broker(context, change.broker_id),
-    TopicChange: lambda context, _: topic_changes.compare_topics(context),
-    PartitionModifications: lambda context, change: topic_changes.compare_partitions(context, change.topic),
-    TopicDeletion: lambda context, _: deletions.take_marks(context),
-    TopicDeletionStopReplicaResponseReceived: responses.hear_stop_replica,
-    IsrChangeNotification: lambda context, _: isr_changes.take_notes(context),
-    LogDirEventNotification: lambda context, _: log_dir_events.take_log_dir_events(context),
-    CreateTopicsRequested: create_topics,
-    ControlledShutdownRequested: shut_down_broker,
-    CreatePartitionsRequested: create_partitions,
-    DeleteTopicsRequested: delete_topics,
-    AlterConfigsRequested: alter_configs,
-    ZkPartitionReassignment: lambda context, _: reassignment_requests.take_requests(context),
-    AlterPartitionReassignmentsRequested: reassignment_requests.alter,
-    ListPartitionReassignmentsRequested: reassignment_requests.list_running,
-    PartitionReassignmentIsrChange: lambda context, change: reassignment.advance_if_complete(
-        context, (change.partition,)
+_S = ControllerState
+
+EVENTS: Mapping[type[Input | Command[Any]], Event] = {
+    Startup: Event(_S.CONTROLLER_CHANGE, lambda context, _: reign.start(context), everybody=True),
+    Reelect: Event(_S.CONTROLLER_CHANGE, lambda context, _: reign.run(context), everybody=True),
+    ControllerChange: Event(
+        _S.CONTROLLER_CHANGE, lambda context, _: reign.follow_controller(context), everybody=True
     ),
-    ReplicaLeaderElection: lambda context, _: replica_elections.elect_by_znode(context),
-    ElectLeadersRequested: replica_elections.elect_on_request,
-    AutoPreferredReplicaLeaderElection: lambda context, _: replica_elections.rebalance(context),
-    UncleanLeaderElectionEnable: replica_elections.enable_unclean,
-    TopicUncleanLeaderElectionEnable: lambda context, change: replica_elections.enable_unclean_for(
-        context, change.topic
+    Expire: Event(
+        _S.CONTROLLER_CHANGE,
+        lambda context, _: reign.resign(context, Interruption.SESSION_EXPIRED.value),
+        everybody=True,
     ),
-    LeaderAndIsrResponseReceived: responses.hear_leader_and_isr,
-    UpdateMetadataResponseReceived: responses.hear_update_metadata,
-    ResendRequests: lambda context, _: resends.resend(context),
+    ShutdownEventThread: Event(
+        _S.CONTROLLER_SHUTDOWN,
+        lambda context, _: reign.step_down(context, "this broker shuts down"),
+        everybody=True,
+    ),
+    BrokerChange: Event(_S.BROKER_CHANGE, lambda context, _: broker_changes.compare_brokers(context)),
+    BrokerModifications: Event(
+        _S.BROKER_CHANGE, lambda context, change: broker_changes.update_broker(context, change.broker_id)
+    ),
+    TopicChange: Event(_S.TOPIC_CHANGE, lambda context, _: topic_changes.compare_topics(context)),
+    PartitionModifications: Event(
+        _S.TOPIC_CHANGE, lambda context, change: topic_changes.compare_partitions(context, change.topic)
+    ),
+    TopicDeletion: Event(_S.TOPIC_DELETION, lambda context, _: deletions.take_marks(context)),
+    TopicDeletionStopReplicaResponseReceived: Event(_S.TOPIC_DELETION, responses.hear_stop_replica),
+    IsrChangeNotification: Event(_S.ISR_CHANGE, lambda context, _: isr_changes.take_notes(context)),
+    LogDirEventNotification: Event(
+        _S.LOG_DIR_CHANGE, lambda context, _: log_dir_events.take_log_dir_events(context)
+    ),
+    ZkPartitionReassignment: Event(
+        _S.ALTER_PARTITION_REASSIGNMENT, lambda context, _: reassignment_requests.take_requests(context)
+    ),
+    PartitionReassignmentIsrChange: Event(
+        _S.ALTER_PARTITION_REASSIGNMENT,
+        lambda context, change: reassignment.advance_if_complete(context, (change.partition,)),
+    ),
+    ReplicaLeaderElection: Event(
+        _S.MANUAL_LEADER_BALANCE, lambda context, _: replica_elections.elect_by_znode(context)
+    ),
+    AutoPreferredReplicaLeaderElection: Event(
+        _S.AUTO_LEADER_BALANCE, lambda context, _: replica_elections.rebalance(context)
+    ),
+    UncleanLeaderElectionEnable: Event(
+        _S.UNCLEAN_LEADER_ELECTION_ENABLE, replica_elections.enable_unclean, everybody=True
+    ),
+    TopicUncleanLeaderElectionEnable: Event(
+        _S.TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE,
+        lambda context, change: replica_elections.enable_unclean_for(context, change.topic),
+    ),
+    LeaderAndIsrResponseReceived: Event(_S.LEADER_AND_ISR_RESPONSE_RECEIVED, responses.hear_leader_and_isr),
+    UpdateMetadataResponseReceived: Event(
+        _S.UPDATE_METADATA_RESPONSE_RECEIVED, responses.hear_update_metadata
+    ),
+    ResendRequests: Event(_S.LEADER_AND_ISR_RESPONSE_RECEIVED, lambda context, _: resends.resend(context)),
+    CreateTopics: Event(_S.TOPIC_CHANGE, create_topics),
+    ControlledShutdown: Event(_S.CONTROLLED_SHUTDOWN, shut_down_broker),
+    CreatePartitions: Event(_S.TOPIC_CHANGE, create_partitions),
+    DeleteTopics: Event(_S.TOPIC_DELETION, delete_topics),
+    AlterConfigs: Event(_S.IDLE, alter_configs),
+    AlterPartitionReassignments: Event(_S.ALTER_PARTITION_REASSIGNMENT, reassignment_requests.alter),
+    ListPartitionReassignments: Event(_S.LIST_PARTITION_REASSIGNMENT, reassignment_requests.list_running),
+    ElectLeaders: Event(_S.MANUAL_LEADER_BALANCE, replica_elections.elect_on_request),
+    IncrementalAlterConfigs: Event(_S.IDLE, alter_configs),
 }
-"""What handles each kind of input."""
+"""Every kind of input, and below them every command."""

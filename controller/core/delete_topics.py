@@ -9,27 +9,28 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from barnabas.cluster.model.commands import TopicResult
-from barnabas.cluster.model.commands_topics import DeleteTopicsResult
+from barnabas.cluster.model.commands_topics import DeleteTopics, DeleteTopicsResult
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.controller.core.effects import Decision, ReadTopics, Reply, ask
+from barnabas.controller.core.effects import Decision, ReadTopics, ask
 from barnabas.controller.core.effects_topics import MarkTopicDeletions
-from barnabas.controller.core.inputs import DeleteTopicsRequested
+from barnabas.controller.core.inputs import CommandReceived
 from barnabas.controller.core.state import ControllerContext
 
 
-def delete_topics(context: ControllerContext, request: DeleteTopicsRequested) -> Decision[None]:
+def delete_topics(
+    context: ControllerContext, request: CommandReceived[DeleteTopics]
+) -> Decision[DeleteTopicsResult]:
     """Mark the topics that there are, and answer; one that is marked already is marked."""
     names = tuple(dict.fromkeys(request.command.topics))
     if not context.facts.delete_topic_enable:
         disabled = "Topic deletion is disabled: delete.topic.enable is false"
         results = tuple(TopicResult(name, ErrorCode.TOPIC_DELETION_DISABLED, disabled) for name in names)
-        yield Reply(request.token, DeleteTopicsResult(results))
-        return
+        return DeleteTopicsResult(results)
     existing = yield from ask(ReadTopics())
     wanted = tuple(name for name in names if name in existing)
     if wanted:
         yield from ask(MarkTopicDeletions(wanted, context.reign))
-    yield Reply(request.token, DeleteTopicsResult(tuple(_result(name, existing) for name in names)))
+    return DeleteTopicsResult(tuple(_result(name, existing) for name in names))
 
 
 def _result(name: str, existing: Collection[str]) -> TopicResult:

@@ -1,7 +1,6 @@
-"""What can happen to a controller: the entries of its mailbox.
+"""What can happen to a controller: the entries of its mailbox (Kafka's ``ControllerEvent``).
 
-Each input has a row in ``EVENTS``: the name and number of the ``ControllerState`` under which it is handled,
-and whether it concerns every broker or the active controller alone. Source: docs/kafka/controller.md, Events.
+How each is handled stands in `controller.core.decide.EVENTS`. Source: docs/kafka/controller.md, Events.
 """
 
 from __future__ import annotations
@@ -9,21 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any, Generic, TypeVar
 
-from barnabas.cluster.model.commands import CreateTopics
-from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
-from barnabas.cluster.model.commands_elections import ElectLeaders
-from barnabas.cluster.model.commands_reassignment import (
-    AlterPartitionReassignments,
-    ListPartitionReassignments,
-)
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown
-from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics
+from barnabas.cluster.model.commands import Command
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
 from barnabas.controller.core.effects import Token
+
+C = TypeVar("C", bound=Command[Any])
 
 
 class ControllerState(IntEnum):
@@ -162,55 +156,18 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandReceived(Input):
-    """Somebody asks something of the controller and waits for a reply.
+class CommandReceived(Input, Generic[C]):
+    """A broker's handler asks something of the controller and waits for a reply.
 
     Attributes:
-        token: Who waits.
+        token: Names the waiting caller.
+        command: What it asks for.
+        draws: The random numbers of placement, one `Draw` for each topic to create; none for other commands.
     """
 
     token: Token
-
-
-@dataclass(frozen=True, slots=True)
-class CreateTopicsRequested(CommandReceived):
-    """A broker asks for topics.
-
-    Attributes:
-        command: What is asked.
-        draws: One for each topic of the command.
-    """
-
-    command: CreateTopics
-    draws: tuple[Draw, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ControlledShutdownRequested(CommandReceived):
-    """A broker is about to stop and asks to be relieved of what it leads."""
-
-    command: ControlledShutdown
-
-
-@dataclass(frozen=True, slots=True)
-class AlterConfigsRequested(CommandReceived):
-    """A broker asks for other settings of topics or brokers; Kafka's handlers write them themselves."""
-
-    command: AlterConfigs | IncrementalAlterConfigs
-
-
-@dataclass(frozen=True, slots=True)
-class CreatePartitionsRequested(CommandReceived):
-    """A broker asks for more partitions."""
-
-    command: CreatePartitions
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteTopicsRequested(CommandReceived):
-    """A broker asks to delete topics."""
-
-    command: DeleteTopics
+    command: C
+    draws: tuple[Draw, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,27 +182,6 @@ class TopicDeletionStopReplicaResponseReceived(Input):
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
     partition_errors: Mapping[TopicPartition, ErrorCode]
-
-
-@dataclass(frozen=True, slots=True)
-class AlterPartitionReassignmentsRequested(CommandReceived):
-    """A broker asks to move partitions (Kafka: ApiPartitionReassignment)."""
-
-    command: AlterPartitionReassignments
-
-
-@dataclass(frozen=True, slots=True)
-class ListPartitionReassignmentsRequested(CommandReceived):
-    """A broker asks what is being moved (Kafka: ListPartitionReassignments)."""
-
-    command: ListPartitionReassignments
-
-
-@dataclass(frozen=True, slots=True)
-class ElectLeadersRequested(CommandReceived):
-    """A broker asks for leader elections (Kafka: ReplicaLeaderElection)."""
-
-    command: ElectLeaders
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,51 +211,3 @@ class UpdateMetadataResponseReceived(Input):
 @dataclass(frozen=True, slots=True)
 class ResendRequests(Input):
     """It is time to say again what brokers failed at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What is known of a kind of input.
-
-    Attributes:
-        state: What the controller is doing while it handles it.
-        everybody: Whether every broker handles it; else only the active controller does.
-    """
-
-    state: ControllerState
-    everybody: bool = False
-
-
-EVENTS: Mapping[type[Input], Event] = {
-    Startup: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
-    ControllerChange: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
-    Reelect: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
-    Expire: Event(ControllerState.CONTROLLER_CHANGE, everybody=True),
-    ShutdownEventThread: Event(ControllerState.CONTROLLER_SHUTDOWN, everybody=True),
-    BrokerChange: Event(ControllerState.BROKER_CHANGE),
-    BrokerModifications: Event(ControllerState.BROKER_CHANGE),
-    TopicChange: Event(ControllerState.TOPIC_CHANGE),
-    CreatePartitionsRequested: Event(ControllerState.TOPIC_CHANGE),
-    TopicDeletion: Event(ControllerState.TOPIC_DELETION),
-    DeleteTopicsRequested: Event(ControllerState.TOPIC_DELETION),
-    TopicDeletionStopReplicaResponseReceived: Event(ControllerState.TOPIC_DELETION),
-    PartitionModifications: Event(ControllerState.TOPIC_CHANGE),
-    CreateTopicsRequested: Event(ControllerState.TOPIC_CHANGE),
-    ControlledShutdownRequested: Event(ControllerState.CONTROLLED_SHUTDOWN),
-    AlterConfigsRequested: Event(ControllerState.IDLE),
-    ZkPartitionReassignment: Event(ControllerState.ALTER_PARTITION_REASSIGNMENT),
-    AlterPartitionReassignmentsRequested: Event(ControllerState.ALTER_PARTITION_REASSIGNMENT),
-    PartitionReassignmentIsrChange: Event(ControllerState.ALTER_PARTITION_REASSIGNMENT),
-    ListPartitionReassignmentsRequested: Event(ControllerState.LIST_PARTITION_REASSIGNMENT),
-    AutoPreferredReplicaLeaderElection: Event(ControllerState.AUTO_LEADER_BALANCE),
-    ReplicaLeaderElection: Event(ControllerState.MANUAL_LEADER_BALANCE),
-    ElectLeadersRequested: Event(ControllerState.MANUAL_LEADER_BALANCE),
-    UncleanLeaderElectionEnable: Event(ControllerState.UNCLEAN_LEADER_ELECTION_ENABLE, everybody=True),
-    TopicUncleanLeaderElectionEnable: Event(ControllerState.TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE),
-    IsrChangeNotification: Event(ControllerState.ISR_CHANGE),
-    LogDirEventNotification: Event(ControllerState.LOG_DIR_CHANGE),
-    LeaderAndIsrResponseReceived: Event(ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED),
-    UpdateMetadataResponseReceived: Event(ControllerState.UPDATE_METADATA_RESPONSE_RECEIVED),
-    ResendRequests: Event(ControllerState.LEADER_AND_ISR_RESPONSE_RECEIVED),
-}
-"""Every kind of input."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from barnabas.cluster.model.commands_reassignment import (
+    AlterPartitionReassignments,
     AlterPartitionReassignmentsResult,
+    ListPartitionReassignments,
     ListPartitionReassignmentsResult,
     ReassignmentResult,
 )
@@ -17,11 +19,8 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.attempts import Failed, attempt
-from barnabas.controller.core.effects import Decision, LogInfo, Reply
-from barnabas.controller.core.inputs import (
-    AlterPartitionReassignmentsRequested,
-    ListPartitionReassignmentsRequested,
-)
+from barnabas.controller.core.effects import Decision, LogInfo
+from barnabas.controller.core.inputs import CommandReceived
 from barnabas.controller.core.reassignment import advance_all, reassign, running
 from barnabas.controller.core.requested_reassignments import read_requests, withdraw
 from barnabas.controller.core.state import ControllerContext
@@ -63,7 +62,9 @@ def plan(
     return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
-def alter(context: ControllerContext, request: AlterPartitionReassignmentsRequested) -> Decision[None]:
+def alter(
+    context: ControllerContext, request: CommandReceived[AlterPartitionReassignments]
+) -> Decision[AlterPartitionReassignmentsResult]:
     """Begin, replace or cancel each reassignment for itself, and answer when all are taken up."""
     plans = {
         tp: plan(tp, context.assignment(tp), target, context.live_brokers)
@@ -81,14 +82,17 @@ def alter(context: ControllerContext, request: AlterPartitionReassignmentsReques
             if refusal is None
             else ReassignmentResult(refusal.error, refusal.message)
         )
-    yield Reply(request.token, AlterPartitionReassignmentsResult(results))
+    return AlterPartitionReassignmentsResult(results)
 
 
-def list_running(context: ControllerContext, request: ListPartitionReassignmentsRequested) -> Decision[None]:
+def list_running(
+    context: ControllerContext, request: CommandReceived[ListPartitionReassignments]
+) -> Decision[ListPartitionReassignmentsResult]:
     """Answer which reassignments run."""
+    yield from ()  # A decision is a generator, also when it has no effects.
     named = None if request.command.partitions is None else frozenset(request.command.partitions)
     found = [tp for tp in running(context) if named is None or tp in named]
-    yield Reply(request.token, ListPartitionReassignmentsResult({tp: context.assignment(tp) for tp in found}))
+    return ListPartitionReassignmentsResult({tp: context.assignment(tp) for tp in found})
 
 
 def take_requests(context: ControllerContext) -> Decision[None]:

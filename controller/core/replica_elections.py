@@ -10,18 +10,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 
-from barnabas.cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeadersResult
+from barnabas.cluster.model.commands_elections import (
+    ElectionResult,
+    ElectionType,
+    ElectLeaders,
+    ElectLeadersResult,
+)
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from barnabas.controller.core import causes
-from barnabas.controller.core.effects import BREATH, BREATHE, Decision, LogInfo, Reply, ask, listed
+from barnabas.controller.core.effects import BREATH, BREATHE, Decision, LogInfo, ask, listed
 from barnabas.controller.core.effects_elections import (
     DeletePreferredReplicaElection,
     ReadPreferredReplicaElection,
     ScheduleLeaderRebalance,
 )
 from barnabas.controller.core.elections import OfflineElection, OtherElection, Strategy
-from barnabas.controller.core.inputs import ElectLeadersRequested, UncleanLeaderElectionEnable
+from barnabas.controller.core.inputs import CommandReceived, UncleanLeaderElectionEnable
 from barnabas.controller.core.machines import PartitionMachineState
 from barnabas.controller.core.partitions import bring_online, try_partitions
 from barnabas.controller.core.rebalance import Led, find_imbalances, is_any_reassigned
@@ -45,13 +50,15 @@ class Trigger(Enum):
     REQUEST = "AdminClientTriggered"
 
 
-def elect_on_request(context: ControllerContext, requested: ElectLeadersRequested) -> Decision[None]:
+def elect_on_request(
+    context: ControllerContext, requested: CommandReceived[ElectLeaders]
+) -> Decision[ElectLeadersResult]:
     """Elect leaders where another than the right one leads, and tell the caller what became of each."""
     command = requested.command
     results = yield from _elect(
         context, command.partitions, command.election_type, Trigger.REQUEST, command.damaged
     )
-    yield Reply(requested.token, ElectLeadersResult(results))
+    return ElectLeadersResult(results)
 
 
 def elect_by_znode(context: ControllerContext) -> Decision[None]:

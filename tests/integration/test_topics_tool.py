@@ -166,7 +166,7 @@ def test_the_controllers_page_has_the_depth_and_age_of_its_queue_and_the_time_of
     handled = float(told[f"{events}EventQueueTimeMs_count"])
     times = {name: float(count) for name, count in told.items() if "RateAndTimeMs_count{event=" in name}
     assert handled >= sum(times.values()) > 0
-    for event in ("Startup", "TopicChange", "CreateTopicsRequested", "UpdateMetadataResponseReceived"):
+    for event in ("Startup", "TopicChange", "CreateTopics", "UpdateMetadataResponseReceived"):
         assert any(f'event="{event}"' in name for name in times), event
 
 

@@ -30,10 +30,9 @@ from barnabas.cluster.model.requests import LeaderAndIsrResponse
 from barnabas.controller.core import effects
 from barnabas.controller.core.effects import NO_CONTROLLER
 from barnabas.controller.core.inputs import (
-    AlterPartitionReassignmentsRequested,
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
-    ControlledShutdownRequested,
+    CommandReceived,
     ControllerChange,
     Expire,
     IsrChangeNotification,
@@ -154,13 +153,13 @@ class Cluster(RuleBasedStateMachine):
             self.heard(ZkPartitionReassignment())
         elif tp is not None:
             command = AlterPartitionReassignments({tp: tuple(BrokerId(b) for b in to if b != LATE)})
-            self.heard(AlterPartitionReassignmentsRequested(1, command))
+            self.heard(CommandReceived(1, command))
 
     @rule(lot=lots)
     def a_move_is_cancelled(self, lot: int) -> None:
         tp = self.partition(lot)
         if tp is not None:
-            self.heard(AlterPartitionReassignmentsRequested(1, AlterPartitionReassignments({tp: None})))
+            self.heard(CommandReceived(1, AlterPartitionReassignments({tp: None})))
 
     @rule(lot=lots)
     def a_follower_catches_up(self, lot: int) -> None:
@@ -199,7 +198,7 @@ class Cluster(RuleBasedStateMachine):
     def a_broker_is_about_to_stop(self, broker: int) -> None:
         if broker in self.world.brokers:
             command = ControlledShutdown(BrokerId(broker), self.world.epoch_of(broker))
-            self.heard(ControlledShutdownRequested(1, command))
+            self.heard(CommandReceived(1, command))
 
     @rule(broker=brokers, lot=lots)
     def a_directory_fails(self, broker: int, lot: int) -> None:

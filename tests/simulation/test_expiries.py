@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from barnabas.cluster.model.commands import CreateTopics, NewTopic
-from barnabas.cluster.model.commands_configs import AlterConfigs
+from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
 from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
 from barnabas.cluster.model.commands_reassignment import (
     AlterPartitionReassignments,
@@ -24,23 +24,15 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
 from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
 from barnabas.controller.core import effects
+from barnabas.controller.core.decide import EVENTS, kind_of
 from barnabas.controller.core.effects import NO_CONTROLLER, Ask, Interruption
 from barnabas.controller.core.inputs import (
-    EVENTS,
-    AlterConfigsRequested,
-    AlterPartitionReassignmentsRequested,
     BrokerModifications,
     CommandReceived,
-    ControlledShutdownRequested,
-    CreatePartitionsRequested,
-    CreateTopicsRequested,
-    DeleteTopicsRequested,
     Draw,
-    ElectLeadersRequested,
     Expire,
     Input,
     LeaderAndIsrResponseReceived,
-    ListPartitionReassignmentsRequested,
     PartitionModifications,
     PartitionReassignmentIsrChange,
     Startup,
@@ -61,14 +53,15 @@ SAMPLES: tuple[Input, ...] = (
     PartitionReassignmentIsrChange(T0),
     TopicUncleanLeaderElectionEnable("t"),
     UncleanLeaderElectionEnable(enabled=True),
-    CreateTopicsRequested(7, CreateTopics((NewTopic("new", 2, 2),)), (Draw(0, 0),)),
-    CreatePartitionsRequested(7, CreatePartitions((NewPartitions("t", 3),))),
-    DeleteTopicsRequested(7, DeleteTopics(("t",))),
-    ControlledShutdownRequested(7, ControlledShutdown(TWO, BrokerEpoch(10**6))),
-    AlterConfigsRequested(7, AlterConfigs({})),
-    AlterPartitionReassignmentsRequested(7, AlterPartitionReassignments({T1: (TWO, FOUR)})),
-    ListPartitionReassignmentsRequested(7, ListPartitionReassignments()),
-    ElectLeadersRequested(7, ElectLeaders(ElectionType.PREFERRED, (T0, T1))),
+    CommandReceived(7, CreateTopics((NewTopic("new", 2, 2),)), (Draw(0, 0),)),
+    CommandReceived(7, CreatePartitions((NewPartitions("t", 3),))),
+    CommandReceived(7, DeleteTopics(("t",))),
+    CommandReceived(7, ControlledShutdown(TWO, BrokerEpoch(10**6))),
+    CommandReceived(7, AlterConfigs({})),
+    CommandReceived(7, IncrementalAlterConfigs({})),
+    CommandReceived(7, AlterPartitionReassignments({T1: (TWO, FOUR)})),
+    CommandReceived(7, ListPartitionReassignments()),
+    CommandReceived(7, ElectLeaders(ElectionType.PREFERRED, (T0, T1))),
     LeaderAndIsrResponseReceived(
         TWO, LIFE, LeaderAndIsrResponse(ErrorCode.NONE, {T0: ErrorCode.KAFKA_STORAGE_ERROR})
     ),
@@ -120,7 +113,7 @@ def test_a_session_that_expires_while_anything_is_handled_costs_a_reign_and_noth
     make_busy: Any, kind: type[Input]
 ) -> None:
     """KAFKA-14887: what an expiry interrupted took it for fatal, and the broker went down."""
-    happened = next((sample for sample in SAMPLES if type(sample) is kind), None) or kind()
+    happened = next((sample for sample in SAMPLES if kind_of(sample) is kind), None) or kind()
     calm = make_busy()
     calm.run(happened)
     for last in range(1, len(calm.questions) + 1):

@@ -37,9 +37,8 @@ from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
 from barnabas.controller.core import effects
 from barnabas.controller.core.inputs import (
-    AlterPartitionReassignmentsRequested,
     BrokerChange,
-    ControlledShutdownRequested,
+    CommandReceived,
     IsrChangeNotification,
     LeaderAndIsrResponseReceived,
     Startup,
@@ -89,11 +88,11 @@ def test_each_line_of_a_controller_comes_about(world_module: Any) -> None:
     # A directory of broker 2 fails; broker 3 stops; a partition moves, and one whose state is gone does not.
     errors = {t0: ErrorCode.KAFKA_STORAGE_ERROR}
     world.run(LeaderAndIsrResponseReceived(TWO, life, LeaderAndIsrResponse(ErrorCode.NONE, errors)))
-    world.run(ControlledShutdownRequested(1, ControlledShutdown(THREE, world.epoch_of(3))))
-    world.run(AlterPartitionReassignmentsRequested(2, AlterPartitionReassignments({t1: (FOUR, ONE)})))
+    world.run(CommandReceived(1, ControlledShutdown(THREE, world.epoch_of(3))))
+    world.run(CommandReceived(2, AlterPartitionReassignments({t1: (FOUR, ONE)})))
     moves = {t2: (ONE, FOUR)}
     del world.states[t2]
-    world.run(AlterPartitionReassignmentsRequested(3, AlterPartitionReassignments(moves)))
+    world.run(CommandReceived(3, AlterPartitionReassignments(moves)))
     # The new replica catches up: the old ones are deleted.
     world.write_state(t1, 4, (4, 1), world.leadership(t1).leader_epoch)
     world.notes["isr_change_1"] = (t1,)

@@ -20,8 +20,8 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core import effects, effects_reassignment, effects_topics
 from barnabas.controller.core.effects import NO_CONTROLLER, Interruption
 from barnabas.controller.core.inputs import (
-    AlterPartitionReassignmentsRequested,
     BrokerChange,
+    CommandReceived,
     Expire,
     PartitionReassignmentIsrChange,
     Startup,
@@ -105,7 +105,7 @@ class MovingPartition(RuleBasedStateMachine):
     @rule(to=targets, loss=losses)
     def reassign(self, to, loss):
         request = AlterPartitionReassignments({T0: to})
-        self.happens(AlterPartitionReassignmentsRequested(1, request), loss)
+        self.happens(CommandReceived(1, request), loss)
 
     @rule(to=targets, loss=losses)
     def reassign_by_znode(self, to, loss):
@@ -114,7 +114,7 @@ class MovingPartition(RuleBasedStateMachine):
 
     @rule(loss=losses)
     def cancel(self, loss):
-        self.happens(AlterPartitionReassignmentsRequested(2, AlterPartitionReassignments({T0: None})), loss)
+        self.happens(CommandReceived(2, AlterPartitionReassignments({T0: None})), loss)
 
     @rule(loss=losses, lot=st.integers(0, 5))
     def catch_up_some(self, lot, loss):

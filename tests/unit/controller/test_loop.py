@@ -13,7 +13,7 @@ from barnabas.controller.core import effects
 from barnabas.controller.core.effects import Reply
 from barnabas.controller.core.inputs import (
     BrokerChange,
-    CreateTopicsRequested,
+    CommandReceived,
     Expire,
     ShutdownEventThread,
     Startup,
@@ -118,7 +118,7 @@ async def test_expiry_preempts_what_waits_and_tells_the_callers(stage):
     stage.loop.put_once(TopicChange())
     async with asyncio.timeout(DEADLINE_S):
         await stage.performer.asked.wait()
-    stage.loop.put(CreateTopicsRequested(9, CreateTopics(()), ()))
+    stage.loop.put(CommandReceived(9, CreateTopics(()), ()))
     stage.loop.put_once(TopicChange())
     expired = asyncio.ensure_future(stage.loop.preempt(Expire()))
     await asyncio.sleep(0)

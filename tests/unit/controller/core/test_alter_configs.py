@@ -16,7 +16,10 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core import effects
 from barnabas.controller.core.effects import Interruption
 from barnabas.controller.core.effects_configs import ReadConfigs, StoredConfigs, WriteConfigs
-from barnabas.controller.core.inputs import AlterConfigsRequested, TopicChange
+from barnabas.controller.core.inputs import (
+    CommandReceived,
+    TopicChange,
+)
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 OTHER = ConfigResource(ConfigResourceType.TOPIC, "missing")
@@ -73,13 +76,13 @@ def replied(world):
 
 
 def replace(world, resources, *, validate_only=False):
-    world.run(AlterConfigsRequested(7, AlterConfigs(resources, validate_only)))
+    world.run(CommandReceived(7, AlterConfigs(resources, validate_only)))
     return replied(world)
 
 
 def alter(world, resource, *steps):
     alterations = tuple(ConfigAlteration(*step) for step in steps)
-    world.run(AlterConfigsRequested(7, IncrementalAlterConfigs({resource: alterations})))
+    world.run(CommandReceived(7, IncrementalAlterConfigs({resource: alterations})))
     (result,) = replied(world).resources
     return result
 
@@ -165,7 +168,7 @@ def test_the_result_is_one_for_both_commands(world):
 )
 def test_a_topic_that_is_compacted_already_can_change_its_other_settings(world, stored, command):
     stored.nodes[TOPIC] = StoredConfigs({"cleanup.policy": "compact"}, 3)
-    world.run(AlterConfigsRequested(7, command))
+    world.run(CommandReceived(7, command))
     (reply,) = world.sent(effects.Reply)
     assert [result.error for result in reply.result.resources] == [ErrorCode.NONE]
     assert stored.nodes[TOPIC].settings == {"cleanup.policy": "compact", "retention.ms": "5"}

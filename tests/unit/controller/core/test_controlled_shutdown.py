@@ -10,7 +10,11 @@ from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core import effects
-from barnabas.controller.core.inputs import BrokerChange, ControlledShutdownRequested, TopicChange
+from barnabas.controller.core.inputs import (
+    BrokerChange,
+    CommandReceived,
+    TopicChange,
+)
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 TOKEN = 7
@@ -20,7 +24,7 @@ def ask(world, broker=2, *, epoch=None):
     """Have ``broker`` ask for its controlled shutdown; the answer, and the effects."""
     life = world.epoch_of(broker) if epoch is None else BrokerEpoch(epoch)
     command = ControlledShutdown(BrokerId(broker), life)
-    done = world.run(ControlledShutdownRequested(TOKEN, command))
+    done = world.run(CommandReceived(TOKEN, command))
     (reply,) = world.sent(effects.Reply, done)
     assert reply.token == TOKEN
     return reply.result, done

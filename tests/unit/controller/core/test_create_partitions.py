@@ -13,7 +13,7 @@ from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core import effects, effects_topics
 from barnabas.controller.core.create_partitions import plan_partitions
 from barnabas.controller.core.inputs import (
-    CreatePartitionsRequested,
+    CommandReceived,
     PartitionModifications,
     TopicChange,
     TopicDeletion,
@@ -36,7 +36,7 @@ def standing(*replicas):
 
 
 def ask(world, *topics, validate_only=False):
-    request = CreatePartitionsRequested(7, CreatePartitions(topics, validate_only))
+    request = CommandReceived(7, CreatePartitions(topics, validate_only))
     (reply,) = world.sent(effects.Reply, world.run(request))
     return {result.name: (result.error, result.partitions) for result in reply.result.topics}
 

@@ -4,12 +4,16 @@ from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, Ne
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core import effects
 from barnabas.controller.core.effects import Interruption
-from barnabas.controller.core.inputs import CreateTopicsRequested, Draw, TopicChange
+from barnabas.controller.core.inputs import (
+    CommandReceived,
+    Draw,
+    TopicChange,
+)
 
 
 def asked(*topics, validate_only=False, token=7):
     command = CreateTopics(topics, validate_only)
-    return CreateTopicsRequested(token, command, tuple(Draw(0.0, 0.0) for _ in topics))
+    return CommandReceived(token, command, tuple(Draw(0.0, 0.0) for _ in topics))
 
 
 def replied(world):

@@ -9,10 +9,9 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core import effects, effects_topics
 from barnabas.controller.core.effects import NO_CONTROLLER
 from barnabas.controller.core.inputs import (
-    AlterPartitionReassignmentsRequested,
     BrokerChange,
+    CommandReceived,
     ControllerChange,
-    DeleteTopicsRequested,
     PartitionReassignmentIsrChange,
     TopicChange,
     TopicDeletion,
@@ -24,7 +23,7 @@ T0 = TopicPartition("t", 0)
 
 
 def ask(world, *names):
-    (reply,) = world.sent(effects.Reply, world.run(DeleteTopicsRequested(7, DeleteTopics(names))))
+    (reply,) = world.sent(effects.Reply, world.run(CommandReceived(7, DeleteTopics(names))))
     assert reply.token == 7
     return {result.name: result.error for result in reply.result.topics}
 
@@ -62,7 +61,7 @@ def test_without_delete_topic_enable_nothing_is_marked(make_world):
 
 def test_on_another_broker_it_is_refused(make_world):
     world = make_world(active=False)
-    (reply,) = world.sent(effects.Reply, world.run(DeleteTopicsRequested(1, DeleteTopics(("t",)))))
+    (reply,) = world.sent(effects.Reply, world.run(CommandReceived(1, DeleteTopics(("t",)))))
     assert reply.result.error is ErrorCode.NOT_CONTROLLER
 
 
@@ -108,7 +107,7 @@ def moving(make_world):
 
 
 def alter(world, target):
-    world.run(AlterPartitionReassignmentsRequested(7, AlterPartitionReassignments({T0: target})))
+    world.run(CommandReceived(7, AlterPartitionReassignments({T0: target})))
     return world.sent(effects.Reply)[-1].result.partitions[T0].error
 
 

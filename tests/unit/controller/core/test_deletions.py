@@ -15,7 +15,7 @@ from barnabas.cluster.model.requests import LeaderAndIsrResponse
 from barnabas.controller.core import deletions, effects, effects_topics
 from barnabas.controller.core.inputs import (
     BrokerChange,
-    DeleteTopicsRequested,
+    CommandReceived,
     LeaderAndIsrResponseReceived,
     PartitionModifications,
     Startup,
@@ -389,7 +389,7 @@ def deletion_waits_for_a_dead_broker(world, transcript):
     transcript.happens("broker 1 starts and finds a topic", Startup())
     world.remove(3)
     transcript.happens("broker 3 dies", BrokerChange())
-    request = DeleteTopicsRequested(1, DeleteTopics(("orders", "ghost")))
+    request = CommandReceived(1, DeleteTopics(("orders", "ghost")))
     transcript.happens("a client asks for the end of two topics, of which one is there", request)
     transcript.happens("the watch on /admin/delete_topics fires", TopicDeletion())
     told = answered(world, 1, orders), answered(world, 2, orders)

@@ -18,11 +18,10 @@ from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core import effects, effects_topics
 from barnabas.controller.core.effects import NO_CONTROLLER, Interruption
 from barnabas.controller.core.inputs import (
-    AlterPartitionReassignmentsRequested,
     BrokerChange,
+    CommandReceived,
     ControllerChange,
     Expire,
-    ListPartitionReassignmentsRequested,
     PartitionReassignmentIsrChange,
     Startup,
     TopicChange,
@@ -93,7 +92,7 @@ def world(make_world):
 
 
 def alter(world, targets):
-    world.run(AlterPartitionReassignmentsRequested(7, AlterPartitionReassignments(targets)))
+    world.run(CommandReceived(7, AlterPartitionReassignments(targets)))
     (reply,) = world.sent(effects.Reply)
     world.effects.remove(reply)
     assert reply.token == 7
@@ -102,7 +101,7 @@ def alter(world, targets):
 
 def running(world, *partitions):
     named = partitions or None
-    world.run(ListPartitionReassignmentsRequested(8, ListPartitionReassignments(named)))
+    world.run(CommandReceived(8, ListPartitionReassignments(named)))
     (reply,) = world.sent(effects.Reply)
     world.effects.remove(reply)
     return dict(reply.result.reassignments)
@@ -405,16 +404,14 @@ def reassignment_by_znode_survives_a_failover_in_each_phase(world, transcript):
 def reassignment_cancelled(world, transcript):
     begin(world, transcript)
     move = AlterPartitionReassignments({T0: (3, 4, 2)})
-    transcript.happens(
-        "t-0 is to move from 1 and 2 to 3, 4 and 2", AlterPartitionReassignmentsRequested(1, move)
-    )
+    transcript.happens("t-0 is to move from 1 and 2 to 3, 4 and 2", CommandReceived(1, move))
     world.write_state(T0, 3, (2, 3), world.leadership(T0).leader_epoch + 1)
     transcript.happens(
         "broker 3 leads already, broker 1 has fallen behind, and broker 4 has not caught up",
         PartitionReassignmentIsrChange(T0),
     )
     cancel = AlterPartitionReassignments({T0: None})
-    transcript.happens("the move is cancelled", AlterPartitionReassignmentsRequested(2, cancel))
+    transcript.happens("the move is cancelled", CommandReceived(2, cancel))
     assert set(world.topics["t"][0].replicas) == {1, 2}
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (2, (2,))
 

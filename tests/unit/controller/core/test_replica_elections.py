@@ -20,8 +20,8 @@ from barnabas.controller.core.effects_elections import (
 from barnabas.controller.core.inputs import (
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
+    CommandReceived,
     ControllerChange,
-    ElectLeadersRequested,
     ReplicaLeaderElection,
     Startup,
     TopicChange,
@@ -39,7 +39,7 @@ AUTO = AutoPreferredReplicaLeaderElection()
 
 def elect(world, kind, *tps, damaged=-1):
     """The error and leader of each partition, as the caller hears them."""
-    request = ElectLeadersRequested(7, ElectLeaders(kind, tps, damaged))
+    request = CommandReceived(7, ElectLeaders(kind, tps, damaged))
     (reply,) = world.sent(Reply, world.run(request))
     assert reply.token == 7
     assert list(reply.result.elections) == list(dict.fromkeys(tps))
@@ -115,7 +115,7 @@ def test_a_preferred_replica_that_is_not_in_sync_is_not_available(make_world, is
     world = led_by_others(make_world)
     world.write_state(T0, 3, isr, 5)
     world.context.leaderships[T0] = world.states[T0]
-    request = ElectLeadersRequested(1, ElectLeaders(PREFERRED, (T0,)))
+    request = CommandReceived(1, ElectLeaders(PREFERRED, (T0,)))
     (reply,) = world.sent(Reply, world.run(request))
     result = reply.result.elections[T0]
     assert result.error is E.PREFERRED_LEADER_NOT_AVAILABLE
@@ -209,7 +209,7 @@ def test_a_later_controllers_state_is_left_alone(make_world):
 
 def test_who_is_not_the_controller_says_so(make_world):
     world = make_world(active=False)
-    request = ElectLeadersRequested(7, ElectLeaders(PREFERRED, (T0,)))
+    request = CommandReceived(7, ElectLeaders(PREFERRED, (T0,)))
     (reply,) = world.sent(Reply, world.run(request))
     assert reply.result.error is E.NOT_CONTROLLER
 
