@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from barnabas.broker.config import BrokerConfig, SettingsFileError, parse, read_settings
+from barnabas.broker.config.broker_config import BrokerConfig, SettingsFileError, parse, read_settings
 from barnabas.broker.errors import StartError
 from barnabas.broker.node import run
 from barnabas.cluster.model.configs import ConfigError

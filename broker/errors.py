@@ -1,4 +1,4 @@
-"""What keeps a broker from starting."""
+"""The error that keeps a broker from starting."""
 
 from __future__ import annotations
 

@@ -19,22 +19,29 @@ from pathlib import Path
 
 import structlog
 
-from barnabas.broker.config import BrokerConfig
-from barnabas.broker.config_applier import ConfigApplier
-from barnabas.broker.config_changes import ConfigChanges
-from barnabas.broker.descriptors import first_kept_back, most_peer_connections
+from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.config.changes import ConfigChanges
+from barnabas.broker.config.dynamic import DynamicBrokerConfig
+from barnabas.broker.config.handler import ConfigHandler
+from barnabas.broker.config.topics import TopicConfigs
 from barnabas.broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.errors import StartError
-from barnabas.broker.first_metadata import wait_for_first_metadata
-from barnabas.broker.handover import Handover, HandoverSettings
-from barnabas.broker.housekeeping import keep_logs
-from barnabas.broker.identity import broker_id_of, new_cluster_id
-from barnabas.broker.leader_store import LeaderStore
-from barnabas.broker.live_config import LiveConfig
-from barnabas.broker.log_dir_events import LogDirEvents
-from barnabas.broker.membership import Membership, Registration, SessionListeners, ZooKeeperAddress
-from barnabas.broker.process import BrokerProcess
+from barnabas.broker.lifecycle.controlled_shutdown import ControlledShutdownSettings, shut_down_controlled
+from barnabas.broker.lifecycle.descriptors import first_kept_back, most_peer_connections
+from barnabas.broker.lifecycle.first_metadata import wait_for_first_metadata
+from barnabas.broker.lifecycle.housekeeping import keep_logs
+from barnabas.broker.lifecycle.process import BrokerProcess
+from barnabas.broker.lifecycle.sockets import bind, port_of
+from barnabas.broker.membership.identity import broker_id_of, new_cluster_id
+from barnabas.broker.membership.leader_store import LeaderStore
+from barnabas.broker.membership.log_dir_events import LogDirEvents
+from barnabas.broker.membership.registration import (
+    Membership,
+    Registration,
+    SessionListeners,
+    ZooKeeperAddress,
+)
 from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.service import ReplicaService
@@ -47,8 +54,6 @@ from barnabas.broker.server.control_door import ControlDoor
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.peers import PeerServer
 from barnabas.broker.server.request_meter import RequestMeter
-from barnabas.broker.sockets import bind, port_of
-from barnabas.broker.topic_configs import TopicConfigs
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
@@ -111,10 +116,10 @@ class Node:
                 self._config.connection_timeout_ms,
             )
         )
-        self._live = LiveConfig(self._config)
+        self._live = DynamicBrokerConfig(self._config)
         self._leaving: Callable[[], Awaitable[object]] | None = None
         self._topic_configs = TopicConfigs(lambda: self._live.config, lambda: self._membership.store.topics)
-        self._applier = ConfigApplier(self._live, self._topic_configs)
+        self._applier = ConfigHandler(self._live, self._topic_configs)
 
     async def start(self) -> None:
         """Open everything and serve.
@@ -374,13 +379,12 @@ class Node:
     async def _leave(self, replicas: ReplicaService, context: ServerContext) -> None:
         # What it is told to follow from now on it does not fetch: it would join the ISRs again.
         replicas.leadership.close()
-        handover = Handover(
+        await shut_down_controlled(
             context.broker_id,
             lambda: replicas.gate.broker_epoch,
             context.any_controller,
-            settings_of(HandoverSettings, self._config.values),
+            settings_of(ControlledShutdownSettings, self._config.values),
         )
-        await handover.carry_out()
 
     async def _open_listeners(self, context: ServerContext, sockets: dict[str, socket.socket]) -> None:
         quotas = ConnectionQuotas(lambda: context.max_connections, first_kept_back(self._process.descriptors))

@@ -19,7 +19,8 @@ from barnabas.cluster.model.ids import TopicPartition
 
 METADATA_REFRESH_MS = 10_000
 """librdkafka holds a topic for unknown until it looks again, by default for 5 minutes; and so a broker calls
-every topic that has waited for the controller as long as it may (``broker.first_metadata``), or that was made
+every topic that has waited for the controller as long as it may (``broker.lifecycle.first_metadata``), or
+that was made
 before the controller's word of it arrived."""
 
 RECONNECT_BACKOFF_MS_MAX = 500

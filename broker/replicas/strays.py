@@ -29,7 +29,7 @@ _log = structlog.get_logger("kafka.server.ReplicaManager")
 
 
 class TopicReader(Protocol):
-    """What is asked of ZooKeeper (``broker.leader_store.LeaderStore``)."""
+    """What is asked of ZooKeeper (``broker.membership.leader_store.LeaderStore``)."""
 
     async def topic_names(self) -> Collection[str]:
         """The topics that there are.

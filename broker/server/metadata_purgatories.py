@@ -1,6 +1,6 @@
 """Where answers about topics and elections wait until this broker's own metadata shows what was done.
 
-And where a broker that starts waits for its first word of the controller (``broker.first_metadata``).
+A starting broker waits here for its first complete metadata, too (``broker.lifecycle.first_metadata``).
 
 Sources: ``DelayedCreatePartitions``, ``DelayedDeleteTopics`` and ``DelayedElectLeader`` of Kafka 2.8, and who
 completes them: ``KafkaApis.handleUpdateMetadataRequest``.

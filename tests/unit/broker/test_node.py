@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
-from barnabas.broker.config import parse
+from barnabas.broker.config.broker_config import parse
 from barnabas.broker.errors import StartError
-from barnabas.broker.membership import Membership
+from barnabas.broker.membership.registration import Membership
 from barnabas.broker.node import _bound, run
 from barnabas.cluster.model.brokers import Endpoint
 

@@ -6,7 +6,7 @@ from typing import get_type_hints
 
 import pytest
 
-from barnabas.broker.handover import HandoverSettings
+from barnabas.broker.lifecycle.controlled_shutdown import ControlledShutdownSettings
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.server.context import ServerSettings
 from barnabas.cluster.model.configs import Type
@@ -17,7 +17,9 @@ from barnabas.controller.node import ControllerSettings
 PYTHON_TYPES = {Type.BOOLEAN: bool, Type.SHORT: int, Type.INT: int, Type.LONG: int, Type.STRING: str}
 
 
-@pytest.mark.parametrize("kind", [ReplicaSettings, ServerSettings, HandoverSettings, ControllerSettings])
+@pytest.mark.parametrize(
+    "kind", [ReplicaSettings, ServerSettings, ControlledShutdownSettings, ControllerSettings]
+)
 def test_a_field_states_the_type_of_its_row(kind):
     hints, names = get_type_hints(kind), setting_names(kind)
     assert names

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from barnabas.broker.config import parse
+from barnabas.broker.config.broker_config import parse
 from barnabas.broker.server.context import ServerContext
 from barnabas.cluster.model.configs_described import BrokerSettings
 

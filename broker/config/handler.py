@@ -1,0 +1,98 @@
+"""The effect of changed settings on a running broker: its open logs and its controller.
+
+Source: ``TopicConfigHandler``, ``BrokerConfigHandler`` and ``DynamicLogConfig`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+import structlog
+
+from barnabas.broker.config.dynamic import DynamicBrokerConfig
+from barnabas.broker.config.topics import TopicConfigs
+from barnabas.broker.disk.log import Log
+from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
+from barnabas.cluster.model.ids import TopicPartition
+
+_log = structlog.get_logger("kafka.server.DynamicConfigManager")
+
+_UNCLEAN = "unclean.leader.election.enable"
+
+
+class UncleanElections(Protocol):
+    """The part of the controller that settings change (``controller.node.ControllerNode``)."""
+
+    def enable_unclean_leader_election(self, topic: str) -> None:
+        """Handle that a topic's override has become true."""
+        ...
+
+    def set_unclean_leader_election(self, *, enabled: bool) -> None:
+        """Handle a change of the broker's setting."""
+        ...
+
+
+class ConfigHandler:
+    """Applies changed settings; a ``broker.config.changes.ConfigListener``.
+
+    Args:
+        live: The broker's settings in force, replaced here.
+        topic_configs: The settings of its topics.
+    """
+
+    def __init__(self, live: DynamicBrokerConfig, topic_configs: TopicConfigs) -> None:
+        self._live = live
+        self._topic_configs = topic_configs
+        self._logs: Callable[[], Mapping[TopicPartition, Log]] = dict
+        self._elections: UncleanElections | None = None
+
+    def serve(
+        self, logs: Callable[[], Mapping[TopicPartition, Log]], elections: UncleanElections | None
+    ) -> None:
+        """Apply changes to these open logs and to the controller of this process from now on."""
+        self._logs = logs
+        self._elections = elections
+
+    @property
+    def topics(self) -> Collection[str]:
+        """The topics whose settings are in use on this broker."""
+        return tuple(self._topic_configs.topics)
+
+    def topic_changed(self, topic: str, own: Mapping[str, str]) -> None:
+        """Apply the topic's overrides to its open logs, and enable unclean elections in the controller."""
+        if self._topic_configs.changed(topic, own):
+            _log.info(f"Topic {topic} now overrides: {', '.join(sorted(own)) or 'nothing'}")
+        for tp, log in self._logs().items():
+            if tp.topic == topic:
+                log.config = self._topic_configs.config_for(topic)
+        if self._elections is not None and _is_true(own.get(_UNCLEAN)):
+            self._elections.enable_unclean_leader_election(topic)
+
+    def brokers_default_changed(self, settings: Mapping[str, str]) -> None:
+        """Apply the cluster-wide defaults of brokers."""
+        before = self._live.config.flag(_UNCLEAN)
+        if self._live.set_default(settings):
+            self._follow(unclean_before=before)
+
+    def own_changed(self, settings: Mapping[str, str]) -> None:
+        """Apply the settings of this broker."""
+        before = self._live.config.flag(_UNCLEAN)
+        if self._live.set_own(settings):
+            self._follow(unclean_before=before)
+
+    def _follow(self, *, unclean_before: bool) -> None:
+        self._topic_configs.broker_changed()
+        for tp, log in self._logs().items():
+            log.config = self._topic_configs.config_for(tp.topic)
+        unclean = self._live.config.flag(_UNCLEAN)
+        if self._elections is not None and unclean is not unclean_before:
+            self._elections.set_unclean_leader_election(enabled=unclean)
+
+
+def _is_true(text: str | None) -> bool:
+    try:
+        return text is not None and TOPIC_CONFIGS[_UNCLEAN].parse(text) is True
+    except ConfigError:
+        return False

@@ -1,0 +1,1 @@
+"""The start, the periodic work and the shutdown of a broker process."""

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from structlog.testing import capture_logs
+
+from barnabas.broker.config.broker_config import parse
+from barnabas.broker.config.dynamic import DynamicBrokerConfig
+from barnabas.broker.config.handler import ConfigHandler
+from barnabas.broker.config.topics import TopicConfigs
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.store_topics import EntityConfigs
+
+
+class Elections:
+    def __init__(self):
+        self.heard = []
+
+    def enable_unclean_leader_election(self, topic):
+        self.heard.append(topic)
+
+    def set_unclean_leader_election(self, *, enabled):
+        self.heard.append(enabled)
+
+
+class Store:
+    async def configs(self, names):
+        return EntityConfigs({}, {})
+
+
+class Room:
+    def __init__(self):
+        self.live = DynamicBrokerConfig(parse({"zookeeper.connect": "z"}, hostname="here")[0])
+        self.topics = TopicConfigs(lambda: self.live.config, Store)
+        self.applier = ConfigHandler(self.live, self.topics)
+        self.elections = Elections()
+        self.logs = {TopicPartition(name, n): SimpleNamespace(config=None) for name in "ab" for n in range(2)}
+
+    def in_sync(self):
+        """``min.insync.replicas`` of each open log; None for one that was told nothing."""
+        return [log.config and log.config.min_insync_replicas for log in self.logs.values()]
+
+
+@pytest.fixture
+async def room():
+    room = Room()
+    await room.topics.read(["a", "b"])
+    room.applier.serve(lambda: room.logs, room.elections)
+    return room
+
+
+async def test_a_topics_open_logs_go_by_its_settings(room):
+    room.applier.topic_changed("a", {"min.insync.replicas": "2"})
+    assert room.in_sync() == [2, 2, None, None]
+    room.applier.topic_changed("a", {})
+    assert room.in_sync() == [1, 1, None, None]
+
+
+async def test_a_broker_setting_reaches_the_logs_of_topics_that_do_not_set_it(room):
+    room.applier.topic_changed("a", {"min.insync.replicas": "2"})
+    room.applier.brokers_default_changed({"min.insync.replicas": "3"})
+    assert room.in_sync() == [2, 2, 3, 3]
+    room.applier.own_changed({"min.insync.replicas": "4"})
+    assert room.in_sync() == [2, 2, 4, 4]
+
+
+async def test_the_controller_hears_of_topics_that_may_be_led_uncleanly(room):
+    room.applier.topic_changed("a", {"unclean.leader.election.enable": "TRUE"})
+    room.applier.topic_changed("elsewhere", {"unclean.leader.election.enable": "true"})
+    room.applier.topic_changed("a", {"unclean.leader.election.enable": "false"})
+    room.applier.topic_changed("a", {"unclean.leader.election.enable": "perhaps"})
+    assert room.elections.heard == ["a", "elsewhere"]
+
+
+async def test_the_controller_hears_when_the_brokers_own_setting_changes(room):
+    unclean = {"unclean.leader.election.enable": "true"}
+    room.applier.brokers_default_changed(unclean)
+    room.applier.own_changed(unclean)
+    room.applier.brokers_default_changed({})
+    room.applier.own_changed({"min.insync.replicas": "2"})
+    assert room.elections.heard == [True, False]
+
+
+async def test_before_the_logs_are_open_only_the_settings_change():
+    room = Room()
+    room.applier.brokers_default_changed({"min.insync.replicas": "3"})
+    assert room.topics.config_for("a").min_insync_replicas == 3
+    assert room.in_sync() == [None] * 4
+
+
+async def test_only_news_is_logged(room):
+    with capture_logs() as lines:
+        for _ in range(2):
+            room.applier.topic_changed("a", {"flush.ms": "9"})
+    assert [line["event"] for line in lines] == ["Topic a now overrides: flush.ms"]
+    assert sorted(room.applier.topics) == ["a", "b"]

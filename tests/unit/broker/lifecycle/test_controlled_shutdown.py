@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from barnabas.broker.lifecycle.controlled_shutdown import ControlledShutdownSettings, shut_down_controlled
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+
+DONE = ControlledShutdownResult(())
+LEFT = ControlledShutdownResult((TopicPartition("t", 0),))
+NOBODY = Refused(ErrorCode.NOT_CONTROLLER, "there is no controller now")
+
+
+class Controller:
+    """Answers one after the other, and notes what it was asked."""
+
+    def __init__(self, *answers):
+        self._answers = list(answers)
+        self.asked = []
+
+    async def submit(self, command, timeout_ms):
+        self.asked.append((command, timeout_ms))
+        return self._answers.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "ends_clean", "pauses"),
+    [
+        ([DONE], True, 0),
+        ([LEFT, DONE], True, 1),
+        ([NOBODY, LEFT, DONE], True, 2),
+        ([NOBODY, LEFT, LEFT], False, 2),
+        ([NOBODY, NOBODY, NOBODY], False, 2),
+    ],
+)
+async def test_it_asks_until_nothing_remains_or_its_tries_are_used_up(answers, ends_clean, pauses):
+    """KAFKA-14154: a controller that no longer is one sticks nobody; each try finds who is."""
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    controller = Controller(*answers)
+    settings = ControlledShutdownSettings(max_retries=3, retry_backoff_ms=250, socket_timeout_ms=900)
+    done = await shut_down_controlled(BrokerId(2), lambda: BrokerEpoch(7), controller, settings, sleep)
+    assert done is ends_clean
+    assert slept == [0.25] * pauses
+    assert controller.asked == [(ControlledShutdown(BrokerId(2), BrokerEpoch(7)), 900)] * len(answers)
+
+
+@pytest.mark.parametrize(
+    "settings", [ControlledShutdownSettings(enable=False), ControlledShutdownSettings(max_retries=0)]
+)
+async def test_a_broker_may_be_told_not_to_ask(settings):
+    controller = Controller()
+    assert not await shut_down_controlled(BrokerId(2), lambda: BrokerEpoch(7), controller, settings)
+    assert controller.asked == []
+
+
+async def test_each_try_is_in_the_name_of_the_present_registration():
+    """The session expires between two tries, and the broker registers anew."""
+    lives = iter((BrokerEpoch(7), BrokerEpoch(9)))
+    controller = Controller(Refused(ErrorCode.STALE_BROKER_EPOCH, "a former life"), DONE)
+    settings = ControlledShutdownSettings(retry_backoff_ms=0)
+    assert await shut_down_controlled(BrokerId(2), lambda: next(lives), controller, settings)
+    assert [command.broker_epoch for command, _ in controller.asked] == [7, 9]

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from barnabas.broker.lifecycle.descriptors import ENOUGH, first_kept_back, most_peer_connections
+
+SCRIPT = """
+import resource
+from barnabas.broker.lifecycle.descriptors import raise_limit
+print(raise_limit(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+"""
+
+
+@pytest.mark.parametrize("soft", [64, 256])
+def test_the_soft_limit_becomes_the_hard_one(soft):
+    hard = min(ENOUGH, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    done = subprocess.run(
+        ["sh", "-c", f'ulimit -Sn {soft}; exec {sys.executable} -c "$0"', SCRIPT],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == [str(hard), str(hard)]
+
+
+def test_a_quarter_is_kept_back():
+    assert [first_kept_back(limit) for limit in (4, 1024, ENOUGH)] == [3, 768, 75_000]
+    assert [most_peer_connections(limit) for limit in (1024, ENOUGH)] == [128, 12_500]
