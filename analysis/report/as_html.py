@@ -27,7 +27,7 @@ from barnabas.analysis.report.words import (
     timed,
 )
 
-_PAGE = files("analysis.report") / "page"
+_PAGE = files("barnabas.analysis.report") / "page"
 _SCRIPTS = (
     "time.js",
     "draw.js",

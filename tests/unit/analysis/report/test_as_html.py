@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -32,6 +33,13 @@ def test_the_file_needs_nothing_else(document: Document) -> None:
     assert not re.search(r"""(?:src|href)=["'](?!data:)|@import|url\((?!#)|fetch\(""", page)
     addresses = set(re.findall(r"https?://[^\s\"'<]+", page))
     assert addresses == {"http://www.w3.org/2000/svg"}  # a name of the language, nothing that is loaded
+
+
+def test_its_template_is_found_outside_of_a_checkout(tmp_path: Path) -> None:
+    # With -P the working directory is not searched, as it is not by the installed command.
+    command = [sys.executable, "-P", "-c", "import barnabas.analysis.report.as_html"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
 
 
 def test_text_of_logs_is_never_markup(document: Document) -> None:
