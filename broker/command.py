@@ -13,7 +13,7 @@ import uvloop
 
 from barnabas.broker.config.broker_config import BrokerConfig, SettingsFileError, parse, read_settings
 from barnabas.broker.errors import StartError
-from barnabas.broker.node import run
+from barnabas.broker.node.run import run
 from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.runtime import failpoints, logs
 from barnabas.cluster.runtime.allocator import keep_freed_memory

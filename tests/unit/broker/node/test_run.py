@@ -7,8 +7,7 @@ import pytest
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.errors import StartError
 from barnabas.broker.membership.registration import Membership
-from barnabas.broker.node import _bound, run
-from barnabas.cluster.model.brokers import Endpoint
+from barnabas.broker.node.run import run
 
 
 def config(tmp_path, **given):
@@ -51,8 +50,3 @@ async def test_a_signal_ends_the_wait_for_zookeeper_cleanly(tmp_path, monkeypatc
     monkeypatch.setattr(Membership, "open", wait)
     assert await run(config(tmp_path)) == 0
     assert not (tmp_path / "broker.pid").exists()
-
-
-def test_a_free_port_is_advertised_as_it_was_bound():
-    assert _bound(Endpoint("PLAINTEXT", "here", 0), {"PLAINTEXT": 7}).port == 7
-    assert _bound(Endpoint("PLAINTEXT", "here", 9), {"PLAINTEXT": 7}).port == 9

@@ -1,0 +1,150 @@
+"""The first phase of a broker: its ports, its ZooKeeper session, its ids, its settings and its logs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.config.changes import ConfigChanges
+from barnabas.broker.config.dynamic import DynamicBrokerConfig
+from barnabas.broker.config.handler import ConfigHandler
+from barnabas.broker.config.topics import TopicConfigs
+from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.lifecycle.process import BrokerProcess
+from barnabas.broker.lifecycle.sockets import bind
+from barnabas.broker.membership.identity import broker_id_of, new_cluster_id
+from barnabas.broker.membership.registration import Membership, ZooKeeperAddress
+from barnabas.cluster.model.ids import BrokerId
+
+_log = structlog.get_logger("kafka.server.KafkaServer")
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What the first phase has opened.
+
+    Attributes:
+        sockets: The bound sockets of the client listeners, by listener name.
+        membership: The ZooKeeper sessions.
+        broker_id: The broker's id.
+        cluster_id: The content of ``/cluster/id``.
+        live: The broker's settings in force.
+        topic_configs: The settings of topics.
+        config_handler: Applies changed settings to open logs.
+        config_changes: Reads change notifications.
+        logs: The log directories.
+    """
+
+    sockets: dict[str, socket.socket]
+    membership: Membership
+    broker_id: BrokerId
+    cluster_id: str
+    live: DynamicBrokerConfig
+    topic_configs: TopicConfigs
+    config_handler: ConfigHandler
+    config_changes: ConfigChanges
+    logs: LogDirs
+
+
+async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack) -> Storage:
+    """Open everything that the broker needs before it may talk to others.
+
+    Args:
+        process: The frame of the process, which begins here.
+        stack: Takes the callbacks that close all of it.
+
+    Raises:
+        StartError: A port is in use, ZooKeeper is not reachable, or ``broker.id`` cannot be determined.
+        ZooKeeperError: ZooKeeper failed afterwards.
+        InconsistentDirectoryError: A log directory belongs to another broker or cluster.
+        KafkaStorageError: No log directory can be used.
+    """
+    config = process.config
+    sockets = bind_listeners(config, stack)
+    membership = Membership(
+        ZooKeeperAddress(config.zookeeper_connect, config.session_timeout_ms, config.connection_timeout_ms)
+    )
+    process.enter(stack.enter_context(contextlib.ExitStack()), membership.abort)
+    stack.push_async_callback(process.supervisor.close, deadline_s=1.0)
+    stack.push_async_callback(membership.close)
+    store = await membership.open()
+    await store.cluster.create_persistent_paths()
+    cluster_id = await store.cluster.cluster_id(new_cluster_id())
+    broker_id = await broker_id_of(config, store)
+    _log.info(f"Cluster ID = {cluster_id}, broker.id = {broker_id}")
+    live = DynamicBrokerConfig(config)
+    topic_configs = TopicConfigs(lambda: live.config, lambda: membership.store.topics)
+    config_handler = ConfigHandler(live, topic_configs)
+    config_changes = ConfigChanges(broker_id, lambda: membership.store.configs, config_handler, _now_ms)
+    await config_changes.read_brokers()
+    await topic_configs.read(sorted(await store.topics.names()))
+    threads: dict[Path, Executor] = {
+        path: stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix=f"log-dir-{path.name}"))
+        for path in config.log_dirs
+    }
+    options = LogDirsOptions(
+        broker_id,
+        cluster_id,
+        topic_configs.config_for,
+        threads.__getitem__,
+        _now_ms,
+        config.integer("transactional.id.expiration.ms"),
+        live.config.integer("num.recovery.threads.per.data.dir"),
+    )
+    logs = await _open_logs(config, options, stack)
+    process.metrics.watch(process.metrics.offline_log_directory_count, lambda: len(logs.offline))
+    return Storage(
+        sockets, membership, broker_id, cluster_id, live, topic_configs, config_handler, config_changes, logs
+    )
+
+
+def bind_listeners(config: BrokerConfig, stack: contextlib.AsyncExitStack) -> dict[str, socket.socket]:
+    """Bind the ports of client listeners, and check that the port for other brokers is free.
+
+    Raises:
+        StartError: A port is in use.
+    """
+    sockets: dict[str, socket.socket] = {}
+    for endpoint in config.listeners:
+        bound = bind(endpoint)
+        if endpoint.listener == config.inter_broker_listener:
+            bound.close()  # gRPC binds its port itself
+        else:
+            sockets[endpoint.listener] = bound
+            stack.callback(bound.close)
+    return sockets
+
+
+async def _open_logs(
+    config: BrokerConfig, options: LogDirsOptions, stack: contextlib.AsyncExitStack
+) -> LogDirs:
+    opening = asyncio.ensure_future(asyncio.to_thread(LogDirs.open, config.log_dirs, options))
+    stack.push_async_callback(_close_logs, opening)
+    # A broker that is stopped during recovery waits for its end, so that no recovery is left half done.
+    logs = await asyncio.shield(opening)
+    for path, error in logs.offline.items():
+        _log.error(f"The log directory {path} cannot be used; the broker serves without it: {error}")
+    return logs
+
+
+async def _close_logs(opening: asyncio.Future[LogDirs]) -> None:
+    (opened,) = await asyncio.gather(opening, return_exceptions=True)
+    if not isinstance(opened, LogDirs):
+        return  # `_open_logs` has raised the error
+    try:
+        await asyncio.to_thread(opened.close)
+    except KafkaStorageError as error:
+        _log.error(f"A log directory was not closed cleanly and will be recovered: {error}")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,59 @@
+"""The last phase of a broker's start: the listeners for clients."""
+
+from __future__ import annotations
+
+import contextlib
+
+from barnabas.broker.lifecycle.descriptors import first_kept_back
+from barnabas.broker.lifecycle.process import BrokerProcess
+from barnabas.broker.node.open import Storage
+from barnabas.broker.node.replicate import Replication
+from barnabas.broker.server.acceptor import ConnectionQuotas
+from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.server.context import ServerContext, ServerSettings
+from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.request_meter import RequestMeter
+from barnabas.cluster.model.settings import settings_of
+
+
+async def serve_clients(
+    storage: Storage,
+    replication: Replication,
+    purgatories: MetadataPurgatories,
+    process: BrokerProcess,
+    stack: contextlib.AsyncExitStack,
+) -> None:
+    """Accept clients on all listeners but the one between brokers."""
+    context = _context(storage, replication, purgatories, process)
+    quotas = ConnectionQuotas(lambda: context.max_connections, first_kept_back(process.descriptors))
+    listeners = [ClientListener(context, quotas, name) for name in storage.sockets]
+    metrics = process.metrics
+    metrics.watch(metrics.connection_count, lambda: sum(each.connection_count for each in listeners))
+    metrics.watch(metrics.memory_pool_available, lambda: context.requests.available)
+    metrics.watch(metrics.memory_pool_used, lambda: context.requests.used)
+    metrics.watch(metrics.answer_bytes, lambda: context.answers.used)
+    for listener, bound in zip(listeners, storage.sockets.values(), strict=True):
+        listener.start_on(bound)
+        stack.push_async_callback(listener.stop)
+
+
+def _context(
+    storage: Storage, replication: Replication, purgatories: MetadataPurgatories, process: BrokerProcess
+) -> ServerContext:
+    replicas = replication.replicas
+    return ServerContext(
+        broker_id=storage.broker_id,
+        cluster_id=storage.cluster_id,
+        settings=settings_of(ServerSettings, process.config.values),
+        metadata=replicas.metadata,
+        purgatories=purgatories,
+        appends=replicas.appends,
+        deletes=replicas.deletes,
+        reads=replicas.reads,
+        controller=replication.controller.port,
+        any_controller=replication.any_controller,
+        producer_ids=replication.producer_ids,
+        meter=RequestMeter(process.metrics),
+        topic_overrides=storage.topic_configs,
+        broker_settings=lambda: storage.live.settings,
+    )

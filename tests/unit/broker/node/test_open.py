@@ -1,0 +1,30 @@
+import contextlib
+import socket
+
+import pytest
+
+from barnabas.broker.config.broker_config import parse
+from barnabas.broker.errors import StartError
+from barnabas.broker.node.open import bind_listeners
+
+
+def config(plaintext=0, peers=0):
+    listeners = f"PLAINTEXT://127.0.0.1:{plaintext},GRPC://127.0.0.1:{peers}"
+    return parse({"zookeeper.connect": "z", "listeners": listeners}, hostname="here")[0]
+
+
+async def test_client_ports_stay_bound_and_the_port_of_the_peers_is_left_to_grpc():
+    async with contextlib.AsyncExitStack() as stack:
+        sockets = bind_listeners(config(), stack)
+        assert list(sockets) == ["PLAINTEXT"]
+        assert sockets["PLAINTEXT"].fileno() >= 0
+    assert sockets["PLAINTEXT"].fileno() < 0
+
+
+@pytest.mark.parametrize("listener", ["plaintext", "peers"])
+async def test_a_taken_port_is_refused(listener):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings = config(**{listener: taken.getsockname()[1]})
+        async with contextlib.AsyncExitStack() as stack:
+            with pytest.raises(StartError, match="Cannot listen on"):
+                bind_listeners(settings, stack)
