@@ -1,4 +1,4 @@
-"""Requests of as many elements as one likes: well formed, and such as no client has a reason to send."""
+"""Well-formed requests of any number of elements, such as no client has a reason to send."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import importlib
 import io
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kio.index import load_request_schema
 from kio.serial import entity_writer
+from kio.serial.writers import write_unsigned_varint
+from kio.static.primitive import uvarint
 
 from barnabas.broker.wire.apis import APIS, ApiKey
 
@@ -139,6 +142,57 @@ def _create_partitions(s: Any, count: int) -> Any:
     return s.request(topics=topics, timeout=_PATIENCE, validate_only=True)
 
 
+def _of_one_topic(s: Any, partitions: int, assignments: tuple[Any, ...]) -> Any:
+    topic = s.CreatableTopic(
+        name="wide", num_partitions=partitions, replication_factor=-1 if assignments else 1,
+        assignments=assignments, configs=(),
+    )  # fmt: skip
+    return s.request(topics=(topic,), timeout=_PATIENCE, validate_only=True)
+
+
+def _create_one_topic(s: Any, count: int) -> Any:
+    return _of_one_topic(s, count, ())
+
+
+def _create_one_topic_by_hand(s: Any, count: int) -> Any:
+    assigned = (s.CreatableReplicaAssignment(partition_index=n, broker_ids=(1,)) for n in range(count))
+    return _of_one_topic(s, -1, tuple(assigned))
+
+
+def _settings_of_one_topic(s: Any, count: int) -> Any:
+    configs = tuple(s.AlterableConfig(name=f"c.{n}", value="1", config_operation=0) for n in range(count))
+    resource = s.AlterConfigsResource(resource_type=_TOPIC_RESOURCE, resource_name=TOPIC, configs=configs)
+    return s.request(resources=(resource,), validate_only=True)
+
+
+def _one_list(s: Any, count: int, operation: int) -> Any:
+    values = ",".join(f"{n}:1" for n in range(count))
+    name = "leader.replication.throttled.replicas"
+    config = s.AlterableConfig(name=name, value=values, config_operation=operation)
+    resource = s.AlterConfigsResource(resource_type=_TOPIC_RESOURCE, resource_name=TOPIC, configs=(config,))
+    return s.request(resources=(resource,), validate_only=True)
+
+
+def _append_to_a_list(s: Any, count: int) -> Any:
+    return _one_list(s, count, 2)
+
+
+def _subtract_from_a_list(s: Any, count: int) -> Any:
+    return _one_list(s, count, 3)
+
+
+def _keys_of_one_topic(s: Any, count: int) -> Any:
+    keys = tuple(f"c.{n}" for n in range(count))
+    resource = s.DescribeConfigsResource(
+        resource_type=_TOPIC_RESOURCE, resource_name=TOPIC, configuration_keys=keys
+    )
+    return s.request(resources=(resource,), include_synonyms=True)
+
+
+def _all_topics(s: Any, _count: int) -> Any:
+    return _metadata(s, 0)
+
+
 REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
@@ -159,13 +213,57 @@ REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
 """Builds the request of each API that has elements; those of the others are of one size."""
 
 
-def hostile_frame(key: ApiKey, elements: int) -> bytes:
-    """A request of the highest version with so many topics, partitions or resources, its size in front."""
-    body = REQUESTS[key](_Schema(key), elements)
+@dataclass(frozen=True, slots=True)
+class HostileRequest:
+    """A kind of request that can be made as large as one likes.
+
+    Attributes:
+        name: The API, and where it is not the obvious array that is large, which part is.
+        api: The API.
+        build: Builds the body from the API's classes and the number of elements.
+        tagged: Whether the elements are unknown tagged fields behind the body.
+    """
+
+    name: str
+    api: ApiKey
+    build: Callable[[Any, int], Any]
+    tagged: bool = False
+
+
+HOSTILE: tuple[HostileRequest, ...] = (
+    *(HostileRequest(api.name.lower(), api, build) for api, build in REQUESTS.items()),
+    HostileRequest("create_topics: one topic", ApiKey.CREATE_TOPICS, _create_one_topic),
+    HostileRequest("create_topics: assigned", ApiKey.CREATE_TOPICS, _create_one_topic_by_hand),
+    HostileRequest("describe_configs: keys", ApiKey.DESCRIBE_CONFIGS, _keys_of_one_topic),
+    HostileRequest("alter_configs: settings", ApiKey.INCREMENTAL_ALTER_CONFIGS, _settings_of_one_topic),
+    HostileRequest("alter_configs: append", ApiKey.INCREMENTAL_ALTER_CONFIGS, _append_to_a_list),
+    HostileRequest("alter_configs: subtract", ApiKey.INCREMENTAL_ALTER_CONFIGS, _subtract_from_a_list),
+    HostileRequest("metadata: unknown tags", ApiKey.METADATA, _all_topics, tagged=True),
+)
+"""Every kind of request that the bench sends."""
+
+
+def hostile_frame(request: HostileRequest, elements: int) -> bytes:
+    """A request of the API's highest version with so many elements, its size in front."""
+    body = request.build(_Schema(request.api), elements)
     header = body.__header_schema__(
-        request_api_key=key, request_api_version=body.__version__, correlation_id=1, client_id=CLIENT_ID
+        request_api_key=request.api,
+        request_api_version=body.__version__,
+        correlation_id=1,
+        client_id=CLIENT_ID,
     )
     written = io.BytesIO()
     for entity in (header, body):
         entity_writer(type(entity))(written, entity)
-    return _SIZE.pack(written.tell()) + written.getvalue()
+    if request.tagged:
+        _write_unknown_tags(written, elements)
+    return _SIZE.pack(len(written.getbuffer())) + written.getvalue()
+
+
+def _write_unknown_tags(written: io.BytesIO, count: int) -> None:
+    """Put `count` empty tagged fields in the place of the empty tag section at the end of a body."""
+    written.seek(-1, io.SEEK_END)
+    write_unsigned_varint(written, uvarint(count))
+    for tag in range(100, 100 + count):
+        write_unsigned_varint(written, uvarint(tag))
+        write_unsigned_varint(written, uvarint(0))
