@@ -7,11 +7,14 @@ ones would ever be told to truncate (KIP-101 compares epochs).
 
 A state in ZooKeeper does not tell: the time of its last write says nothing of what its writer knew, and an
 election or a change of the ISR hides every bounce before it. So the evidence is one-sided. A controller deals
-with each registration that it finds, and records its broker epoch, the czxid, only when that is done
-(`ControllerRecord`). Its successor takes for bounced each broker whose registration is not the recorded one:
-a restart always makes another czxid, so none is missed. A controller that ends between the two, a record that
-was deleted and a reign of Kafka's in between cost a leader epoch or a place in the ISR that were not needed;
-both are harmless.
+with each registration that it finds, and records its broker epoch, the czxid, only when that is done and the
+broker has answered LeaderAndIsr (`ControllerRecord`). Its successor takes for bounced each broker whose
+registration is not the recorded one: a restart always makes another czxid, so none is missed. A controller
+that ends between the two, a record that was deleted and a reign of Kafka's in between cost a leader epoch or
+a place in the ISR that were not needed; both are harmless.
+
+Such a broker may even be back without its logs, and says so only when it is told to lead or follow. Until it
+has answered it is unproven: its place in an ISR takes nobody else's (`ControllerContext.kept_in_sync`).
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ def deal_with_unseen(
     bounced = {id_ for id_, broker in context.brokers.items() if settled.get(id_) != broker.epoch}
     if not bounced:
         return
+    context.unproven |= bounced
     expelled: dict[BrokerId, list[TopicPartition]] = {}
     restarted: list[TopicPartition] = []
     for some in breaths(tps):
@@ -78,8 +82,12 @@ def deal_with_unseen(
 
 
 def settle(context: ControllerContext, brokers: Iterable[BrokerId]) -> Decision[None]:
-    """Record that the registrations of ``brokers``, as they are known, have been dealt with."""
-    context.settled.update((id_, context.brokers[id_].epoch) for id_ in brokers)
+    """Record that the registrations of ``brokers``, as they are known, have been dealt with.
+
+    An unproven one is not recorded before it has answered: the next controller must not believe in its logs.
+    """
+    known = (id_ for id_ in brokers if id_ not in context.unproven)
+    context.settled.update((id_, context.brokers[id_].epoch) for id_ in known)
     settled = {id_: context.settled[id_] for id_ in sorted(context.settled.keys() & context.brokers.keys())}
     context.settled = settled
     # Without a record the next controller takes them for bounced, which is safe.

@@ -83,6 +83,7 @@ def _started(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[
     """Kafka: ``onBrokerStartup``."""
     for id_ in ids:
         context.offline_dirs.pop(id_, None)
+    context.unproven.update(ids)
     there = [id_ for id_ in context.brokers if id_ not in ids]
     yield from update_metadata(context, there)
     led = [tp for tp in context.leaderships if not context.is_being_deleted(tp.topic)]
@@ -99,5 +100,7 @@ def _failed(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[N
     for id_ in ids:
         context.offline_dirs.pop(id_, None)
         context.shutting_down.discard(id_)
+        context.unproven.discard(id_)
+        context.new_replicas.died(id_, lambda tp: len(context.assignment(tp).replicas) > 1)
         context.failures.forget_broker(id_)
     yield from lose_replicas(context, context.replicas_on(ids))

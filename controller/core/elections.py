@@ -73,7 +73,12 @@ class Elected:
 
 
 def offline(
-    known: LeaderAndIsr, assignment: Assignment, online: Collection[BrokerId], *, unclean_allowed: bool
+    known: LeaderAndIsr,
+    assignment: Assignment,
+    online: Collection[BrokerId],
+    *,
+    unclean_allowed: bool,
+    kept: Collection[BrokerId] = (),
 ) -> Elected | NoLeader:
     """The first live replica that is in sync, in the order of the assignment; else, if allowed, the first.
 
@@ -82,11 +87,13 @@ def offline(
         assignment: The partition's replicas.
         online: Those of its replicas that are live; brokers that are shutting down are not.
         unclean_allowed: Whether a leader from outside the ISR is better than none.
+        kept: The members of the ISR that stay in it although they are not live
+            (`ControllerContext.kept_in_sync`); an unclean election keeps none.
     """
     live = tuple(replica for replica in assignment.replicas if replica in online)
     for replica in live:
         if replica in known.isr:
-            isr = tuple(member for member in known.isr if member in online)
+            isr = tuple(member for member in known.isr if member in online or member in kept)
             return Elected(known.new_leader(replica, isr), live)
     if not live:
         return NoLeader.NO_LIVE_REPLICA

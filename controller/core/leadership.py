@@ -84,8 +84,9 @@ def remove_from_isr(
 ) -> Decision[tuple[dict[TopicPartition, PartitionState], dict[TopicPartition, str]]]:
     """Take ``replica`` out of the ISR of each of ``tps``, and out of the lead where it leads.
 
-    The last member of an ISR stays in it, so that its return makes the partition whole. Where the replica is
-    in no ISR nothing is written.
+    The last member of an ISR stays in it, so that its return makes the partition whole. So does each dead
+    member as long as no live one is known to have its log (`ControllerContext.kept_in_sync`). Where the
+    replica is in no ISR nothing is written.
 
     Returns:
         The state of each partition as it stands now, and for the others the cause as state-change.log prints
@@ -102,7 +103,15 @@ def remove_from_isr(
             for tp in some:
                 known = context.leaderships.get(tp)
                 if known is not None and replica in known.leader_and_isr.isr:
-                    changes[tp] = without(known.leader_and_isr, replica)
+                    is_kept = replica in context.kept_in_sync(tp, known.leader_and_isr.isr)
+                    if (
+                        is_kept
+                        and replica != known.leader_and_isr.leader
+                        and len(known.leader_and_isr.isr) > 1
+                    ):
+                        states[tp] = known
+                    else:
+                        changes[tp] = without(known.leader_and_isr, replica, is_kept=is_kept)
                 elif known is not None and tp in confirmed:
                     states[tp] = known
                 else:
@@ -137,10 +146,11 @@ def raise_epochs(
     return done
 
 
-def without(known: LeaderAndIsr, replica: BrokerId) -> LeaderAndIsr:
-    """``known`` in the next leader epoch, without ``replica`` leading or, unless alone, in the ISR."""
+def without(known: LeaderAndIsr, replica: BrokerId, *, is_kept: bool = False) -> LeaderAndIsr:
+    """``known`` in the next leader epoch without ``replica``, which stays in the ISR if alone or kept."""
     leader = NO_LEADER if known.leader == replica else known.leader
-    isr = known.isr if known.isr == (replica,) else tuple(member for member in known.isr if member != replica)
+    stays = is_kept or known.isr == (replica,)
+    isr = known.isr if stays else tuple(member for member in known.isr if member != replica)
     return LeaderAndIsr(leader, LeaderEpoch(known.leader_epoch + 1), isr, known.version)
 
 
@@ -237,7 +247,11 @@ def _is_unclean_allowed(context: ControllerContext, overrides: Mapping[str, str]
 def _choose_offline(context: ControllerContext, tp: TopicPartition, *, unclean: bool) -> Elected | NoLeader:
     known = context.leaderships[tp].leader_and_isr
     return elections.offline(
-        known, context.assignment(tp), context.online_replicas(tp), unclean_allowed=unclean
+        known,
+        context.assignment(tp),
+        context.online_replicas(tp),
+        unclean_allowed=unclean,
+        kept=context.kept_in_sync(tp, known.isr),
     )
 
 

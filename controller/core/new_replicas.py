@@ -9,18 +9,25 @@ controller remembers what it created until the broker answers:
   stray.
 * unconfirmed: the request that created it is not answered. A log may be there or not; both are right.
 
-A new controller knows nothing of the requests of others, but a state of version 0 tells it. The state has
-never changed since it was created, so no ISR member has died, or bounced, since then (that takes it out of
-the ISR or raises the leader epoch), and no other replica has ever been in sync.
+Both say that the broker may begin with nothing although it leads or is in sync. That is safe only for a
+process that was there when the partition was created: it knows by itself what it hosts. A process that
+started later may find an emptied disk where its predecessor had a log, and acknowledged records from it. So
+its replicas must have their logs, whatever was answered. A partition with one replica is the exception under
+a controller that knows that its request was not answered: there is no other log that could be erased.
 
-A replica stays refused only if controller and broker die together between the write of the first state and
-the broker's log, for every replica of the partition. Then the topic is deleted and created again, or, where
-another replica is live, an unclean election gives it a leader.
+A new controller knows nothing of the requests of others, but a state of version 0 tells it. The state has
+never changed since it was created. A member of its ISR that no controller has missed since
+(`controller.core.bounces`) is the process that was there then, as every bounce that a controller deals with
+changes the states. No other replica has ever been in sync.
+
+A replica stays refused only if its broker dies between the write of the first state and its answer, and so do
+the brokers of all other ISR members. Then the topic is deleted and created again, or, where another replica
+is live, an unclean election gives it a leader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from barnabas.cluster.model.errors import ErrorCode
@@ -49,18 +56,23 @@ class NewReplicas:
         tp: TopicPartition,
         state: PartitionState,
         assignment: Assignment,
-        live: Iterable[BrokerId],
+        alive_since: Iterable[BrokerId],
     ) -> None:
         """Remember what ``state``, as a former controller left it, says of the replicas of ``tp``.
 
-        An ISR member that is not live may have a log, and is neither untold nor unconfirmed. So may a replica
-        that is being added: it begins empty as long as it is not in sync.
+        Args:
+            tp: The partition.
+            state: Its state.
+            assignment: Its replicas. One that is being added may have a log; it begins empty as long as it is
+                not in sync.
+            alive_since: The brokers that are live and have not restarted since the former controllers dealt
+                with them. Another ISR member may have a log, and is neither untold nor unconfirmed.
         """
         known = state.leader_and_isr
         if known.version != INITIAL_VERSION or known.leader_epoch:
             return
         self.created(tp, (replica for replica in assignment.origin if replica not in known.isr))
-        for broker in live:
+        for broker in alive_since:
             if broker in known.isr:
                 self._unconfirmed.setdefault(broker, set()).add(tp)
 
@@ -100,6 +112,16 @@ class NewReplicas:
         unconfirmed = self._unconfirmed.get(broker)
         if unconfirmed:
             unconfirmed.difference_update(tp for tp, error in errors.items() if error in CONFIRMED)
+
+    def died(self, broker: BrokerId, has_others: Callable[[TopicPartition], bool]) -> None:
+        """Take the unconfirmed replicas of ``broker``, which is gone, for created.
+
+        Args:
+            broker: Whose process has ended. What it did not answer it may have carried out.
+            has_others: Whether a partition has other replicas, whose logs an empty one could erase.
+        """
+        unconfirmed = self._unconfirmed.get(broker, set())
+        unconfirmed.difference_update([tp for tp in unconfirmed if has_others(tp)])
 
     def forget(self, tp: TopicPartition, broker: BrokerId) -> None:
         """Forget the replica, which is gone."""

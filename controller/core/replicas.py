@@ -66,8 +66,8 @@ def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decis
             lost = liveness.offline(tp, assignment.replicas)
             known = context.leaderships.get(tp)
             if known is not None:
-                live = (replica for replica in assignment.replicas if replica not in lost)
-                context.new_replicas.taken_over(tp, known, assignment, live)
+                unmoved = (r for r in assignment.replicas if r not in lost and r not in context.unproven)
+                context.new_replicas.taken_over(tp, known, assignment, unmoved)
             for replica in assignment.replicas:
                 (offline if replica in lost else online)[replica].append(tp)
         yield BREATHE

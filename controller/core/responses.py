@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.controller.core import deletions, reign, resends
-from barnabas.controller.core.effects import Decision, LogInfo, LogStateChange
+from barnabas.controller.core import bounces, deletions, reign, resends
+from barnabas.controller.core.effects import BREATHE, Decision, LogInfo, LogStateChange, breaths
 from barnabas.controller.core.inputs import (
     LeaderAndIsrResponseReceived,
     TopicDeletionStopReplicaResponseReceived,
@@ -20,6 +20,7 @@ from barnabas.controller.core.inputs import (
 )
 from barnabas.controller.core.machines import ReplicaMachineState
 from barnabas.controller.core.offline_replicas import lose_replicas
+from barnabas.controller.core.replicas import change_replicas
 from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
 
@@ -59,6 +60,25 @@ def hear_leader_and_isr(context: ControllerContext, heard: LeaderAndIsrResponseR
         yield from lose_replicas(
             context, [one for one in lost if context.replica_states.get(one) != deleting]
         )
+    if broker in context.unproven and resends.UNFORESEEN not in response.partition_errors.values():
+        # The first request to a registration names all that the broker hosts, so this answer does.
+        context.unproven.discard(broker)
+        yield from _lose_the_kept(context)
+        yield from bounces.settle(context, (broker,))
+
+
+def _lose_the_kept(context: ControllerContext) -> Decision[None]:
+    """Take the dead out of the ISRs in which a live member is known by now to have its log."""
+    gone: list[PartitionReplica] = []
+    for some in breaths(list(context.leaderships.items())):
+        for tp, state in some:
+            isr = state.leader_and_isr.isr
+            dead = [member for member in isr if member not in context.brokers]
+            if dead and not context.kept_in_sync(tp, isr) and not context.is_being_deleted(tp.topic):
+                gone += [PartitionReplica(tp, member) for member in dead]
+        yield BREATHE
+    if gone:
+        yield from change_replicas(context, gone, ReplicaMachineState.OFFLINE)
 
 
 def hear_stop_replica(

@@ -150,6 +150,8 @@ class ControllerContext:
         is_resting: Whether it failed to take the cluster over, or contested in vain, and leaves the race to
             others for a pause.
         brokers: The registered brokers, those that are shutting down included.
+        unproven: Those of ``brokers`` that have started since a controller last knew what logs they have, and
+            have answered no LeaderAndIsr since. Each may have lost its logs.
         shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
         offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
         assignments: Topic to partition number to replicas.
@@ -172,6 +174,7 @@ class ControllerContext:
     pauses: int = 0
     settled: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)
+    unproven: set[BrokerId] = field(default_factory=set)
     shutting_down: set[BrokerId] = field(default_factory=set)
     offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     assignments: dict[str, dict[int, Assignment]] = field(default_factory=dict)
@@ -207,6 +210,7 @@ class ControllerContext:
         for known in (
             self.settled,
             self.brokers,
+            self.unproven,
             self.shutting_down,
             self.offline_dirs,
             self.assignments,
@@ -253,6 +257,26 @@ class ControllerContext:
             and broker in self.live_brokers
             and broker in self.assignment(partition).replicas
         )
+
+    def kept_in_sync(self, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
+        """The members of ``isr`` on dead brokers that stay in it.
+
+        They stay as long as no live member is known to have its log. Every member of an ISR has all that is
+        committed. If all but one left it, and the last one turned out to have lost its log, nobody would know
+        whose log is complete.
+
+        Args:
+            partition: The partition.
+            isr: Its ISR, as it stands.
+        """
+        for member in isr:
+            if (
+                member in self.brokers
+                and member not in self.unproven
+                and partition not in self.offline_dirs.get(member, ())
+            ):
+                return ()
+        return tuple(member for member in isr if member not in self.brokers)
 
     def liveness(self) -> Liveness:
         """Who is live and works now, to be asked about many partitions; it does not see later changes."""

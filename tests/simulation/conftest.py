@@ -42,6 +42,8 @@ def one_partition() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def three_logs() -> ModuleType:
+def three_logs(world_module: ModuleType) -> ModuleType:
     """The module beside this one that has the state machine of one partition on real logs."""
-    return load("three_logs", Path(__file__).parent / "three_logs.py")
+    module = load("three_logs", Path(__file__).parent / "three_logs.py")
+    module.ThreeLogs.world_module = world_module
+    return module

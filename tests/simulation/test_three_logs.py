@@ -81,3 +81,18 @@ def test_a_power_cut_that_no_controller_saw_leaves_the_logs_equal(machine, world
         machine.fetch(follower, 10_000)
     values = [[value for _, value in node.records()] for node in nodes]
     assert values == [[1, 4, 5, 6]] * 3
+
+
+@pytest.mark.parametrize(("late", "emptied"), [(1, 2), (2, 1), (None, 1), (3, 2)])
+def test_a_disk_that_was_lost_in_an_outage_erases_nobody(machine, late, emptied):
+    """The state is as it was created, which a new controller took for a sign that nobody had a log yet."""
+    machine.begin()
+    for _ in range(3):
+        machine.produce()
+    for follower in (2, 3, 2, 3):
+        machine.fetch(follower, 10_000)
+    machine.what_is_acknowledged_is_on_every_in_sync_replica()
+    assert len(machine.acknowledged) == 3
+    machine.outage(late=late, emptied=emptied)
+    machine.heal()
+    machine.what_is_acknowledged_is_on_every_in_sync_replica()

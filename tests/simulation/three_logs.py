@@ -12,8 +12,10 @@ import re
 import shutil
 import tempfile
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from hypothesis import strategies as st
@@ -32,11 +34,14 @@ from barnabas.broker.replicas.leadership import Leadership
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import LeaderAndIsrPartition, LeaderAndIsrRequest
 from barnabas.cluster.rpc import replication_pb2 as pb
 from barnabas.cluster.rpc.translate_replication import fetch_response_from_bytes, fetch_response_to_bytes
+from barnabas.controller.core.effects import SendLeaderAndIsr
+from barnabas.controller.core.inputs import BrokerChange, LeaderAndIsrResponseReceived, Startup
+from barnabas.controller.core.state import ControllerContext, Facts
 
 TP = TopicPartition("t", 0)
 IDS = (1, 2, 3)
@@ -188,8 +193,57 @@ class Stream:
             self._request = self.followed.next_request().SerializeToString()
 
 
+class ControllerAfterAnOutage:
+    """The core of a controller that takes over, and carries its requests to the nodes and their answers back.
+
+    Args:
+        machine: Who has the nodes and the register.
+        back: The brokers that are live.
+    """
+
+    def __init__(self, machine, back):
+        self._machine = machine
+        self._world = machine.world_module.World(ControllerContext(Facts(BrokerId(back[0]))))
+        self._world.register(*IDS)
+        self._world.settle()
+        self._world.remove(*IDS)
+        self._world.register(*back)
+        self._world.write_topic("t", IDS)
+        self._world.states[TP] = machine.register
+        self._world.epoch = 1
+        self._told = 0
+        self._handle(Startup())
+
+    def hear_of(self, broker_id):
+        """Another broker is back."""
+        self._world.register(broker_id)
+        self._handle(BrokerChange())
+
+    def _handle(self, happened):
+        self._world.run(happened)
+        while self._told < len(self._world.effects):
+            effect = self._world.effects[self._told]
+            self._told += 1
+            if isinstance(effect, SendLeaderAndIsr):
+                self._tell(effect.broker_id, effect.request)
+        # The nodes are told in the name of one controller, whatever they live through.
+        self._machine.register = replace(self._world.states[TP], controller_epoch=1)
+
+    def _tell(self, broker_id, request):
+        leadership = self._machine.nodes[broker_id].leadership
+        known = replace(request, controller_id=9, controller_epoch=1, broker_epoch=1)
+        response = self._machine.run(leadership.leader_and_isr, known)
+        self._world.run(LeaderAndIsrResponseReceived(broker_id, request.broker_epoch, response))
+
+
 class ThreeLogs(RuleBasedStateMachine):
-    """Clean elections alone, so nothing acknowledged may be lost."""
+    """Clean elections alone, so nothing acknowledged may be lost.
+
+    Attributes:
+        world_module: The module that has the class ``World``, set before the first machine is made.
+    """
+
+    world_module: ModuleType
 
     def __init__(self):
         super().__init__()
@@ -344,6 +398,31 @@ class ThreeLogs(RuleBasedStateMachine):
         if checkpointed:
             self.run(node.hosted.checkpoint_high_watermarks)
         self.run(node.stop, clean=clean)
+
+    @rule(late=st.sampled_from((None, *IDS)), emptied=st.sampled_from((None, *IDS)))
+    def outage(self, late, emptied):
+        """All are killed. A controller takes over where all but one are back; then that one comes, too.
+
+        Args:
+            late: Who comes last.
+            emptied: Whose disk is lost meanwhile, if another member of the ISR has its own.
+        """
+        for node in self.nodes.values():
+            if node.alive:
+                self.run(node.stop, clean=False)
+        if emptied and set(self.register.leader_and_isr.isr) - {emptied}:
+            shutil.rmtree(self.nodes[emptied].directory)
+            self.nodes[emptied].directory.mkdir()
+        back = [i for i in IDS if i != late]
+        for broker_id in back:
+            self.run(self.nodes[broker_id].start)
+        controller = ControllerAfterAnOutage(self, back)
+        self.produce()
+        for broker_id in back * 2:
+            self.fetch(broker_id, 10_000)
+        if late:
+            self.run(self.nodes[late].start)
+            controller.hear_of(late)
 
     @rule(broker_id=brokers)
     def bounce(self, broker_id):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 
 import confluent_kafka
 import pytest
@@ -10,9 +11,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.local.observe import Observer
+from barnabas.local.observe import Observer, PartitionView
 
 ANSWER_S = 60.0
+NOBODY = PartitionView(None, (), ())
 ALONE, CLEAN, UNCLEAN, WHOLE = "alone", "clean", "unclean", "whole"
 
 
@@ -114,6 +116,40 @@ def test_an_emptied_disk_erases_nobody(emptied):
     cluster.restart(2)
     wait_for(cluster, CLEAN, 2, {2, 3})
     assert values(cluster, CLEAN) == [b"first", b"second"]
+
+
+QUIET, PAIR = "quiet", "pair"
+
+
+@pytest.fixture
+def all_killed(cluster):
+    """Three brokers without a process; two topics that never changed since they were created have records."""
+    create(cluster, QUIET, [1, 2, 3])
+    create(cluster, PAIR, [1, 2])
+    for name in (QUIET, PAIR):
+        write(cluster, name, b"first")
+    for broker_id in cluster.brokers:
+        cluster.brokers[broker_id].signal(signal.SIGKILL)
+    for broker in cluster.brokers.values():
+        broker.wait(ANSWER_S)
+    return cluster
+
+
+def test_a_disk_that_was_emptied_while_all_were_down_erases_nobody(all_killed):
+    """Broker 2 led both topics with nothing, and the intact logs of the others were truncated to nothing."""
+    cluster, broker = all_killed, all_killed.brokers[2]
+    (broker.directory / "data").rename(broker.directory / "lost")
+    for broker_id in (2, 3):
+        cluster.restart(broker_id, wait=False)
+    # Broker 3 has the records of one topic; of the other nobody has who is live.
+    wait_until(lambda: (look(cluster, QUIET) or NOBODY).leader == 3, "broker 3 leads")
+    wait_until(lambda: said(broker, f"there is no log of {PAIR}-0"), "broker 2 refuses to lead")
+    wait_until(lambda: look(cluster, PAIR).leader is None, "no leader")
+    assert values(cluster, QUIET) == [b"first"]
+    cluster.restart(1)
+    wait_for(cluster, QUIET, 3, {1, 2, 3})
+    wait_for(cluster, PAIR, 1, {1, 2})
+    assert values(cluster, QUIET) == values(cluster, PAIR) == [b"first"]
 
 
 def strays(broker, name):

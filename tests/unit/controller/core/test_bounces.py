@@ -4,10 +4,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrResponse
 from barnabas.controller.core import effects
 from barnabas.controller.core.decide import recover
-from barnabas.controller.core.inputs import BrokerChange, Reelect, Startup
+from barnabas.controller.core.inputs import BrokerChange, LeaderAndIsrResponseReceived, Reelect, Startup
 
 T0 = TopicPartition("t", 0)
 IDS = (1, 2, 3)
@@ -17,6 +19,12 @@ def bounce(world, *numbers):
     """Those die and register again before anybody hears of it."""
     world.remove(*numbers)
     world.register(*numbers)
+
+
+def answer(world, number, error=ErrorCode.NONE):
+    """The broker answers LeaderAndIsr, with ``error`` for t-0."""
+    response = LeaderAndIsrResponse(ErrorCode.NONE, {T0: error})
+    world.run(LeaderAndIsrResponseReceived(BrokerId(number), world.epoch_of(number), response))
 
 
 def before_a_takeover(make_world, leader=1, isr=IDS, epoch=4):
@@ -98,6 +106,8 @@ def test_a_registration_is_recorded_only_when_it_has_been_dealt_with(make_world)
     world.run(BrokerChange())
     assert recorded
     assert all(recorded)
+    assert world.record == former, "nobody knows yet which logs it has"
+    answer(world, 2)
     assert world.record == {id_: broker.epoch for id_, broker in world.brokers.items()}
 
 
@@ -123,6 +133,88 @@ def test_a_record_that_cannot_be_written_keeps_no_controller_from_its_work(make_
     world.run(Startup())
     assert world.context.is_active
     assert "went on without the record of brokers: RuntimeError: spoiled" in world.reasons()
+
+
+# After an outage of all brokers, some are back, one of them perhaps without its logs.
+
+
+def after_an_outage(make_world, isr, *back):
+    """A controller takes over where ``back`` are live; t-0 is as it was created, with records in it."""
+    world = make_world(active=False)
+    world.write_topic("t", isr)
+    world.write_state(T0, isr[0], isr)
+    world.remove(*IDS)
+    world.register(*back)
+    world.run(Startup())
+    return world
+
+
+def come(world, *numbers):
+    world.register(*numbers)
+    world.run(BrokerChange())
+
+
+def stands(world):
+    known = world.leadership(T0)
+    return known.leader, known.isr
+
+
+@pytest.mark.parametrize("back", [IDS, (2, 3), (2,), (1, 2)])
+def test_after_an_outage_no_member_of_the_isr_may_begin_with_nothing(make_world, back):
+    """The state never changed since it was created, and every process that had a log has ended."""
+    world = after_an_outage(make_world, IDS, *back)
+    come(world, *(set(IDS) - set(back)))
+    told = [one for sent in world.sent(effects.SendLeaderAndIsr) for one in sent.request.partitions]
+    assert told
+    assert not any(one.is_new or one.is_unconfirmed for one in told)
+
+
+def test_a_broker_that_lost_its_log_in_an_outage_makes_way_for_one_that_has_it(make_world):
+    world = after_an_outage(make_world, IDS, 2, 3)
+    assert stands(world) == (2, IDS), "nobody knows yet who has the records"
+    answer(world, 3)
+    answer(world, 2, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert stands(world) == (3, (3,))
+
+
+@pytest.mark.parametrize("back", [(2, 3), (2,), (3,)])
+def test_where_the_live_member_lost_its_log_the_dead_one_leads_on_its_return(make_world, back):
+    """As Kafka does it, the ISR would be broker 2 alone, and broker 1 with all records could not lead."""
+    world = after_an_outage(make_world, (1, 2), *back)
+    if 2 not in back:
+        assert stands(world) == (NO_LEADER, (1, 2))
+        come(world, 2)
+    assert stands(world) == (2, (1, 2))
+    answer(world, 2, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert stands(world) == (NO_LEADER, (1,))
+    come(world, 1)
+    answer(world, 1)
+    assert stands(world) == (1, (1,))
+
+
+def test_the_dead_leave_the_isr_when_a_live_member_has_its_log(make_world):
+    world = after_an_outage(make_world, IDS, 2)
+    world.effects.clear()
+    answer(world, 2)
+    assert stands(world) == (2, (2,))
+    (sent,) = world.sent(effects.SendLeaderAndIsr)
+    assert [one.state.leader_and_isr.isr for one in sent.request.partitions] == [(2,)]
+
+
+def test_a_broker_that_failed_at_what_it_was_told_does_not_count_as_having_its_log(make_world):
+    world = after_an_outage(make_world, IDS, 2)
+    answer(world, 2, ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert stands(world) == (2, IDS)
+
+
+def test_a_controller_that_ends_before_an_answer_leaves_the_doubt_to_its_successor(make_world):
+    world = after_an_outage(make_world, (1, 2), 2, 3)
+    world.context.forget_cluster()
+    world.context.active_controller_id = world.controller = effects.NO_CONTROLLER
+    world.owns_controller = False
+    world.run(Startup())
+    answer(world, 2, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert stands(world) == (NO_LEADER, (1,))
 
 
 # The slow twin: what the logs hold. A broker that bounced may have lost the end of its log, in which the

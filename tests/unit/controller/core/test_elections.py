@@ -49,9 +49,11 @@ def judge(
     assert written.leader in written.isr
 
 
-@given(partitions(), subsets, st.booleans())
+@given(partitions(), subsets, subsets, st.booleans())
 @settings(max_examples=100)
-def test_offline(partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId], unclean: bool) -> None:
+def test_offline(
+    partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId], kept: set[BrokerId], unclean: bool
+) -> None:
     known, assignment = partition
     candidates = []
     for place, broker in enumerate(assignment.replicas):
@@ -62,9 +64,9 @@ def test_offline(partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId]
     is_unclean = bool(candidates) and candidates[0][0]
     if is_unclean and not unclean:
         leader = None
-    isr = [leader] if is_unclean else [broker for broker in known.isr if broker in live]
+    isr = [leader] if is_unclean else [broker for broker in known.isr if broker in live | kept]
     recipients = [broker for broker in assignment.replicas if broker in live]
-    outcome = elections.offline(known, assignment, live, unclean_allowed=unclean)
+    outcome = elections.offline(known, assignment, live, unclean_allowed=unclean, kept=kept)
     judge(outcome, known, leader, [b for b in isr if b is not None], recipients)
     if isinstance(outcome, Elected):
         assert outcome.unclean == is_unclean

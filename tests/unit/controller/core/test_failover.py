@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrResponse
 from barnabas.cluster.model.statechange.levels import Level
 from barnabas.controller.core import (
     effects,
@@ -16,7 +18,7 @@ from barnabas.controller.core import (
     effects_topics,
 )
 from barnabas.controller.core.effects import Interruption
-from barnabas.controller.core.inputs import Expire, Startup
+from barnabas.controller.core.inputs import Expire, LeaderAndIsrResponseReceived, Startup
 from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
 from barnabas.controller.core.state import ControllerContext, PartitionReplica
 
@@ -299,11 +301,14 @@ def test_where_every_live_member_bounced_all_stay_in_a_new_leader_epoch(make_wor
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (1, (1,))
 
 
-def test_a_dead_member_that_has_not_bounced_does_not_count(make_world):
+def test_a_dead_member_that_has_not_bounced_counts_until_a_live_one_has_its_log(make_world):
     world = taken_over(make_world)
     bounce(world, 2)
     world.remove(3)
     world.run(Startup())
+    assert (world.leadership(T1).leader, world.leadership(T1).isr) == (2, (2, 3))
+    answer = LeaderAndIsrResponse(ErrorCode.NONE, {T1: ErrorCode.NONE})
+    world.run(LeaderAndIsrResponseReceived(BrokerId(2), world.epoch_of(2), answer))
     assert (world.leadership(T1).leader, world.leadership(T1).isr) == (2, (2,))
 
 

@@ -110,6 +110,18 @@ def test_a_broker_that_bounced_before_it_made_its_log_may_begin_empty(make_world
     assert last_told(world, TWO) == (4, False, False)
 
 
+def test_what_a_dead_broker_did_not_answer_it_may_have_carried_out(make_world):
+    """It led or followed for a moment, records were acknowledged, and the other broker died with it."""
+    world = make_world(1, 2, 3)
+    world.write_topic("t", (2, 3))
+    world.run(TopicChange())
+    assert last_told(world, TWO) == (0, True, False)
+    world.remove(2, 3)
+    world.register(2, 3)
+    world.run(BrokerChange())
+    assert last_told(world, TWO)[1:] == last_told(world, THREE)[1:] == (False, False)
+
+
 def test_a_broker_that_was_away_when_the_topic_was_made_gets_it_as_new(make_world):
     """It may hold the log of a former topic of that name, from which it was reassigned away."""
     world = make_world(1, 2)

@@ -238,6 +238,7 @@ def test_without_a_znode_there_is_nothing_to_delete(make_world):
 
 def test_what_the_last_controller_left_is_done_at_failover(make_world):
     world = led_by_others(make_world)
+    world.settle()
     world.run(ControllerChange())
     world.preferred_election = (T1,)
     world.controller, world.owns_controller = BrokerId(-1), False
