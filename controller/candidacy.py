@@ -13,7 +13,8 @@ from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.errors import ControllerMoved
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.store_controller import ControllerStore
-from barnabas.controller.core.effects import Lost, Reign
+from barnabas.controller.core.election.effects import Lost
+from barnabas.controller.core.protocol.effects import Reign
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 

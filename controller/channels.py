@@ -28,7 +28,7 @@ from barnabas.cluster.model.requests import (
 from barnabas.cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
 from barnabas.cluster.rpc.control_requests import CALLS, Encoder
 from barnabas.cluster.runtime.supervisor import Supervisor
-from barnabas.controller.core.queue import Queue
+from barnabas.controller.core.batches.request_queue import Queue
 
 _log = structlog.stdlib.get_logger("kafka.controller.RequestSendThread")
 

@@ -13,9 +13,11 @@ import structlog
 from barnabas.cluster.runtime.collector import long_lived
 from barnabas.cluster.runtime.mailbox import Mailbox
 from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.controller.core.context.controller_context import ControllerContext
+from barnabas.controller.core.context.measures import Census, rate_and_time
 from barnabas.controller.core.decide import decide, event_of, kind_of, recover, refuse
-from barnabas.controller.core.effects import Ask, Breathe, Decision
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.protocol.effects import Ask, Breathe, Decision
+from barnabas.controller.core.protocol.inputs import (
     ControllerChange,
     ControllerState,
     Expire,
@@ -24,8 +26,6 @@ from barnabas.controller.core.inputs import (
     ShutdownEventThread,
     Startup,
 )
-from barnabas.controller.core.measures import Census, rate_and_time
-from barnabas.controller.core.state import ControllerContext
 from barnabas.controller.perform import Performer
 from barnabas.controller.watches import Coalescer
 

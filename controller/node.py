@@ -42,7 +42,8 @@ from barnabas.cluster.zk.operations import WatchEvent
 from barnabas.cluster.zk.store import ZooKeeperStore
 from barnabas.controller.alarm import Alarm
 from barnabas.controller.channels import BrokerChannels, ChannelSettings
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
+from barnabas.controller.core.protocol.inputs import (
     AutoPreferredReplicaLeaderElection,
     CommandReceived,
     Expire,
@@ -56,7 +57,6 @@ from barnabas.controller.core.inputs import (
     UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
 )
-from barnabas.controller.core.state import ControllerContext, Facts
 from barnabas.controller.loop import ControllerLoop
 from barnabas.controller.perform import Outlets, Performer
 from barnabas.controller.service import Service

@@ -17,11 +17,27 @@ from barnabas.cluster.zk import errors
 from barnabas.cluster.zk.store import ZooKeeperStore
 from barnabas.controller.alarm import Alarm
 from barnabas.controller.channels import BrokerChannels
-from barnabas.controller.core import effects
-from barnabas.controller.core.effects import Ask, Effect, Interruption
-from barnabas.controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
-from barnabas.controller.inquiry import Inquiry
+from barnabas.controller.core.brokers.resends import ScheduleResend
+from barnabas.controller.core.election.effects import AnnounceController, ScheduleReelection
+from barnabas.controller.core.leader_elections.effects import CancelLeaderRebalance, ScheduleLeaderRebalance
+from barnabas.controller.core.protocol.effects import (
+    Ask,
+    CloseAllChannels,
+    CloseChannel,
+    Effect,
+    Interruption,
+    LogElection,
+    LogInfo,
+    LogStateChange,
+    OpenChannel,
+    Reply,
+    SendLeaderAndIsr,
+    SendStopReplica,
+    SendUpdateMetadata,
+    StopWatching,
+)
 from barnabas.controller.service import Service
+from barnabas.controller.zookeeper.answers import Inquiry
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
@@ -68,22 +84,22 @@ class Performer:
     def _table(self, out: Outlets, dice: Callable[[], float]) -> Mapping[type[Effect], Callable[[Any], None]]:
         """What performs each kind of effect that has no answer."""
         return {
-            effects.LogStateChange: lambda log: out.state_change_log.write(log.line),
-            effects.SendLeaderAndIsr: lambda send: out.channels.send(send.broker_id, send.request),
-            effects.SendStopReplica: lambda send: out.channels.send(send.broker_id, send.request),
-            effects.SendUpdateMetadata: self._send_update_metadata,
-            effects.OpenChannel: lambda to: out.channels.open(to.broker),
-            effects.CloseChannel: lambda to: out.channels.close(to.broker_id),
-            effects.CloseAllChannels: lambda _: out.channels.close_all(),
-            effects.LogInfo: lambda log: _log.info(log.line),
-            effects.LogElection: self._log_election,
-            effects.Reply: out.service.reply,
-            effects.AnnounceController: lambda news: out.on_controller(news.controller_id, news.epoch),
-            effects.StopWatching: lambda _: self._stop_watching(),
+            LogStateChange: lambda log: out.state_change_log.write(log.line),
+            SendLeaderAndIsr: lambda send: out.channels.send(send.broker_id, send.request),
+            SendStopReplica: lambda send: out.channels.send(send.broker_id, send.request),
+            SendUpdateMetadata: self._send_update_metadata,
+            OpenChannel: lambda to: out.channels.open(to.broker),
+            CloseChannel: lambda to: out.channels.close(to.broker_id),
+            CloseAllChannels: lambda _: out.channels.close_all(),
+            LogInfo: lambda log: _log.info(log.line),
+            LogElection: self._log_election,
+            Reply: out.service.reply,
+            AnnounceController: lambda news: out.on_controller(news.controller_id, news.epoch),
+            StopWatching: lambda _: self._stop_watching(),
             ScheduleLeaderRebalance: lambda plan: out.rebalance.set(plan.delay_s),
             # Not all at once: whoever comes first has the race to himself.
-            effects.ScheduleReelection: lambda plan: out.reelection.set(plan.delay_s * (1 + dice() / 2)),
-            effects.ScheduleResend: lambda plan: out.resend.set(plan.delay_s),
+            ScheduleReelection: lambda plan: out.reelection.set(plan.delay_s * (1 + dice() / 2)),
+            ScheduleResend: lambda plan: out.resend.set(plan.delay_s),
             CancelLeaderRebalance: lambda _: out.rebalance.cancel(),
         }
 
@@ -115,11 +131,11 @@ class Performer:
         if self._inquiry is not None:
             self._inquiry.stop_watching()
 
-    def _send_update_metadata(self, send: effects.SendUpdateMetadata) -> None:
+    def _send_update_metadata(self, send: SendUpdateMetadata) -> None:
         for broker_id, epoch in send.recipients.items():
             self._outlets.channels.send(broker_id, replace(send.request, broker_epoch=epoch))
 
-    def _log_election(self, election: effects.LogElection) -> None:
+    def _log_election(self, election: LogElection) -> None:
         _log.debug("%s", election)
         self._outlets.metrics.leader_elections.inc()
         self._outlets.metrics.unclean_leader_elections.inc(election.unclean)

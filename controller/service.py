@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from barnabas.cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.controller.core.effects import Reply, Token
-from barnabas.controller.core.inputs import CommandReceived, Draw
+from barnabas.controller.core.protocol.effects import Reply, Token
+from barnabas.controller.core.protocol.inputs import CommandReceived, Draw
 
 
 class Service:

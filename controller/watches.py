@@ -9,7 +9,7 @@ from __future__ import annotations
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.operations import Change, WatchEvent
 from barnabas.cluster.zk.schema import paths
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.protocol.inputs import (
     BrokerChange,
     BrokerModifications,
     ControllerChange,

@@ -1,8 +1,8 @@
-"""From an input to what must be done: the one door into the core.
+"""From an input to its effects: the entrance to the core (Kafka: ``KafkaController.process``).
 
-A decision runs to its end before the next input is taken. Three answers end it early: the session has expired
-(then the mailbox brings `Expire` next), ZooKeeper is silent, or another controller has been elected (then
-this one resigns at once).
+`EVENTS` has one row for each kind of input and each command. A decision ends before the next input is taken.
+Three answers end it early: the session has expired (the mailbox brings `Expire` next), ZooKeeper is silent,
+or another controller has been elected (this one resigns at once).
 """
 
 from __future__ import annotations
@@ -21,26 +21,20 @@ from barnabas.cluster.model.commands_reassignment import (
 from barnabas.cluster.model.commands_shutdown import ControlledShutdown
 from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.controller.core import (
-    broker_changes,
-    deletions,
-    isr_changes,
-    log_dir_events,
-    reassignment,
-    reassignment_requests,
-    reign,
-    replica_elections,
-    resends,
-    responses,
-    topic_changes,
+from barnabas.controller.core.brokers import broker_changes, isr_changes, log_dir_events, resends, responses
+from barnabas.controller.core.brokers.controlled_shutdown import shut_down_broker
+from barnabas.controller.core.configs.alter_configs import alter_configs
+from barnabas.controller.core.context.controller_context import ControllerContext
+from barnabas.controller.core.election import controller_election
+from barnabas.controller.core.leader_elections import replica_elections
+from barnabas.controller.core.protocol.effects import (
+    Decision,
+    InterruptedDecisionError,
+    Interruption,
+    LogInfo,
+    Reply,
 )
-from barnabas.controller.core.alter_configs import alter_configs
-from barnabas.controller.core.controlled_shutdown import shut_down_broker
-from barnabas.controller.core.create_partitions import create_partitions
-from barnabas.controller.core.create_topics import create_topics
-from barnabas.controller.core.delete_topics import delete_topics
-from barnabas.controller.core.effects import Decision, InterruptedDecisionError, Interruption, LogInfo, Reply
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.protocol.inputs import (
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
     BrokerModifications,
@@ -67,7 +61,11 @@ from barnabas.controller.core.inputs import (
     UpdateMetadataResponseReceived,
     ZkPartitionReassignment,
 )
-from barnabas.controller.core.state import ControllerContext
+from barnabas.controller.core.reassignment import partition_reassignment, reassignment_requests
+from barnabas.controller.core.topics import topic_changes, topic_deletion
+from barnabas.controller.core.topics.create_partitions import create_partitions
+from barnabas.controller.core.topics.create_topics import create_topics
+from barnabas.controller.core.topics.delete_topics import delete_topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,7 @@ def recover(context: ControllerContext, failed: Input, because: str) -> Decision
     if isinstance(failed, CommandReceived):
         yield Reply(failed.token, Refused(ErrorCode.UNKNOWN_SERVER_ERROR, because))
     if event_of(failed).state is ControllerState.CONTROLLER_CHANGE or isinstance(failed, BrokerChange):
-        yield from reign.rest(context, because)
+        yield from controller_election.rest(context, because)
     elif isinstance(failed, AutoPreferredReplicaLeaderElection):
         yield from replica_elections.schedule_next_rebalance(context)
 
@@ -167,32 +165,36 @@ def _recover(context: ControllerContext, interruption: Interruption) -> Decision
         case Interruption.ZOOKEEPER_SILENT:
             # Half a decision is none. Its node stays until ZooKeeper is back: then it is given up, because
             # its owner does not act.
-            return reign.await_zookeeper(context, interruption.value)
+            return controller_election.await_zookeeper(context, interruption.value)
         case Interruption.CONTROLLER_MOVED:
             return _stand_down(context, interruption.value)
 
 
 def _stand_down(context: ControllerContext, because: str) -> Decision[None]:
-    yield from reign.step_down(context, because)
-    yield from reign.follow_controller(context)
+    yield from controller_election.step_down(context, because)
+    yield from controller_election.follow_controller(context)
 
 
 _S = ControllerState
 
 EVENTS: Mapping[type[Input | Command[Any]], Event] = {
-    Startup: Event(_S.CONTROLLER_CHANGE, lambda context, _: reign.start(context), everybody=True),
-    Reelect: Event(_S.CONTROLLER_CHANGE, lambda context, _: reign.run(context), everybody=True),
+    Startup: Event(
+        _S.CONTROLLER_CHANGE, lambda context, _: controller_election.start(context), everybody=True
+    ),
+    Reelect: Event(_S.CONTROLLER_CHANGE, lambda context, _: controller_election.run(context), everybody=True),
     ControllerChange: Event(
-        _S.CONTROLLER_CHANGE, lambda context, _: reign.follow_controller(context), everybody=True
+        _S.CONTROLLER_CHANGE,
+        lambda context, _: controller_election.follow_controller(context),
+        everybody=True,
     ),
     Expire: Event(
         _S.CONTROLLER_CHANGE,
-        lambda context, _: reign.resign(context, Interruption.SESSION_EXPIRED.value),
+        lambda context, _: controller_election.resign(context, Interruption.SESSION_EXPIRED.value),
         everybody=True,
     ),
     ShutdownEventThread: Event(
         _S.CONTROLLER_SHUTDOWN,
-        lambda context, _: reign.step_down(context, "this broker shuts down"),
+        lambda context, _: controller_election.step_down(context, "this broker shuts down"),
         everybody=True,
     ),
     BrokerChange: Event(_S.BROKER_CHANGE, lambda context, _: broker_changes.compare_brokers(context)),
@@ -203,7 +205,7 @@ EVENTS: Mapping[type[Input | Command[Any]], Event] = {
     PartitionModifications: Event(
         _S.TOPIC_CHANGE, lambda context, change: topic_changes.compare_partitions(context, change.topic)
     ),
-    TopicDeletion: Event(_S.TOPIC_DELETION, lambda context, _: deletions.take_marks(context)),
+    TopicDeletion: Event(_S.TOPIC_DELETION, lambda context, _: topic_deletion.take_marks(context)),
     TopicDeletionStopReplicaResponseReceived: Event(_S.TOPIC_DELETION, responses.hear_stop_replica),
     IsrChangeNotification: Event(_S.ISR_CHANGE, lambda context, _: isr_changes.take_notes(context)),
     LogDirEventNotification: Event(
@@ -214,7 +216,7 @@ EVENTS: Mapping[type[Input | Command[Any]], Event] = {
     ),
     PartitionReassignmentIsrChange: Event(
         _S.ALTER_PARTITION_REASSIGNMENT,
-        lambda context, change: reassignment.advance_if_complete(context, (change.partition,)),
+        lambda context, change: partition_reassignment.advance_if_complete(context, (change.partition,)),
     ),
     ReplicaLeaderElection: Event(
         _S.MANUAL_LEADER_BALANCE, lambda context, _: replica_elections.elect_by_znode(context)

@@ -27,9 +27,11 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
 from barnabas.cluster.model.requests import LeaderAndIsrResponse
-from barnabas.controller.core import effects
-from barnabas.controller.core.effects import NO_CONTROLLER
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
+from barnabas.controller.core.context.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.election.effects import ScheduleReelection
+from barnabas.controller.core.protocol.effects import NO_CONTROLLER, SendStopReplica
+from barnabas.controller.core.protocol.inputs import (
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
     CommandReceived,
@@ -47,8 +49,6 @@ from barnabas.controller.core.inputs import (
     TopicDeletionStopReplicaResponseReceived,
     ZkPartitionReassignment,
 )
-from barnabas.controller.core.machines import PartitionMachineState, ReplicaMachineState
-from barnabas.controller.core.state import ControllerContext, Facts
 
 BROKERS = range(1, 5)
 TOPICS = ("t", "u", "v")
@@ -81,10 +81,10 @@ class Cluster(RuleBasedStateMachine):
         After contests one upon the other it pauses; here a pause takes no time.
         """
         done = self.world.run(*inputs)
-        while not self.world.context.is_active and self.world.sent(effects.ScheduleReelection, done):
+        while not self.world.context.is_active and self.world.sent(ScheduleReelection, done):
             done += self.world.run(Reelect())
         for effect in done:
-            if isinstance(effect, effects.SendStopReplica):
+            if isinstance(effect, SendStopReplica):
                 deleted = [p.topic_partition for p in effect.request.partitions if p.delete]
                 if deleted:
                     answer = dict.fromkeys(deleted, ErrorCode.NONE)

@@ -23,10 +23,10 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
 from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
-from barnabas.controller.core import effects
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
 from barnabas.controller.core.decide import EVENTS, kind_of
-from barnabas.controller.core.effects import NO_CONTROLLER, Ask, Interruption
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.protocol.effects import NO_CONTROLLER, Ask, Interruption, Reply
+from barnabas.controller.core.protocol.inputs import (
     BrokerModifications,
     CommandReceived,
     Draw,
@@ -41,7 +41,6 @@ from barnabas.controller.core.inputs import (
     UncleanLeaderElectionEnable,
     UpdateMetadataResponseReceived,
 )
-from barnabas.controller.core.state import ControllerContext, Facts
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 LIFE = BrokerEpoch(101)
@@ -120,7 +119,7 @@ def test_a_session_that_expires_while_anything_is_handled_costs_a_reign_and_noth
         world = make_busy()
         world.last = last
         world.run(happened)
-        replies = world.sent(effects.Reply)
+        replies = world.sent(Reply)
         assert len(replies) == isinstance(happened, CommandReceived), "whoever asked hears once"
         world.run(Expire())
         assert len(world.questions) == last, "a session that is over is asked nothing more"

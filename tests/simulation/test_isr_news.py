@@ -10,10 +10,11 @@ import pytest
 from barnabas.broker.core.isr_changes import CHECK_INTERVAL_MS, MAX_DELAY_MS, IsrChanges
 from barnabas.broker.membership.leader_store import LeaderStore
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.controller.core import effects
-from barnabas.controller.core.effects import NO_CONTROLLER, Ask, Interruption
-from barnabas.controller.core.inputs import ControllerChange, Expire, IsrChangeNotification, Startup
-from barnabas.controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
+from barnabas.controller.core.partitions.effects import ReadPartitionStates
+from barnabas.controller.core.protocol.broker_znodes import DeleteIsrChanges, ReadIsrChanges
+from barnabas.controller.core.protocol.effects import NO_CONTROLLER, Ask, Interruption, SendUpdateMetadata
+from barnabas.controller.core.protocol.inputs import ControllerChange, Expire, IsrChangeNotification, Startup
 
 COUNT = 1000
 TPS = [TopicPartition("t", number) for number in range(COUNT)]
@@ -61,7 +62,7 @@ def world(world_module: Any) -> Any:
 def told(world: Any) -> dict[TopicPartition, dict[int, tuple[int, ...]]]:
     """The ISR of each partition that each broker was told last."""
     heard: dict[TopicPartition, dict[int, tuple[int, ...]]] = {}
-    for sent in world.sent(effects.SendUpdateMetadata):
+    for sent in world.sent(SendUpdateMetadata):
         for partition in sent.request.partitions:
             for broker in sent.recipients:
                 isr = partition.state.leader_and_isr.isr
@@ -78,7 +79,7 @@ async def test_a_thousand_shrinks_in_a_second_are_one_announcement(world: Any) -
     await leaders.wait(4 * CHECK_INTERVAL_MS)
     assert leaders.announcements == len(world.notes) == 1
     world.run(IsrChangeNotification())
-    assert len(world.sent(effects.SendUpdateMetadata)) == 1
+    assert len(world.sent(SendUpdateMetadata)) == 1
     assert told(world) == {tp: {1: (2, 1), 2: (2, 1), 3: (2, 1)} for tp in TPS}
     assert world.notes == {}
 
@@ -94,7 +95,7 @@ async def test_a_flood_that_never_ends_is_told_of_once_in_a_minute(world: Any) -
 
 @pytest.mark.parametrize(
     "question",
-    [effects.ReadIsrChanges, effects.ReadPartitionStates, effects.DeleteIsrChanges],
+    [ReadIsrChanges, ReadPartitionStates, DeleteIsrChanges],
     ids=lambda question: question.__name__,
 )
 @pytest.mark.parametrize("interruption", list(Interruption), ids=lambda one: one.name)

@@ -35,8 +35,9 @@ from barnabas.cluster.model.statechange.table import OURS
 from barnabas.cluster.model.statechange.template import Speaker
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
-from barnabas.controller.core import effects
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
+from barnabas.controller.core.protocol.effects import LogStateChange, SendLeaderAndIsr
+from barnabas.controller.core.protocol.inputs import (
     BrokerChange,
     CommandReceived,
     IsrChangeNotification,
@@ -45,7 +46,6 @@ from barnabas.controller.core.inputs import (
     TopicChange,
     UpdateMetadataResponseReceived,
 )
-from barnabas.controller.core.state import ControllerContext, Facts
 from barnabas.controller.node import ControllerNode, ControllerSettings
 
 NEVER_WRITTEN = {
@@ -103,7 +103,7 @@ def test_each_line_of_a_controller_comes_about(world_module: Any) -> None:
     stale = ErrorCode.STALE_BROKER_EPOCH
     world.run(LeaderAndIsrResponseReceived(TWO, life, LeaderAndIsrResponse(stale)))
     world.run(UpdateMetadataResponseReceived(TWO, world.epoch_of(TWO), UpdateMetadataResponse(stale)))
-    lines = [effect.line for effect in world.sent(effects.LogStateChange)]
+    lines = [effect.line for effect in world.sent(LogStateChange)]
     left = missing([*lines, *answers(world)], Speaker.CONTROLLER, Speaker.CONTROLLER_WITHOUT_EPOCH)
     assert left == set()
 
@@ -113,7 +113,7 @@ def answers(world: Any) -> list[StateChange]:
     lines: list[StateChange] = []
     log: Any = SimpleNamespace(write=lines.append)
     node = ControllerNode(ControllerSettings(ONE), Supervisor(lambda *_: None), log, Metrics())
-    sent = world.sent(effects.SendLeaderAndIsr)[0]
+    sent = world.sent(SendLeaderAndIsr)[0]
     node._on_response(world.brokers[ONE], sent.request, LeaderAndIsrResponse(ErrorCode.NONE), 0)
     return lines
 

@@ -17,9 +17,10 @@ from hypothesis.stateful import (
 
 from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.controller.core import effects, effects_reassignment, effects_topics
-from barnabas.controller.core.effects import NO_CONTROLLER, Interruption
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
+from barnabas.controller.core.partitions.effects import WatchPartitionStates, WritePartitionStates
+from barnabas.controller.core.protocol.effects import NO_CONTROLLER, Interruption, SendStopReplica
+from barnabas.controller.core.protocol.inputs import (
     BrokerChange,
     CommandReceived,
     Expire,
@@ -27,16 +28,16 @@ from barnabas.controller.core.inputs import (
     Startup,
     ZkPartitionReassignment,
 )
-from barnabas.controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.topics.effects import WriteAssignment, WriteReassignments
 
 T0 = TopicPartition("t", 0)
 ALL = range(1, 7)
 targets = st.lists(st.sampled_from(ALL), min_size=2, max_size=3, unique=True).map(tuple)
 LOST_AT = (
-    effects.WritePartitionStates,
-    effects_topics.WriteAssignment,
-    effects_reassignment.WatchPartitionStates,
-    effects_reassignment.WriteReassignments,
+    WritePartitionStates,
+    WriteAssignment,
+    WatchPartitionStates,
+    WriteReassignments,
 )
 losses = st.none() | st.tuples(st.sampled_from(LOST_AT), st.booleans())
 
@@ -96,9 +97,7 @@ class MovingPartition(RuleBasedStateMachine):
     def obey(self, since):
         """The brokers do what they were told since; a deleted log holds nothing."""
         for effect in self.world.effects[since:]:
-            if isinstance(effect, effects.SendStopReplica) and any(
-                p.delete for p in effect.request.partitions
-            ):
+            if isinstance(effect, SendStopReplica) and any(p.delete for p in effect.request.partitions):
                 self.whole.discard(effect.broker_id)
         self.whole &= set(self.world.leadership(T0).isr)
 

@@ -25,10 +25,22 @@ from hypothesis.stateful import (
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.cluster.model.controllership import Claim, Owner
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
-from barnabas.controller.core import effects
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
 from barnabas.controller.core.decide import decide
-from barnabas.controller.core.effects import NO_CONTROLLER, NO_REIGN, Ask, Decision, Interruption, Reign
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.election.effects import ContestController, GiveUpController, ScheduleReelection
+from barnabas.controller.core.protocol.effects import (
+    NO_CONTROLLER,
+    NO_REIGN,
+    Ask,
+    Decision,
+    Effect,
+    Interruption,
+    Reign,
+    SendLeaderAndIsr,
+    SendStopReplica,
+    SendUpdateMetadata,
+)
+from barnabas.controller.core.protocol.inputs import (
     BrokerChange,
     ControllerChange,
     Expire,
@@ -37,7 +49,6 @@ from barnabas.controller.core.inputs import (
     Startup,
     TopicChange,
 )
-from barnabas.controller.core.state import ControllerContext, Facts
 
 IDS = (1, 2, 3)
 ids = st.sampled_from(IDS)
@@ -250,7 +261,7 @@ class Controllers(RuleBasedStateMachine):
         try:
             effect = process.work.send(answer)
             while not isinstance(effect, Ask):
-                if isinstance(effect, effects.ScheduleReelection):
+                if isinstance(effect, ScheduleReelection):
                     process.is_reminded = True
                 self._perform(effect)
                 effect = process.work.send(None)
@@ -264,7 +275,7 @@ class Controllers(RuleBasedStateMachine):
         world = self.world
         shown = getattr(question, "reign", NO_REIGN)
         assert shown == process.context.reign or not hasattr(question, "reign"), "a write in another's name"
-        if isinstance(question, effects.ContestController):
+        if isinstance(question, ContestController):
             assert not process.context.brokers, "it takes over what it has not forgotten"
             assert process.context.reign == NO_REIGN
         before = dict(world.states)
@@ -274,14 +285,14 @@ class Controllers(RuleBasedStateMachine):
             self.owner = process.session
             assert self.reigns.setdefault(answer.epoch, broker) == broker
             self._tell(ControllerChange())
-        elif isinstance(question, effects.GiveUpController) and self.owner == process.session:
+        elif isinstance(question, GiveUpController) and self.owner == process.session:
             self.owner = None
             self._tell(ControllerChange())
         if world.states != before:
             assert shown.epoch == world.epoch, "written under a reign that is over"
         return answer
 
-    def _perform(self, effect: effects.Effect) -> None:
+    def _perform(self, effect: Effect) -> None:
         """Carry a request to its broker at once, which obeys no earlier reign than it has heard of."""
         for receiver, request in _requests(effect):
             process = self.processes.get(receiver)
@@ -346,11 +357,11 @@ class Controllers(RuleBasedStateMachine):
                     assert seen == life, "a leader leads on in an epoch in which it bounced"
 
 
-def _requests(effect: effects.Effect) -> Iterator[tuple[int, Any]]:
+def _requests(effect: Effect) -> Iterator[tuple[int, Any]]:
     match effect:
-        case effects.SendLeaderAndIsr(broker, request) | effects.SendStopReplica(broker, request):
+        case SendLeaderAndIsr(broker, request) | SendStopReplica(broker, request):
             yield broker, request
-        case effects.SendUpdateMetadata(recipients, request):
+        case SendUpdateMetadata(recipients, request):
             yield from ((broker, request) for broker in recipients)
 
 

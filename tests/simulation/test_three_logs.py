@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.controller.core.inputs import Startup
-from barnabas.controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
+from barnabas.controller.core.protocol.inputs import Startup
 
 
 def test_nothing_acknowledged_is_lost_and_the_logs_agree(three_logs):

@@ -39,9 +39,9 @@ from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, Partition
 from barnabas.cluster.model.requests import LeaderAndIsrPartition, LeaderAndIsrRequest
 from barnabas.cluster.rpc import replication_pb2 as pb
 from barnabas.cluster.rpc.translate_replication import fetch_response_from_bytes, fetch_response_to_bytes
-from barnabas.controller.core.effects import SendLeaderAndIsr
-from barnabas.controller.core.inputs import BrokerChange, LeaderAndIsrResponseReceived, Startup
-from barnabas.controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
+from barnabas.controller.core.protocol.effects import SendLeaderAndIsr
+from barnabas.controller.core.protocol.inputs import BrokerChange, LeaderAndIsrResponseReceived, Startup
 
 TP = TopicPartition("t", 0)
 IDS = (1, 2, 3)

@@ -21,7 +21,7 @@ from barnabas.cluster.runtime.supervisor import Supervisor
 from barnabas.cluster.zk.operations import SessionEvent, WatchEvent, ZooKeeperEvent
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store import ZooKeeperStore
-from barnabas.controller.core.inputs import BrokerChange
+from barnabas.controller.core.protocol.inputs import BrokerChange
 from barnabas.controller.node import ControllerNode, ControllerSettings
 
 DEADLINE_S = 30

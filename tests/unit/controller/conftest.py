@@ -19,25 +19,63 @@ from barnabas.cluster.model.epochs import (
 )
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from barnabas.controller.core import (
-    effects,
-    effects_configs,
-    effects_elections,
-    effects_reassignment,
-    effects_topics,
-)
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
 from barnabas.controller.core.decide import decide
-from barnabas.controller.core.effects import (
+from barnabas.controller.core.election.effects import (
+    ContestController,
+    GiveUpController,
+    Lost,
+    ReadController,
+    RecordBrokers,
+    RecordEpoch,
+)
+from barnabas.controller.core.leader_elections.effects import (
+    DeletePreferredReplicaElection,
+    ReadPreferredReplicaElection,
+)
+from barnabas.controller.core.partitions.effects import (
+    CreatePartitionStates,
+    ReadPartitionStates,
+    ReadTopicConfigs,
+    StatesWritten,
+    WatchPartitionStates,
+    WritePartitionStates,
+)
+from barnabas.controller.core.protocol.broker_znodes import (
+    DeleteIsrChanges,
+    DeleteLogDirEvents,
+    IsrChanges,
+    LogDirEvents,
+    ReadBrokers,
+    ReadIsrChanges,
+    ReadLogDirEvents,
+)
+from barnabas.controller.core.protocol.effects import (
     NO_CONTROLLER,
     Ask,
     Breathe,
     Decision,
     Effect,
     Interruption,
+    LogElection,
+    LogInfo,
+    LogStateChange,
     Reign,
 )
-from barnabas.controller.core.inputs import Input, Startup
-from barnabas.controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.protocol.inputs import Input, Startup
+from barnabas.controller.core.topics.effects import (
+    CreateTopic,
+    DeleteTopic,
+    MarkTopicDeletions,
+    ReadAssignments,
+    ReadReassignments,
+    ReadTopicDeletions,
+    ReadTopics,
+    RemoveTopicDeletions,
+    RequestedReassignments,
+    WriteAssignment,
+    WriteReassignments,
+)
 
 
 def ids(*numbers: int) -> tuple[BrokerId, ...]:
@@ -74,7 +112,7 @@ class World:
     record: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
-    requested: effects_reassignment.RequestedReassignments | None = None
+    requested: RequestedReassignments | None = None
     preferred_election: tuple[TopicPartition, ...] | None = None
     log_dir_events: dict[str, BrokerId] = field(default_factory=dict)
     marked: set[str] = field(default_factory=set)
@@ -115,7 +153,7 @@ class World:
         for name, replicas in moves.items():
             topic, _, number = name.rpartition("_")
             targets[TopicPartition(topic, int(number))] = ids(*replicas)
-        self.requested = effects_reassignment.RequestedReassignments(targets, 0)
+        self.requested = RequestedReassignments(targets, 0)
 
     def write_state(self, tp: TopicPartition, leader: int, isr: tuple[int, ...], epoch: int = 0) -> None:
         """As the partition's leader, or somebody else, would."""
@@ -169,36 +207,36 @@ class World:
         if type(question) in self.answers:
             return self.answers[type(question)](question)
         match question:
-            case effects.ReadController():
+            case ReadController():
                 return Controllership(self.claim, ControllerEpoch(self.epoch))
-            case effects.ContestController(seen, above):
+            case ContestController(seen, above):
                 return self._contest(seen, above)
-            case effects.GiveUpController():
+            case GiveUpController():
                 if self.owns_controller:
                     self.controller, self.owns_controller = NO_CONTROLLER, False
                 return None
-            case effects.ReadBrokers():
+            case ReadBrokers():
                 return dict(self.brokers)
-            case effects.ReadTopics():
+            case ReadTopics():
                 return frozenset(self.topics)
-            case effects.ReadAssignments(topics):
+            case ReadAssignments(topics):
                 return {topic: dict(self.topics[topic]) for topic in topics if topic in self.topics}
-            case effects.ReadPartitionStates(tps):
+            case ReadPartitionStates(tps):
                 return {tp: self.states[tp] for tp in tps if tp in self.states}
-            case effects.ReadTopicConfigs(topics):
+            case ReadTopicConfigs(topics):
                 return {topic: self.configs.get(topic, {}) for topic in topics}
         return self._read_notes(question)
 
     def _read_notes(self, question: Ask[Any]) -> object:
         match question:
-            case effects.ReadIsrChanges():
+            case ReadIsrChanges():
                 named = dict.fromkeys(tp for tps in self.notes.values() for tp in tps)
-                return effects.IsrChanges(tuple(self.notes), tuple(named))
-            case effects_elections.ReadPreferredReplicaElection():
+                return IsrChanges(tuple(self.notes), tuple(named))
+            case ReadPreferredReplicaElection():
                 return self.preferred_election
-            case effects_configs.ReadLogDirEvents():
+            case ReadLogDirEvents():
                 brokers = dict.fromkeys(self.log_dir_events.values())
-                return effects_configs.LogDirEvents(tuple(self.log_dir_events), tuple(brokers))
+                return LogDirEvents(tuple(self.log_dir_events), tuple(brokers))
         return self._write(question)
 
     @property
@@ -208,9 +246,9 @@ class World:
             return self.stray
         return Claim(self.controller, Owner.THIS_SESSION if self.owns_controller else Owner.NAMED_BROKER, 0)
 
-    def _contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | effects.Lost:
+    def _contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | Lost:
         if self.claim != seen:
-            return effects.Lost()
+            return Lost()
         self.stray = None
         self.controller, self.owns_controller = self.context.facts.broker_id, True
         self.epoch = max(self.epoch, above) + 1
@@ -218,28 +256,28 @@ class World:
 
     def _write(self, question: Ask[Any]) -> object:
         match question:
-            case effects.WritePartitionStates(states, _):
+            case WritePartitionStates(states, _):
                 return self._write_states(states)
-            case effects.CreatePartitionStates(states, _):
+            case CreatePartitionStates(states, _):
                 return {tp: self._create_state(tp, state) for tp, state in states.items()}
-            case effects.CreateTopic(name, assignments, configs, _):
+            case CreateTopic(name, assignments, configs, _):
                 if name in self.topics:
                     return False
                 self.topics[name], self.configs[name] = dict(assignments), dict(configs)
                 return True
-            case effects.RecordEpoch(_):
+            case RecordEpoch(_):
                 return dict(self.record)
-            case effects.RecordBrokers(broker_epochs, _):
+            case RecordBrokers(broker_epochs, _):
                 self.record = dict(broker_epochs)
                 return None
-            case effects.DeleteIsrChanges(notes, _):
+            case DeleteIsrChanges(notes, _):
                 for note in notes:
                     self.notes.pop(note, None)
                 return None
-            case effects_elections.DeletePreferredReplicaElection(_):
+            case DeletePreferredReplicaElection(_):
                 self.preferred_election = None
                 return None
-            case effects_configs.DeleteLogDirEvents(notes, _):
+            case DeleteLogDirEvents(notes, _):
                 for note in notes:
                     self.log_dir_events.pop(note, None)
                 return None
@@ -247,34 +285,34 @@ class World:
 
     def answer_reassignment(self, question: Ask[Any]) -> object:
         match question:
-            case effects_reassignment.ReadReassignments():
+            case ReadReassignments():
                 return self.requested
-            case effects_reassignment.WatchPartitionStates(tps):
-                return self.answer(effects.ReadPartitionStates(tps))
-            case effects_topics.WriteAssignment(topic, before, after, _):
+            case WatchPartitionStates(tps):
+                return self.answer(ReadPartitionStates(tps))
+            case WriteAssignment(topic, before, after, _):
                 if self.topics.get(topic) != dict(before):
                     return False
                 self.topics[topic] = dict(after)
                 return True
-            case effects_reassignment.WriteReassignments(targets, version, _):
+            case WriteReassignments(targets, version, _):
                 if self.requested is None or self.requested.version != version:
                     return False
-                left = effects_reassignment.RequestedReassignments(targets, version + 1)
+                left = RequestedReassignments(targets, version + 1)
                 self.requested = left if targets else None
                 return True
         return self.answer_deletion(question)
 
     def answer_deletion(self, question: Ask[Any]) -> object:
         match question:
-            case effects_topics.ReadTopicDeletions():
+            case ReadTopicDeletions():
                 return frozenset(self.marked)
-            case effects_topics.MarkTopicDeletions(topics, _):
+            case MarkTopicDeletions(topics, _):
                 self.marked.update(topics)
                 return None
-            case effects_topics.RemoveTopicDeletions(topics, _):
+            case RemoveTopicDeletions(topics, _):
                 self.marked.difference_update(topics)
                 return None
-            case effects_topics.DeleteTopic(topic, _):
+            case DeleteTopic(topic, _):
                 self.topics.pop(topic, None)
                 self.configs.pop(topic, None)
                 self.marked.discard(topic)
@@ -289,7 +327,7 @@ class World:
         self.states[tp] = state
         return None
 
-    def _write_states(self, states: Mapping[TopicPartition, PartitionState]) -> effects.StatesWritten:
+    def _write_states(self, states: Mapping[TopicPartition, PartitionState]) -> StatesWritten:
         versions: dict[TopicPartition, PartitionVersion] = {}
         conflicts: set[TopicPartition] = set()
         failures: dict[TopicPartition, str] = {}
@@ -306,7 +344,7 @@ class World:
                 versions[tp] = PartitionVersion(state.leader_and_isr.version + 1)
                 written = state.leader_and_isr.written_as(versions[tp])
                 self.states[tp] = replace(state, leader_and_isr=written)
-        return effects.StatesWritten(versions, frozenset(conflicts), failures)
+        return StatesWritten(versions, frozenset(conflicts), failures)
 
     # What the tests ask for
 
@@ -317,11 +355,11 @@ class World:
         return [effect for effect in (self.effects if some is None else some) if isinstance(effect, kind)]
 
     def reasons(self, some: Iterable[Effect] | None = None) -> list[str]:
-        said = self.sent((effects.LogInfo, effects.LogElection), some)
-        return [effect.line if isinstance(effect, effects.LogInfo) else str(effect) for effect in said]
+        said = self.sent((LogInfo, LogElection), some)
+        return [effect.line if isinstance(effect, LogInfo) else str(effect) for effect in said]
 
     def lines(self, some: Iterable[Effect] | None = None) -> list[str]:
-        return [effect.line.message for effect in self.sent(effects.LogStateChange, some)]
+        return [effect.line.message for effect in self.sent(LogStateChange, some)]
 
     def leadership(self, tp: TopicPartition) -> LeaderAndIsr:
         return self.states[tp].leader_and_isr

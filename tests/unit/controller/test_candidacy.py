@@ -7,7 +7,8 @@ from barnabas.cluster.zk.errors import ControllerMoved
 from barnabas.cluster.zk.fence import Fence
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.controller.candidacy import Candidacy
-from barnabas.controller.core.effects import Lost, Reign
+from barnabas.controller.core.election.effects import Lost
+from barnabas.controller.core.protocol.effects import Reign
 
 STRAY = Claim(None, Owner.NOBODY, 4)
 TWO = ControllerEpoch(2)

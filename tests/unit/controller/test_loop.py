@@ -9,9 +9,10 @@ from barnabas.cluster.model.commands import CreateTopics
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.controller import loop as loop_module
-from barnabas.controller.core import effects
-from barnabas.controller.core.effects import Reply
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
+from barnabas.controller.core.election.effects import ContestController, GiveUpController, ReadController
+from barnabas.controller.core.protocol.effects import CloseAllChannels, CloseChannel, Reply
+from barnabas.controller.core.protocol.inputs import (
     BrokerChange,
     CommandReceived,
     Expire,
@@ -19,7 +20,7 @@ from barnabas.controller.core.inputs import (
     Startup,
     TopicChange,
 )
-from barnabas.controller.core.state import ControllerContext, Facts
+from barnabas.controller.core.topics.effects import ReadTopics
 from barnabas.controller.loop import LONGEST_TURN_S, ControllerLoop
 
 DEADLINE_S = 10
@@ -96,8 +97,8 @@ async def test_an_event_is_handled_to_its_end_before_the_next(stage):
     stage.loop.put_once(Startup())
     stage.loop.put_once(TopicChange())
     await idle(stage)
-    assert kinds(stage)[:2] == [effects.ReadController, effects.ContestController]
-    assert kinds(stage)[-1] is effects.ReadTopics
+    assert kinds(stage)[:2] == [ReadController, ContestController]
+    assert kinds(stage)[-1] is ReadTopics
     assert stage.world.context.is_active
 
 
@@ -107,7 +108,7 @@ async def test_signals_coalesce_while_they_wait(stage):
         stage.loop.put_once(TopicChange())
     await idle(stage)
     # One read for the failover, one for a thousand events.
-    assert kinds(stage).count(effects.ReadTopics) == 2
+    assert kinds(stage).count(ReadTopics) == 2
 
 
 async def test_expiry_preempts_what_waits_and_tells_the_callers(stage):
@@ -128,24 +129,24 @@ async def test_expiry_preempts_what_waits_and_tells_the_callers(stage):
     async with asyncio.timeout(DEADLINE_S):
         await expired
     assert not stage.world.context.is_active
-    assert kinds(stage).count(effects.ReadTopics) == 2
+    assert kinds(stage).count(ReadTopics) == 2
 
 
 async def test_an_error_ends_one_event_and_not_the_task(stage):
     stage.loop.put_once(Startup())
     await idle(stage)
-    stage.performer.errors[effects.ReadTopics] = RuntimeError("a bug")
+    stage.performer.errors[ReadTopics] = RuntimeError("a bug")
     stage.loop.put_once(TopicChange())
     await idle(stage)
     assert stage.world.context.is_active
     assert not stage.task.done()
     stage.loop.put_once(TopicChange())
     await idle(stage)
-    assert kinds(stage)[-1] is effects.ReadTopics
+    assert kinds(stage)[-1] is ReadTopics
 
 
 async def test_an_error_while_taking_over_gives_the_node_back(stage):
-    stage.performer.errors[effects.ReadTopics] = RuntimeError("a bug")
+    stage.performer.errors[ReadTopics] = RuntimeError("a bug")
     stage.loop.put_once(Startup())
     await idle(stage)
     assert not stage.world.context.is_active
@@ -153,8 +154,8 @@ async def test_an_error_while_taking_over_gives_the_node_back(stage):
 
 
 async def test_an_error_even_while_giving_it_back_is_mended_by_the_next_event(stage):
-    stage.performer.errors[effects.ReadTopics] = RuntimeError("a bug")
-    stage.performer.errors[effects.GiveUpController] = RuntimeError("and another")
+    stage.performer.errors[ReadTopics] = RuntimeError("a bug")
+    stage.performer.errors[GiveUpController] = RuntimeError("and another")
     stage.loop.put_once(Startup())
     await idle(stage)
     assert stage.world.owns_controller
@@ -184,7 +185,7 @@ async def test_a_controller_that_was_held_up_takes_nobody_for_dead_who_lives(sta
         stage.loop.put_once(BrokerChange())
     stage.performer.gate.set()
     await idle(stage, under_way=1)
-    closed = [told.broker_id for told in stage.performer.told if isinstance(told, effects.CloseChannel)]
+    closed = [told.broker_id for told in stage.performer.told if isinstance(told, CloseChannel)]
     assert closed == [2], "once, for its former life"
     assert stage.world.leadership(TopicPartition("t", 0)).isr == (1, 3), "the other left it with its life"
 
@@ -239,7 +240,7 @@ async def test_long_work_lets_others_run(monkeypatch):
 
     def long_decision(_context, _happened):
         for _ in range(100):
-            yield effects.CloseAllChannels()
+            yield CloseAllChannels()
 
     turns = 0
 

@@ -19,7 +19,7 @@ from barnabas.cluster.runtime.supervisor import Supervisor
 from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperTimeout
 from barnabas.cluster.zk.fence import Fence
 from barnabas.cluster.zk.operations import Change, WatchEvent
-from barnabas.controller.core import reign
+from barnabas.controller.core.election import controller_election
 from barnabas.controller.node import ControllerNode, ControllerSettings, deletion_answers
 
 DEADLINE_S = 10
@@ -178,7 +178,7 @@ async def test_changed_settings_of_elections_are_heard(stage):
 
 
 async def test_who_gets_no_answer_from_zookeeper_contests_again_in_the_same_session(stage, monkeypatch):
-    monkeypatch.setattr(reign, "REELECTION_PAUSE_S", 0.0)
+    monkeypatch.setattr(controller_election, "REELECTION_PAUSE_S", 0.0)
     store = empty_store(stage.race)
     await stage.node.start(store)
     await stage.until_learned(1)

@@ -14,9 +14,22 @@ from barnabas.cluster.model.requests import StopReplicaRequest, UpdateMetadataRe
 from barnabas.cluster.model.statechange import ControllerLines
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.zk.errors import ControllerMoved, RequestTooLarge, SessionExpired, ZooKeeperTimeout
-from barnabas.controller.core import effects
-from barnabas.controller.core.effects import Effect, Interruption, Reply
-from barnabas.controller.core.effects_elections import CancelLeaderRebalance, ScheduleLeaderRebalance
+from barnabas.controller.core.election.effects import AnnounceController, ScheduleReelection
+from barnabas.controller.core.leader_elections.effects import CancelLeaderRebalance, ScheduleLeaderRebalance
+from barnabas.controller.core.protocol.effects import (
+    CloseAllChannels,
+    CloseChannel,
+    Effect,
+    Interruption,
+    LogElection,
+    LogStateChange,
+    OpenChannel,
+    Reply,
+    SendStopReplica,
+    SendUpdateMetadata,
+    StopWatching,
+)
+from barnabas.controller.core.topics.effects import ReadTopics
 from barnabas.controller.perform import Outlets, Performer
 
 TWO = Broker(BrokerId(2), BrokerEpoch(7), ())
@@ -55,16 +68,16 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
     stop = StopReplicaRequest(BrokerId(1), ControllerEpoch(1), BrokerEpoch(7), ())
     reply = Reply(5, CreateTopicsResult(()))
     for effect in (
-        effects.LogStateChange(line),
-        effects.OpenChannel(TWO),
-        effects.SendStopReplica(BrokerId(2), stop),
-        effects.CloseChannel(BrokerId(2)),
-        effects.CloseAllChannels(),
-        effects.AnnounceController(BrokerId(3), ControllerEpoch(2)),
-        effects.StopWatching(),
+        LogStateChange(line),
+        OpenChannel(TWO),
+        SendStopReplica(BrokerId(2), stop),
+        CloseChannel(BrokerId(2)),
+        CloseAllChannels(),
+        AnnounceController(BrokerId(3), ControllerEpoch(2)),
+        StopWatching(),
         ScheduleLeaderRebalance(60.0),
         CancelLeaderRebalance(),
-        effects.ScheduleReelection(2.0),
+        ScheduleReelection(2.0),
         reply,
     ):
         performer.tell(effect)
@@ -85,14 +98,14 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
 def test_each_copy_of_the_metadata_carries_its_receivers_epoch(performer, recorder):
     request = UpdateMetadataRequest(BrokerId(1), ControllerEpoch(1), UNKNOWN_BROKER_EPOCH, (), (TWO,))
     recipients = {BrokerId(2): BrokerEpoch(7), BrokerId(3): BrokerEpoch(9)}
-    performer.tell(effects.SendUpdateMetadata(recipients, request))
+    performer.tell(SendUpdateMetadata(recipients, request))
     assert [(id_, sent.broker_epoch) for _, (id_, sent) in recorder.calls] == [(2, 7), (3, 9)]
 
 
 def test_elections_are_counted(performer, metrics):
     for unclean in (False, True):
         elected = LeaderAndIsr.initial(BrokerId(2), (BrokerId(2),))
-        performer.tell(effects.LogElection(TopicPartition("t", 0), "S", elected, unclean=unclean))
+        performer.tell(LogElection(TopicPartition("t", 0), "S", elected, unclean=unclean))
     count = metrics.registry.get_sample_value
     assert count("kafka_controller_ControllerStats_LeaderElectionsPerSec_total") == 2
     assert count("kafka_controller_ControllerStats_UncleanLeaderElectionsPerSec_total") == 1
@@ -104,7 +117,7 @@ def test_an_effect_without_outlet_is_named(performer):
 
 
 async def test_without_a_session_every_question_is_answered_by_its_end(performer):
-    assert await performer.answer(effects.ReadTopics()) is Interruption.SESSION_EXPIRED
+    assert await performer.answer(ReadTopics()) is Interruption.SESSION_EXPIRED
 
 
 @pytest.mark.parametrize(
@@ -117,13 +130,13 @@ async def test_without_a_session_every_question_is_answered_by_its_end(performer
 )
 async def test_what_ends_a_reign_comes_as_an_answer(performer, error, answer):
     performer.use_session(failing(error), BrokerId(1))
-    assert await performer.answer(effects.ReadTopics()) is answer
+    assert await performer.answer(ReadTopics()) is answer
 
 
 async def test_any_other_error_is_for_the_loop(performer):
     performer.use_session(failing(RequestTooLarge("1 GB")), BrokerId(1))
     with pytest.raises(RequestTooLarge):
-        await performer.answer(effects.ReadTopics())
+        await performer.answer(ReadTopics())
 
 
 def failing(error):

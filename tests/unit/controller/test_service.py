@@ -9,11 +9,8 @@ from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlt
 from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
 from barnabas.cluster.model.commands_reassignment import ListPartitionReassignments
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.controller.core.effects import Reply
-from barnabas.controller.core.inputs import (
-    CommandReceived,
-    Draw,
-)
+from barnabas.controller.core.protocol.effects import Reply
+from barnabas.controller.core.protocol.inputs import CommandReceived, Draw
 from barnabas.controller.service import Service
 
 UNCLEAN = ElectionType.UNCLEAN

@@ -4,7 +4,7 @@ import pytest
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.zk.operations import Change, WatchEvent
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.protocol.inputs import (
     BrokerChange,
     BrokerModifications,
     ControllerChange,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -10,9 +11,28 @@ import pytest
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.controllership import Controllership
 from barnabas.cluster.model.partition import PartitionState
-from barnabas.controller.core import effects
-from barnabas.controller.core.effects import Ask, Effect, Interruption, Reign
-from barnabas.controller.core.inputs import Input
+from barnabas.controller.core.election.effects import Lost
+from barnabas.controller.core.partitions.effects import (
+    CreatePartitionStates,
+    ReadPartitionStates,
+    StatesWritten,
+    WritePartitionStates,
+)
+from barnabas.controller.core.protocol.broker_znodes import IsrChanges
+from barnabas.controller.core.protocol.effects import (
+    Ask,
+    Effect,
+    Interruption,
+    LogElection,
+    LogInfo,
+    LogStateChange,
+    OpenChannel,
+    Reign,
+    SendLeaderAndIsr,
+    SendStopReplica,
+    SendUpdateMetadata,
+)
+from barnabas.controller.core.protocol.inputs import Input
 
 
 class Transcript:
@@ -37,27 +57,27 @@ class Transcript:
 def render(effect: Effect, answer: object) -> Iterable[str]:
     """One effect in one line, a question with its answer in two."""
     match effect:
-        case effects.LogStateChange(line):
+        case LogStateChange(line):
             yield f"log  {line.level.name:5} {line.message}"
             if line.cause is not None:
                 yield f"           {line.cause}"
-        case effects.LogInfo(reason):
+        case LogInfo(reason):
             yield f"why  {reason}"
-        case effects.LogElection():
+        case LogElection():
             yield f"why  {effect}"
-        case effects.SendLeaderAndIsr(broker_id, request):
+        case SendLeaderAndIsr(broker_id, request):
             told = [f"{_told(p)}{' new' * p.is_new}" for p in request.partitions]
             yield f"send LeaderAndIsr to {broker_id} (broker epoch {request.broker_epoch}): {'; '.join(told)}"
-        case effects.SendUpdateMetadata(recipients, request):
+        case SendUpdateMetadata(recipients, request):
             told = [f"live {_numbers(b.id for b in request.live_brokers)}", *map(_told, request.partitions)]
             yield f"send UpdateMetadata to {_numbers(recipients)}: {'; '.join(told)}"
-        case effects.SendStopReplica(broker_id, request):
+        case SendStopReplica(broker_id, request):
             stops = [
                 f"{p.topic_partition} epoch {p.leader_epoch}{' delete' * p.delete}"
                 for p in request.partitions
             ]
             yield f"send StopReplica to {broker_id}: {'; '.join(stops)}"
-        case effects.OpenChannel(broker):
+        case OpenChannel(broker):
             yield f"do   OpenChannel to {broker.id} (broker epoch {broker.epoch})"
         case Ask():
             yield f"ask  {_question(effect)}"
@@ -82,10 +102,10 @@ def _numbers(some: Iterable[int]) -> str:
 
 def _question(question: Ask[Any]) -> str:
     match question:
-        case effects.WritePartitionStates(states, reign) | effects.CreatePartitionStates(states, reign):
+        case WritePartitionStates(states, reign) | CreatePartitionStates(states, reign):
             told = "; ".join(f"{tp} {_state(state)}" for tp, state in states.items())
             return f"{type(question).__name__} in epoch {reign.epoch}: {told}"
-        case effects.ReadPartitionStates(tps):
+        case ReadPartitionStates(tps):
             return f"ReadPartitionStates: {', '.join(map(str, tps))}"
         case _:
             return str(question)
@@ -93,16 +113,16 @@ def _question(question: Ask[Any]) -> str:
 
 def _answer(answer: object) -> str:
     match answer:
-        case None | Interruption() | Reign() | effects.Lost() | int():
+        case None | Interruption() | Reign() | Lost() | int():
             return str(answer)
         case Controllership(None, epoch):
             return f"nobody, epoch {epoch}"
         case Controllership(claim, epoch):
             return f"{claim.named}, {claim.owner.name} owns it, epoch {epoch}"
-        case effects.StatesWritten(versions, conflicts, failures):
+        case StatesWritten(versions, conflicts, failures):
             written = [f"{tp} version {version}" for tp, version in versions.items()]
             return "; ".join([*written, *(f"{tp} conflict" for tp in sorted(conflicts)), *map(str, failures)])
-        case effects.IsrChanges(notes, tps):
+        case IsrChanges(notes, tps):
             return f"{', '.join(notes) or 'no notes'}: {', '.join(map(str, tps))}"
         case frozenset():
             return ", ".join(map(str, sorted(answer))) or "none"
@@ -131,3 +151,16 @@ def _value(value: object) -> str:
 def transcript() -> Callable[[Any], Transcript]:
     """Begins a transcript of a world."""
     return Transcript
+
+
+@pytest.fixture
+def unfenced() -> Callable[[ModuleType], set[str]]:
+    """The names of the questions in a module of effects that carry no fence: all that only read."""
+
+    def names(module: ModuleType) -> set[str]:
+        kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Ask)]
+        return {
+            kind.__name__ for kind in kinds if kind is not Ask and "reign" not in kind.__dataclass_fields__
+        }
+
+    return names

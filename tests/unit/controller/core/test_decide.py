@@ -19,10 +19,12 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr
 from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
-from barnabas.controller.core import effects, inputs
 from barnabas.controller.core.decide import EVENTS, decide, kind_of, recover, refuse
-from barnabas.controller.core.effects import NO_CONTROLLER, Interruption, Reply
-from barnabas.controller.core.inputs import (
+from barnabas.controller.core.election.effects import ScheduleReelection
+from barnabas.controller.core.protocol import inputs
+from barnabas.controller.core.protocol.broker_znodes import ReadBrokers
+from barnabas.controller.core.protocol.effects import NO_CONTROLLER, Interruption, Reply
+from barnabas.controller.core.protocol.inputs import (
     AutoPreferredReplicaLeaderElection,
     BrokerChange,
     BrokerModifications,
@@ -48,6 +50,7 @@ from barnabas.controller.core.inputs import (
     UpdateMetadataResponseReceived,
     ZkPartitionReassignment,
 )
+from barnabas.controller.core.topics.effects import ReadAssignments
 
 REQUEST = CommandReceived(3, CreateTopics((NewTopic("t"),)), (Draw(0, 0),))
 ELECTIONS_REQUEST = CommandReceived(5, ElectLeaders(ElectionType.PREFERRED, ()))
@@ -119,9 +122,9 @@ def test_a_controller_whose_fence_was_moved_by_hand_starts_a_new_reign(make_worl
 def test_an_expired_session_ends_a_decision_without_a_word_to_zookeeper(make_world):
     world = make_world()
     world.write_topic("t", (2, 3, 1))
-    world.interruptions[effects.ReadAssignments] = Interruption.SESSION_EXPIRED
+    world.interruptions[ReadAssignments] = Interruption.SESSION_EXPIRED
     world.run(TopicChange())
-    assert isinstance(world.questions[-1], effects.ReadAssignments)
+    assert isinstance(world.questions[-1], ReadAssignments)
     assert world.context.is_active, "Expire comes next and resigns"
 
 
@@ -137,7 +140,7 @@ def test_a_takeover_that_fails_is_given_back(make_world):
     world.drive(recover(world.context, ControllerChange(), "a bug"))
     assert not world.context.is_active
     assert not world.owns_controller
-    assert world.sent(effects.ScheduleReelection)
+    assert world.sent(ScheduleReelection)
 
 
 def test_any_other_failure_is_left_to_the_next_event(make_world):
@@ -274,7 +277,7 @@ def resignation(world, transcript):
     world.stray = Claim(None, Owner.OTHER_BROKER, 2)
     transcript.happens("somebody makes the node unreadable", ControllerChange())
     transcript.happens("a pause later one contest is forgotten", Reelect())
-    world.interruptions[effects.ReadBrokers] = Interruption.ZOOKEEPER_SILENT
+    world.interruptions[ReadBrokers] = Interruption.ZOOKEEPER_SILENT
     transcript.happens("ZooKeeper is away when it is asked", BrokerChange())
     transcript.happens("ZooKeeper is back in the same session", ControllerChange())
     transcript.happens("the session expires", Expire())

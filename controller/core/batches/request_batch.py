@@ -1,0 +1,250 @@
+"""Kafka's ``ControllerBrokerRequestBatch``: the requests of one change of state, one of a kind per broker.
+
+Source: docs/kafka/state-machines.md, Batches (``AbstractControllerBrokerRequestBatch``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from barnabas.cluster.model.epochs import EPOCH_DURING_DELETE, UNKNOWN_BROKER_EPOCH, UNKNOWN_LEADER_EPOCH
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, PartitionState
+from barnabas.cluster.model.requests import (
+    LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    UpdateMetadataPartition,
+    UpdateMetadataRequest,
+)
+from barnabas.controller.core.context.controller_context import ControllerContext
+from barnabas.controller.core.protocol.effects import (
+    BREATHE,
+    Decision,
+    LogStateChange,
+    SendLeaderAndIsr,
+    SendStopReplica,
+    SendUpdateMetadata,
+    breaths,
+)
+
+
+@dataclass(slots=True)
+class RequestBatch:
+    """Collects what brokers are to be told, then tells them.
+
+    Attributes:
+        context: Where brokers, assignments and leaderships are looked up.
+    """
+
+    context: ControllerContext
+    _leader_and_isr: dict[BrokerId, dict[TopicPartition, LeaderAndIsrPartition]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    _latest: dict[TopicPartition, LeaderAndIsrPartition] = field(default_factory=dict)
+    """What was last said of each partition: brokers that are told the same share it, here and as encoded."""
+    _stop_replica: dict[BrokerId, dict[TopicPartition, StopReplicaPartition]] = field(default_factory=dict)
+    _metadata_brokers: dict[BrokerId, None] = field(default_factory=dict)
+    _metadata_partitions: dict[TopicPartition, None] = field(default_factory=dict)
+    _metadata_to_all: bool = False
+    _metadata_is_complete: bool = False
+
+    def add_leader_and_isr(
+        self, brokers: Iterable[BrokerId], tp: TopicPartition, state: PartitionState, *, is_new: bool = False
+    ) -> None:
+        """Tell ``brokers`` to lead or follow ``tp``, and everybody who leads it.
+
+        A later state replaces an earlier one; ``is_new`` stays once it is set.
+        """
+        partition = self._said(tp, state, self.context.assignment(tp), is_new=is_new)
+        for broker in brokers:
+            _put(self._leader_and_isr[broker], partition)
+        self._metadata_to_all = True
+        self._metadata_partitions[tp] = None
+
+    def add_known_leadership(self, broker: BrokerId, tps: Sequence[TopicPartition]) -> None:
+        """As `add_leader_and_isr`, to one broker of those of many partitions that have a leadership."""
+        leaderships = self.context.leaderships
+        for tp, assignment in zip(tps, self.context.assigned(tps), strict=True):
+            state = leaderships.get(tp)
+            if state is not None:
+                _put(self._leader_and_isr[broker], self._said(tp, state, assignment, is_new=False))
+                self._metadata_partitions[tp] = None
+                self._metadata_to_all = True
+
+    def _said(
+        self, tp: TopicPartition, state: PartitionState, assignment: Assignment, *, is_new: bool
+    ) -> LeaderAndIsrPartition:
+        """What is said of ``tp``: the same object to all who are told the same."""
+        latest = self._latest.get(tp)
+        if (
+            latest is None
+            or latest.state is not state
+            or latest.assignment is not assignment
+            or latest.is_new is not is_new
+        ):
+            latest = self._latest[tp] = LeaderAndIsrPartition(tp, state, assignment, is_new)
+        return latest
+
+    def add_stop_replica(self, broker: BrokerId, tp: TopicPartition, *, delete: bool) -> None:
+        """Tell ``broker`` to stop its replica of ``tp``; ``delete`` stays once it is set."""
+        partitions = self._stop_replica.setdefault(broker, {})
+        earlier = partitions.get(tp)
+        sticky = delete or (earlier is not None and earlier.delete)
+        known = self.context.leaderships.get(tp)
+        if self.context.is_being_deleted(tp.topic):
+            leader_epoch = EPOCH_DURING_DELETE
+        elif known is None:
+            leader_epoch = UNKNOWN_LEADER_EPOCH
+        else:
+            leader_epoch = known.leader_and_isr.leader_epoch
+        partitions[tp] = StopReplicaPartition(tp, leader_epoch, sticky)
+
+    def add_update_metadata(
+        self, brokers: Iterable[BrokerId], tps: Iterable[TopicPartition], *, is_complete: bool = False
+    ) -> None:
+        """Tell ``brokers`` who is live, and of ``tps`` those that have a leadership.
+
+        ``is_complete`` says that they know of all partitions then.
+        """
+        self._metadata_is_complete |= is_complete
+        self._metadata_brokers.update(dict.fromkeys(brokers))
+        self._metadata_partitions.update(dict.fromkeys(tps))
+
+    def flush(self, full_to: Collection[BrokerId] = ()) -> Decision[None]:
+        """Send LeaderAndIsr, then UpdateMetadata, then StopReplica; brokers that are gone are skipped.
+
+        Args:
+            full_to: The brokers for which this is all that they host; they are sent it also if it is nothing.
+        """
+        for broker in full_to:
+            self._leader_and_isr.setdefault(broker, {})
+        flagged: dict[tuple[int, bool], LeaderAndIsrPartition] = {}
+        for broker, partitions in self._leader_and_isr.items():
+            if broker in self.context.brokers:
+                told = self.context.new_replicas.flagged(broker, partitions.values(), flagged)
+                yield from self._send_leader_and_isr(broker, told, is_full=broker in full_to)
+            else:
+                for tp, partition in partitions.items():
+                    if partition.is_new:
+                        self.context.new_replicas.created(tp, (broker,))
+        yield from self._send_update_metadata()
+        for broker, stops in self._stop_replica.items():
+            if broker in self.context.brokers:
+                yield from self._send_stop_replica(broker, tuple(stops.values()))
+        self._metadata_to_all = self._metadata_is_complete = False
+        for collected in (
+            self._leader_and_isr,
+            self._latest,
+            self._stop_replica,
+            self._metadata_brokers,
+            self._metadata_partitions,
+        ):
+            collected.clear()
+
+    def _send_leader_and_isr(
+        self, broker: BrokerId, partitions: tuple[LeaderAndIsrPartition, ...], *, is_full: bool
+    ) -> Decision[None]:
+        context = self.context
+        led: Counter[BrokerId] = Counter()
+        for some in breaths(partitions):
+            led.update(partition.state.leader_and_isr.leader for partition in some)
+            if context.facts.traces:
+                for partition in some:
+                    yield LogStateChange(context.lines.sending_leader_and_isr(partition, broker))
+            yield BREATHE
+        yield LogStateChange(
+            context.lines.sending_leader_and_isr_batch(broker, led[broker], len(partitions) - led[broker])
+        )
+        yield SendLeaderAndIsr(
+            broker,
+            LeaderAndIsrRequest(
+                context.facts.broker_id,
+                context.epoch,
+                context.brokers[broker].epoch,
+                partitions,
+                tuple(context.brokers[leader] for leader in led if leader in context.brokers),
+                is_full,
+            ),
+        )
+
+    def _send_update_metadata(self) -> Decision[None]:
+        context = self.context
+        partitions: list[UpdateMetadataPartition] = []
+        liveness = context.liveness()
+        for some in breaths(self._metadata_partitions):
+            for tp, assignment in zip(some, context.assigned(some), strict=True):
+                state = context.leaderships.get(tp)
+                if state is not None:
+                    replicas = assignment.replicas
+                    offline = liveness.offline(tp, replicas)
+                    partitions.append(UpdateMetadataPartition(tp, self._told(tp, state), replicas, offline))
+            yield BREATHE
+        if self._metadata_to_all:
+            self._metadata_brokers.update(dict.fromkeys(context.brokers))
+        live = [broker for broker in self._metadata_brokers if broker in context.brokers]
+        recipients = {broker: context.brokers[broker].epoch for broker in live}
+        yield LogStateChange(context.lines.sending_update_metadata_batch(recipients, len(partitions)))
+        if recipients:
+            yield SendUpdateMetadata(
+                recipients,
+                UpdateMetadataRequest(
+                    context.facts.broker_id,
+                    context.epoch,
+                    UNKNOWN_BROKER_EPOCH,
+                    tuple(partitions),
+                    tuple(context.brokers[id_] for id_ in sorted(context.brokers)),
+                    self._metadata_is_complete,
+                ),
+            )
+
+    def _told(self, tp: TopicPartition, state: PartitionState) -> PartitionState:
+        """``state`` as UpdateMetadata tells it."""
+        if self.context.is_being_deleted(tp.topic):
+            return replace(state, leader_and_isr=replace(state.leader_and_isr, leader=LEADER_DURING_DELETE))
+        return state
+
+    def _send_stop_replica(
+        self, broker: BrokerId, partitions: tuple[StopReplicaPartition, ...]
+    ) -> Decision[None]:
+        context = self.context
+        if context.facts.traces:
+            for partition in partitions:
+                yield LogStateChange(context.lines.sending_stop_replica(partition, broker))
+        yield LogStateChange(context.lines.sending_stop_replica_batch(len(partitions), broker))
+        yield SendStopReplica(
+            broker,
+            StopReplicaRequest(
+                context.facts.broker_id, context.epoch, context.brokers[broker].epoch, partitions
+            ),
+        )
+
+
+def _put(partitions: dict[TopicPartition, LeaderAndIsrPartition], partition: LeaderAndIsrPartition) -> None:
+    """Say this of a partition in place of what was said, but that ``is_new`` stays."""
+    earlier = partitions.get(partition.topic_partition)
+    is_still_new = earlier is not None and earlier.is_new and not partition.is_new
+    partitions[partition.topic_partition] = replace(partition, is_new=True) if is_still_new else partition
+
+
+def update_metadata(
+    context: ControllerContext,
+    brokers: Iterable[BrokerId],
+    tps: Iterable[TopicPartition] = (),
+    *,
+    is_complete: bool = False,
+) -> Decision[None]:
+    """Tell ``brokers`` who is live and how ``tps`` stand, in a batch of its own.
+
+    Args:
+        context: What is known.
+        brokers: Whom to tell.
+        tps: The partitions; those without a leadership are left out.
+        is_complete: Whether ``brokers`` know of all partitions then.
+    """
+    batch = RequestBatch(context)
+    batch.add_update_metadata(brokers, tps, is_complete=is_complete)
+    yield from batch.flush()

@@ -1,0 +1,151 @@
+"""The requests that wait for one broker, merged so that each partition is in at most one of each kind.
+
+Kafka's ``RequestSendThread`` has a queue that grows without bound. At most four requests wait in ours: an
+UpdateMetadata, a LeaderAndIsr, a second UpdateMetadata, a StopReplica. Merging moves requests past each other
+only where the receiver cannot tell:
+
+* UpdateMetadata may overtake LeaderAndIsr, but LeaderAndIsr never UpdateMetadata: a follower must know its
+  leader's address before it follows. So a later LeaderAndIsr moves an earlier one back to its own place.
+* Of two states of a partition the one with the higher leader epoch stays, and of equal ones the later.
+* A waiting StopReplica for a partition is void once a LeaderAndIsr in a higher leader epoch follows it.
+* A waiting LeaderAndIsr for a partition is void once its replica is to be deleted: the next LeaderAndIsr
+  would move it behind the deletion, and create the replica again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from barnabas.cluster.model.epochs import INITIAL_LEADER_EPOCH
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.requests import (
+    ControlRequest,
+    LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    UpdateMetadataPartition,
+    UpdateMetadataRequest,
+)
+
+
+class Queue:
+    """Requests of one controller to one life of one broker."""
+
+    def __init__(self) -> None:
+        self._waiting: list[ControlRequest] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def take(self) -> ControlRequest | None:
+        """The request to send next; None where none waits."""
+        return self._waiting.pop(0) if self._waiting else None
+
+    def put(self, request: ControlRequest) -> None:
+        """Queue ``request`` behind, or merged with, what waits."""
+        match request:
+            case LeaderAndIsrRequest():
+                self._put_leader_and_isr(request)
+            case UpdateMetadataRequest():
+                self._put_update_metadata(request)
+            case StopReplicaRequest():
+                self._put_stop_replica(request)
+
+    def _put_leader_and_isr(self, request: LeaderAndIsrRequest) -> None:
+        epochs = {p.topic_partition: p.state.leader_and_isr.leader_epoch for p in request.partitions}
+        waiting, self._waiting = self._waiting, []
+        for earlier in waiting:
+            if isinstance(earlier, LeaderAndIsrRequest):
+                request = merge_leader_and_isr(earlier, request)
+            elif isinstance(earlier, UpdateMetadataRequest):
+                self._put_update_metadata(earlier)
+            else:
+                left = tuple(p for p in earlier.partitions if not _is_void(p, epochs.get(p.topic_partition)))
+                if left:
+                    self._waiting.append(replace(earlier, partitions=left))
+        self._waiting.append(request)
+
+    def _put_update_metadata(self, request: UpdateMetadataRequest) -> None:
+        for place, earlier in reversed(list(enumerate(self._waiting))):
+            if isinstance(earlier, LeaderAndIsrRequest):
+                break
+            if isinstance(earlier, UpdateMetadataRequest):
+                self._waiting[place] = merge_update_metadata(earlier, request)
+                return
+        self._waiting.append(request)
+
+    def _put_stop_replica(self, request: StopReplicaRequest) -> None:
+        deleted = {p.topic_partition for p in request.partitions if p.delete}
+        waiting, self._waiting = self._waiting, []
+        for earlier in waiting:
+            if isinstance(earlier, StopReplicaRequest):
+                request = merge_stop_replica(earlier, request)
+            elif isinstance(earlier, LeaderAndIsrRequest):
+                left = tuple(p for p in earlier.partitions if p.topic_partition not in deleted)
+                if left or earlier.is_full:
+                    self._waiting.append(replace(earlier, partitions=left))
+            else:
+                self._waiting.append(earlier)
+        self._waiting.append(request)
+
+
+def merge_leader_and_isr(earlier: LeaderAndIsrRequest, later: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
+    """Both in one; ``is_new`` stays once it is set, because a replica not created yet still has to be.
+
+    All that was told with a full list, or after it, is what the receiver hosts: both are a full list.
+    """
+    partitions = {p.topic_partition: p for p in earlier.partitions}
+    for partition in later.partitions:
+        waiting = partitions.get(partition.topic_partition)
+        if waiting is None or _rank(waiting) <= _rank(partition):
+            is_new = partition.is_new or (waiting is not None and waiting.is_new)
+            partitions[partition.topic_partition] = replace(partition, is_new=is_new)
+    leaders = {broker.id: broker for broker in (*earlier.live_leaders, *later.live_leaders)}
+    return replace(
+        later,
+        partitions=tuple(partitions.values()),
+        live_leaders=tuple(leaders.values()),
+        is_full=earlier.is_full or later.is_full,
+    )
+
+
+def merge_update_metadata(
+    earlier: UpdateMetadataRequest, later: UpdateMetadataRequest
+) -> UpdateMetadataRequest:
+    """Both in one, with the later list of live brokers; complete if one of them is.
+
+    The later state of a partition always stays: that of a topic that was deleted and made again is lower.
+    """
+    return replace(
+        later,
+        partitions=_latest((*earlier.partitions, *later.partitions)),
+        is_complete=earlier.is_complete or later.is_complete,
+    )
+
+
+def merge_stop_replica(earlier: StopReplicaRequest, later: StopReplicaRequest) -> StopReplicaRequest:
+    """Both in one; ``delete`` stays once it is set."""
+    partitions = {p.topic_partition: p for p in earlier.partitions}
+    for partition in later.partitions:
+        waiting = partitions.get(partition.topic_partition)
+        delete = partition.delete or (waiting is not None and waiting.delete)
+        partitions[partition.topic_partition] = replace(partition, delete=delete)
+    return replace(later, partitions=tuple(partitions.values()))
+
+
+def _rank(partition: LeaderAndIsrPartition) -> int:
+    return partition.state.leader_and_isr.leader_epoch
+
+
+def _latest(partitions: Iterable[UpdateMetadataPartition]) -> tuple[UpdateMetadataPartition, ...]:
+    latest: dict[TopicPartition, UpdateMetadataPartition] = {}
+    for partition in partitions:
+        latest[partition.topic_partition] = partition
+    return tuple(latest.values())
+
+
+def _is_void(stop: StopReplicaPartition, leader_epoch: int | None) -> bool:
+    """Whether a LeaderAndIsr in ``leader_epoch`` undoes ``stop``; the epoch of a deletion is never undone."""
+    return leader_epoch is not None and INITIAL_LEADER_EPOCH <= stop.leader_epoch < leader_epoch

@@ -1,0 +1,74 @@
+"""Kafka's ``doControlledShutdown``: moves the leaders of a stopping broker and removes it from all ISRs.
+
+From then on, until its registration is gone, the broker counts as dead and is elected nowhere. Source:
+docs/kafka/topics.md, Controlled shutdown.
+"""
+
+from __future__ import annotations
+
+from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.context.controller_context import ControllerContext, PartitionReplica
+from barnabas.controller.core.context.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.partitions.elections import OtherElection
+from barnabas.controller.core.partitions.partition_state_machine import change_partitions
+from barnabas.controller.core.protocol.effects import Decision, LogInfo, listed
+from barnabas.controller.core.protocol.inputs import CommandReceived
+from barnabas.controller.core.replicas.replica_state_machine import change_replicas
+
+
+def shut_down_broker(
+    context: ControllerContext, request: CommandReceived[ControlledShutdown]
+) -> Decision[ControlledShutdownResult | Refused]:
+    """Move the leaders off the broker, take it out of the ISRs, and say what it still leads.
+
+    Partitions of one replica stay: there is nobody to hand them over to.
+    """
+    broker = request.command.broker_id
+    refusal = _refusal(context, request)
+    if refusal is not None:
+        yield LogInfo(
+            f"controlled shutdown of broker {broker} refused with {refusal.error.name}: {refusal.message}"
+        )
+        return refusal
+    context.shutting_down.add(broker)
+    shared = [tp for tp in _held(context, broker) if len(context.assignment(tp).replicas) > 1]
+    led = [tp for tp in shared if _leads(context, broker, tp)]
+    followed = [PartitionReplica(tp, broker) for tp in shared if not _leads(context, broker, tp)]
+    strategy = OtherElection.CONTROLLED_SHUTDOWN
+    yield from change_partitions(context, led, PartitionMachineState.ONLINE, strategy)
+    yield from change_replicas(context, followed, ReplicaMachineState.OFFLINE)
+    remaining = tuple(tp for tp in led if _leads(context, broker, tp))
+    yield LogInfo(
+        f"broker {broker} is about to stop: {len(led) - len(remaining)} of {len(led)} leaders moved, "
+        f"{len(followed)} followers stopped; it still leads: {listed(remaining)}"
+    )
+    return ControlledShutdownResult(remaining)
+
+
+def _refusal(context: ControllerContext, request: CommandReceived[ControlledShutdown]) -> Refused | None:
+    broker, epoch = request.command.broker_id, request.command.broker_epoch
+    known = context.brokers.get(broker)
+    if known is None:
+        return Refused(ErrorCode.BROKER_NOT_AVAILABLE, f"Broker id {broker} does not exist.")
+    if epoch < known.epoch:
+        return Refused(
+            ErrorCode.STALE_BROKER_EPOCH,
+            f"Broker {broker} asked in its life of epoch {epoch}; it is registered with {known.epoch}.",
+        )
+    return None
+
+
+def _held(context: ControllerContext, broker: BrokerId) -> list[TopicPartition]:
+    """The partitions with a leadership that have a replica on ``broker``, but for topics being deleted."""
+    return [
+        tp
+        for tp, _ in context.replicas_on((broker,))
+        if tp in context.leaderships and not context.is_being_deleted(tp.topic)
+    ]
+
+
+def _leads(context: ControllerContext, broker: BrokerId, tp: TopicPartition) -> bool:
+    return context.leaderships[tp].leader_and_isr.leader == broker

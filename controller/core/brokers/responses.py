@@ -1,0 +1,114 @@
+"""Brokers' answers to control requests.
+
+The cause of most errors arrives as an event of its own. Beyond Kafka, a request that failed with an
+unexpected error is sent again (`brokers.resends`). A controller that a broker answers with
+``STALE_CONTROLLER_EPOCH`` steps down; if ``/controller_epoch`` was lowered, it is elected with a later epoch,
+which brokers accept.
+Source: docs/kafka/controller.md, Events (``LeaderAndIsrResponseReceived``,
+``UpdateMetadataResponseReceived``).
+"""
+
+from __future__ import annotations
+
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core.brokers import resends
+from barnabas.controller.core.brokers.offline_replicas import lose_replicas
+from barnabas.controller.core.context.controller_context import ControllerContext, PartitionReplica
+from barnabas.controller.core.context.machines import ReplicaMachineState
+from barnabas.controller.core.election import bounces, controller_election
+from barnabas.controller.core.protocol.effects import BREATHE, Decision, LogInfo, LogStateChange, breaths
+from barnabas.controller.core.protocol.inputs import (
+    LeaderAndIsrResponseReceived,
+    TopicDeletionStopReplicaResponseReceived,
+    UpdateMetadataResponseReceived,
+)
+from barnabas.controller.core.replicas.replica_state_machine import change_replicas
+from barnabas.controller.core.topics import topic_deletion
+
+
+def hear_leader_and_isr(context: ControllerContext, heard: LeaderAndIsrResponseReceived) -> Decision[None]:
+    """Note which replicas lie in a failed log directory, and which do so no longer."""
+    broker, response = heard.broker_id, heard.response
+    if response.error is not ErrorCode.NONE:
+        yield LogStateChange(context.lines.leader_and_isr_error(response.error, response, broker))
+        yield LogInfo(f"broker {broker} answered LeaderAndIsr with {response.error.name}")
+    known = context.brokers.get(broker)
+    if known is None or known.epoch != heard.broker_epoch:
+        # Said in a former life: whatever was wrong with its disks then, its return tells anew.
+        return
+    if response.error is ErrorCode.STALE_CONTROLLER_EPOCH:
+        yield from _yield_to_a_later(context, broker)
+        return
+    if response.error is not ErrorCode.NONE:
+        errors = dict.fromkeys(heard.told, response.error)
+        yield from resends.fail_leaderships(context, broker, errors)
+        return
+    yield from resends.fail_leaderships(context, broker, response.partition_errors)
+    context.new_replicas.answered(broker, response.partition_errors)
+    marked = context.offline_dirs.get(broker, set())
+    failed = {tp for tp, error in response.partition_errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR}
+    works = {tp for tp, error in response.partition_errors.items() if error is ErrorCode.NONE}
+    new = sorted(failed - marked)
+    remaining = (marked | failed) - works
+    if remaining:
+        context.offline_dirs[broker] = remaining
+    else:
+        context.offline_dirs.pop(broker, None)
+    if new:
+        yield LogStateChange(context.lines.replicas_offline(new, broker))
+        lost = [PartitionReplica(tp, broker) for tp in new]
+        # A replica that was told to delete its log meanwhile answers that by itself.
+        deleting = ReplicaMachineState.DELETION_STARTED
+        yield from lose_replicas(
+            context, [one for one in lost if context.replica_states.get(one) != deleting]
+        )
+    if broker in context.unproven and resends.UNFORESEEN not in response.partition_errors.values():
+        # The first request to a registration names all that the broker hosts, so this answer does.
+        context.unproven.discard(broker)
+        yield from _lose_the_kept(context)
+        yield from bounces.settle(context, (broker,))
+
+
+def _lose_the_kept(context: ControllerContext) -> Decision[None]:
+    """Take the dead out of the ISRs in which a live member is known by now to have its log."""
+    gone: list[PartitionReplica] = []
+    for some in breaths(list(context.leaderships.items())):
+        for tp, state in some:
+            isr = state.leader_and_isr.isr
+            dead = [member for member in isr if member not in context.brokers]
+            if dead and not context.kept_in_sync(tp, isr) and not context.is_being_deleted(tp.topic):
+                gone += [PartitionReplica(tp, member) for member in dead]
+        yield BREATHE
+    if gone:
+        yield from change_replicas(context, gone, ReplicaMachineState.OFFLINE)
+
+
+def hear_stop_replica(
+    context: ControllerContext, heard: TopicDeletionStopReplicaResponseReceived
+) -> Decision[None]:
+    """Note which replicas a broker has deleted, and which it could not."""
+    known = context.brokers.get(heard.broker_id)
+    if known is None or known.epoch != heard.broker_epoch:
+        # Said in a former life, whose end has failed these deletions; they are asked of the next one anew.
+        return
+    yield from topic_deletion.hear_of_replicas(context, heard.broker_id, heard.partition_errors)
+    yield from resends.fail_deletions(context, heard.broker_id, heard.partition_errors)
+
+
+def hear_update_metadata(context: ControllerContext, heard: UpdateMetadataResponseReceived) -> Decision[None]:
+    """Log a refusal, and deal with it."""
+    error, broker = heard.response.error, heard.broker_id
+    if error is not ErrorCode.NONE:
+        yield LogStateChange(context.lines.update_metadata_error(error, heard.response, broker))
+        yield LogInfo(f"broker {broker} answered UpdateMetadata with {error.name}")
+    known = context.brokers.get(broker)
+    if known is not None and known.epoch == heard.broker_epoch:
+        if error is ErrorCode.STALE_CONTROLLER_EPOCH:
+            yield from _yield_to_a_later(context, broker)
+        elif error is resends.UNFORESEEN:
+            yield from resends.fail_metadata(context, broker)
+
+
+def _yield_to_a_later(context: ControllerContext, broker: BrokerId) -> Decision[None]:
+    yield from controller_election.rest(context, f"broker {broker} obeys a later controller epoch")

@@ -1,0 +1,1 @@
+"""Settings of topics and brokers (Kafka: ``ZkAdminManager.alterConfigs``)."""

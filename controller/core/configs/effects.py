@@ -1,0 +1,48 @@
+"""Effects that read and write settings in ZooKeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from barnabas.cluster.model.commands_configs import ConfigResource
+from barnabas.controller.core.protocol.effects import Ask, Reign
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConfigs:
+    """What ``/config`` holds of one resource.
+
+    Attributes:
+        settings: The text of each setting; None where the node cannot be read as settings.
+        version: The data version of its node, None where it has none.
+    """
+
+    settings: Mapping[str, str] | None
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConfigs(Ask[Mapping[ConfigResource, StoredConfigs]]):
+    """What these resources set themselves; each is in the answer."""
+
+    resources: tuple[ConfigResource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteConfigs(Ask[bool]):
+    """Write the settings of a resource and the note that tells the brokers, both or none.
+
+    The answer is False where the node no longer stands under ``version``.
+
+    Attributes:
+        resource: Whose.
+        settings: All that it sets itself from now on.
+        version: The version that its node had when it was read; None where there was none.
+        reign: Who writes.
+    """
+
+    resource: ConfigResource
+    settings: Mapping[str, str]
+    version: int | None
+    reign: Reign

@@ -1,0 +1,347 @@
+"""Kafka's ``ControllerContext``: what the controller knows of the cluster, as read, decided and written.
+
+It changes in place, and only decisions change it. On a broker that is not the controller it is empty but for
+``active_controller_id`` and the epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment, PartitionState
+from barnabas.cluster.model.statechange import ControllerLines
+from barnabas.controller.core.context.failures import Failures
+from barnabas.controller.core.context.machines import PartitionMachineState, ReplicaMachineState
+from barnabas.controller.core.context.new_replicas import NewReplicas
+from barnabas.controller.core.context.noted import NotedDict
+from barnabas.controller.core.protocol.effects import NO_CONTROLLER, NO_REIGN, Reign
+
+_NO_ASSIGNMENT = Assignment(())
+_NO_NUMBERS: Mapping[int, Assignment] = MappingProxyType({})
+_NO_STATES: Mapping[TopicPartition, ReplicaMachineState] = MappingProxyType({})
+
+
+class PartitionReplica(NamedTuple):
+    """One replica of one partition; prints as Kafka prints it."""
+
+    partition: TopicPartition
+    replica: BrokerId
+
+    def __str__(self) -> str:
+        topic, partition = self.partition
+        return f"[Topic={topic},Partition={partition},Replica={self.replica}]"
+
+
+class ReplicaStates(MutableMapping[PartitionReplica, ReplicaMachineState]):
+    """Where each replica stands, kept by broker: what happens to replicas happens to those of one broker."""
+
+    def __init__(self) -> None:
+        self._by_broker: dict[BrokerId, dict[TopicPartition, ReplicaMachineState]] = {}
+
+    def on(self, broker: BrokerId) -> dict[TopicPartition, ReplicaMachineState]:
+        """The states of the replicas that lie on ``broker``, to read and to write."""
+        return self._by_broker.setdefault(broker, {})
+
+    def clear(self) -> None:
+        """Forget all, however many they are."""
+        self._by_broker.clear()
+
+    def __getitem__(self, one: PartitionReplica) -> ReplicaMachineState:
+        state = self._by_broker.get(one.replica, _NO_STATES).get(one.partition)
+        if state is None:
+            raise KeyError(one)
+        return state
+
+    def __setitem__(self, one: PartitionReplica, state: ReplicaMachineState) -> None:
+        self.on(one.replica)[one.partition] = state
+
+    def __delitem__(self, one: PartitionReplica) -> None:
+        if one not in self:
+            raise KeyError(one)
+        del self._by_broker[one.replica][one.partition]
+
+    def __iter__(self) -> Iterator[PartitionReplica]:
+        for broker, states in self._by_broker.items():
+            for tp in states:
+                yield PartitionReplica(tp, broker)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_broker.values()))
+
+
+class Liveness:
+    """Which replicas are online, at one time: as `ControllerContext.is_online`, for many partitions.
+
+    Args:
+        live: The brokers that are live.
+        offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
+    """
+
+    def __init__(
+        self, live: AbstractSet[BrokerId], offline_dirs: Mapping[BrokerId, AbstractSet[TopicPartition]]
+    ) -> None:
+        self._live = live
+        self._failed = {broker: set(tps) for broker, tps in offline_dirs.items() if tps}
+        self._by_replicas: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}
+
+    def offline(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
+        """Those of ``replicas``, which ``partition`` has, that are not online."""
+        if self._failed:
+            return tuple(
+                replica
+                for replica in replicas
+                if replica not in self._live or partition in self._failed.get(replica, ())
+            )
+        # Of very many partitions, many have the same replicas.
+        known = self._by_replicas.get(replicas)
+        if known is None:
+            known = tuple(replica for replica in replicas if replica not in self._live)
+            self._by_replicas[replicas] = known
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The broker's settings that the controller decides by.
+
+    Attributes:
+        broker_id: The broker it runs on.
+        num_partitions: ``num.partitions``.
+        default_replication_factor: ``default.replication.factor``.
+        unclean_leader_election: ``unclean.leader.election.enable``, which a topic may override.
+        traces: Whether lines of level TRACE are wanted: there is one for each replica of each request, which
+            is most of the work of a large failover.
+        delete_topic_enable: ``delete.topic.enable``.
+        auto_leader_rebalance: ``auto.leader.rebalance.enable``.
+        leader_imbalance_percentage: ``leader.imbalance.per.broker.percentage``.
+        leader_imbalance_check_interval_s: ``leader.imbalance.check.interval.seconds``.
+    """
+
+    broker_id: BrokerId
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    unclean_leader_election: bool = False
+    traces: bool = True
+    delete_topic_enable: bool = True
+    auto_leader_rebalance: bool = True
+    leader_imbalance_percentage: int = 10
+    leader_imbalance_check_interval_s: int = 300
+
+
+@dataclass(slots=True)
+class ControllerContext:
+    """The state of one broker's controller.
+
+    Attributes:
+        facts: What hardly ever changes.
+        active_controller_id: Who is the controller, as far as this broker knows.
+        reign: What its writes show, `NO_REIGN` while it is not the controller.
+        latest_epoch: The latest reign that this broker knows of, of whatever controller.
+        contests: How often this broker has contested ``/controller`` of late.
+        pauses: How often in a row it has paused because its contests led to nothing.
+        settled: The broker epochs that a controller has dealt with, by broker (`election.bounces`).
+        is_resting: Whether it failed to take the cluster over, or contested in vain, and leaves the race to
+            others for a pause.
+        brokers: The registered brokers, those that are shutting down included.
+        unproven: Those of ``brokers`` that have started since a controller last knew what logs they have, and
+            have answered no LeaderAndIsr since. Each may have lost its logs.
+        shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
+        offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
+        assignments: Topic to partition number to replicas.
+        leaderships: The leadership of each partition that has one, as last read or written.
+        partition_states: Where each partition stands.
+        replica_states: Where each replica stands.
+        new_replicas: The replicas that their brokers have not confirmed.
+        failures: What brokers failed at, to be said again.
+        topics_to_delete: Topics queued for deletion.
+        topics_ineligible_for_deletion: Those of them whose deletion has to wait for something.
+        topics_with_deletion_started: Those of them whose partitions are NonExistent already.
+    """
+
+    facts: Facts
+    active_controller_id: BrokerId = NO_CONTROLLER
+    reign: Reign = NO_REIGN
+    latest_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+    is_resting: bool = False
+    contests: int = 0
+    pauses: int = 0
+    settled: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
+    brokers: dict[BrokerId, Broker] = field(default_factory=dict)
+    unproven: set[BrokerId] = field(default_factory=set)
+    shutting_down: set[BrokerId] = field(default_factory=set)
+    offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
+    assignments: dict[str, dict[int, Assignment]] = field(default_factory=dict)
+    leaderships: NotedDict[TopicPartition, PartitionState] = field(default_factory=NotedDict)
+    partition_states: NotedDict[TopicPartition, PartitionMachineState] = field(default_factory=NotedDict)
+    replica_states: ReplicaStates = field(default_factory=ReplicaStates)
+    new_replicas: NewReplicas = field(default_factory=NewReplicas)
+    failures: Failures = field(default_factory=Failures)
+    topics_to_delete: set[str] = field(default_factory=set)
+    topics_ineligible_for_deletion: set[str] = field(default_factory=set)
+    topics_with_deletion_started: set[str] = field(default_factory=set)
+
+    # Who we are
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this broker is the controller and has not resigned."""
+        return self.active_controller_id == self.facts.broker_id and self.reign != NO_REIGN
+
+    @property
+    def epoch(self) -> ControllerEpoch:
+        """The number of this controller's reign; 0 while it has none."""
+        return self.reign.epoch
+
+    @property
+    def lines(self) -> ControllerLines:
+        """What to log, in this controller's name and reign."""
+        return ControllerLines(self.facts.broker_id, self.epoch)
+
+    def forget_cluster(self) -> None:
+        """Know nothing of the cluster any more, and hold no reign."""
+        self.reign = NO_REIGN
+        for known in (
+            self.settled,
+            self.brokers,
+            self.unproven,
+            self.shutting_down,
+            self.offline_dirs,
+            self.assignments,
+            self.leaderships,
+            self.partition_states,
+            self.replica_states,
+            self.new_replicas,
+            self.failures,
+            self.topics_to_delete,
+            self.topics_ineligible_for_deletion,
+            self.topics_with_deletion_started,
+        ):
+            known.clear()
+
+    # Brokers
+
+    @property
+    def live_brokers(self) -> set[BrokerId]:
+        """The brokers that may lead and be in sync: registered and not shutting down."""
+        return self.brokers.keys() - self.shutting_down
+
+    def is_online(self, replica: BrokerId, partition: TopicPartition) -> bool:
+        """Whether that replica lies on a live broker, in a log directory that works."""
+        return (
+            replica in self.brokers
+            and replica not in self.shutting_down
+            and partition not in self.offline_dirs.get(replica, ())
+        )
+
+    def online_replicas(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """The online replicas of ``partition`` in the order of its assignment."""
+        return tuple(r for r in self.assignment(partition).replicas if self.is_online(r, partition))
+
+    def refused_replicas(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
+        """The replicas of ``partition`` on live brokers that have answered KAFKA_STORAGE_ERROR for it.
+
+        A replica that lost its log while it was in sync is one of them. Out of the ISR it may begin with an
+        empty log, so it is told of each election.
+        """
+        return tuple(
+            broker
+            for broker, refused in self.offline_dirs.items()
+            if partition in refused
+            and broker in self.live_brokers
+            and broker in self.assignment(partition).replicas
+        )
+
+    def kept_in_sync(self, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
+        """The members of ``isr`` on dead brokers that stay in it.
+
+        They stay as long as no live member is known to have its log. Every member of an ISR has all that is
+        committed. If all but one left it, and the last one turned out to have lost its log, nobody would know
+        whose log is complete.
+
+        Args:
+            partition: The partition.
+            isr: Its ISR, as it stands.
+        """
+        for member in isr:
+            if (
+                member in self.brokers
+                and member not in self.unproven
+                and partition not in self.offline_dirs.get(member, ())
+            ):
+                return ()
+        return tuple(member for member in isr if member not in self.brokers)
+
+    def liveness(self) -> Liveness:
+        """Who is live and works now, to be asked about many partitions; it does not see later changes."""
+        return Liveness(self.live_brokers, self.offline_dirs)
+
+    # Partitions
+
+    def partitions(self) -> Iterator[TopicPartition]:
+        """All partitions, by topic."""
+        for topic, numbers in self.assignments.items():
+            for number in numbers:
+                yield TopicPartition(topic, number)
+
+    def assignment(self, partition: TopicPartition) -> Assignment:
+        """The replicas of ``partition``; none where it is not known."""
+        numbers = self.assignments.get(partition.topic)
+        return _NO_ASSIGNMENT if numbers is None else numbers.get(partition.partition, _NO_ASSIGNMENT)
+
+    def assigned(self, partitions: Iterable[TopicPartition]) -> list[Assignment]:
+        """The replicas of each of ``partitions``, as `assignment`; in less time where they are many."""
+        topics = self.assignments
+        return [topics.get(topic, _NO_NUMBERS).get(number, _NO_ASSIGNMENT) for topic, number in partitions]
+
+    def assign(self, partition: TopicPartition, assignment: Assignment) -> None:
+        """Remember the replicas of ``partition``."""
+        self.assignments.setdefault(partition.topic, {})[partition.partition] = assignment
+        # Who leads it may be the preferred replica now, or be it no more.
+        self.leaderships.note(partition)
+
+    def replicas(self, partitions: Iterable[TopicPartition]) -> list[PartitionReplica]:
+        """All replicas of ``partitions``."""
+        return [PartitionReplica(p, r) for p in partitions for r in self.assignment(p).replicas]
+
+    def replicas_on(self, brokers: Iterable[BrokerId]) -> list[PartitionReplica]:
+        """All replicas that lie on ``brokers``."""
+        wanted = frozenset(brokers)
+        return [
+            PartitionReplica(partition, replica)
+            for partition in self.partitions()
+            for replica in self.assignment(partition).replicas
+            if replica in wanted
+        ]
+
+    def is_leader_offline(self, partition: TopicPartition) -> bool:
+        """Whether the leader that ``partition`` is known to have is not online; False where none is known."""
+        known = self.leaderships.get(partition)
+        return known is not None and not self.is_online(known.leader_and_isr.leader, partition)
+
+    def is_being_deleted(self, topic: str) -> bool:
+        """Whether ``topic`` is queued for deletion."""
+        return topic in self.topics_to_delete
+
+    def is_being_reassigned(self, topic: str) -> bool:
+        """Whether a partition of ``topic`` is being reassigned."""
+        return any(assignment.is_being_reassigned for assignment in self.assignments.get(topic, {}).values())
+
+    def forget_topic(self, topic: str) -> None:
+        """Drop all that is known of ``topic``."""
+        for number, assignment in self.assignments.pop(topic, {}).items():
+            partition = TopicPartition(topic, number)
+            self.leaderships.pop(partition, None)
+            self.partition_states.pop(partition, None)
+            for replica in assignment.replicas:
+                self.replica_states.pop(PartitionReplica(partition, replica), None)
+                self.new_replicas.forget(partition, replica)
+        self.topics_to_delete.discard(topic)
+        self.topics_ineligible_for_deletion.discard(topic)
+        self.topics_with_deletion_started.discard(topic)

@@ -1,0 +1,134 @@
+"""Replicas that no broker has confirmed yet: which are sent as new, and which may have a log or not.
+
+A replica is sent ``isNew`` once. If that request is lost, with its broker or with the controller, the
+broker finds no log of a partition that is not new. A broker that leads such a partition, or is in its ISR,
+refuses it (`broker.core.log_expectation`), because it cannot tell this from an emptied disk. So the
+controller remembers what it created until the broker answers:
+
+* untold: no request has named the replica yet. Its first one is sent as new, and what log lies there is a
+  stray.
+* unconfirmed: the request that created it is not answered. A log may be there or not; both are right.
+
+Both say that the broker may begin with nothing although it leads or is in sync. That is safe only for a
+process that was there when the partition was created: it knows by itself what it hosts. A process that
+started later may find an emptied disk where its predecessor had a log, and acknowledged records from it. So
+its replicas must have their logs, whatever was answered. A partition with one replica is the exception under
+a controller that knows that its request was not answered: there is no other log that could be erased.
+
+A new controller knows nothing of the requests of others, but a state of version 0 tells it. The state has
+never changed since it was created. A member of its ISR that no controller has missed since
+(`election.bounces`) is the process that was there then, as every bounce that a controller deals with
+changes the states. No other replica has ever been in sync.
+
+A replica stays refused only if its broker dies between the write of the first state and its answer, and so do
+the brokers of all other ISR members. Then the topic is deleted and created again, or, where another replica
+is live, an unclean election gives it a leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import INITIAL_VERSION, Assignment, PartitionState
+from barnabas.cluster.model.requests import LeaderAndIsrPartition
+
+CONFIRMED = frozenset({ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH})
+"""The answers of a broker that hosts the replica: it obeyed, or it is in that leader epoch or a later one."""
+
+
+@dataclass(slots=True)
+class NewReplicas:
+    """The replicas that are untold or unconfirmed, by broker."""
+
+    _untold: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
+    _unconfirmed: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
+
+    def created(self, tp: TopicPartition, brokers: Iterable[BrokerId]) -> None:
+        """Remember that the replicas of ``tp`` on ``brokers`` are untold."""
+        for broker in brokers:
+            self._untold.setdefault(broker, set()).add(tp)
+
+    def taken_over(
+        self,
+        tp: TopicPartition,
+        state: PartitionState,
+        assignment: Assignment,
+        alive_since: Iterable[BrokerId],
+    ) -> None:
+        """Remember what ``state``, as a former controller left it, says of the replicas of ``tp``.
+
+        Args:
+            tp: The partition.
+            state: Its state.
+            assignment: Its replicas. One that is being added may have a log; it begins empty as long as it is
+                not in sync.
+            alive_since: The brokers that are live and have not restarted since the former controllers dealt
+                with them. Another ISR member may have a log, and is neither untold nor unconfirmed.
+        """
+        known = state.leader_and_isr
+        if known.version != INITIAL_VERSION or known.leader_epoch:
+            return
+        self.created(tp, (replica for replica in assignment.origin if replica not in known.isr))
+        for broker in alive_since:
+            if broker in known.isr:
+                self._unconfirmed.setdefault(broker, set()).add(tp)
+
+    def flagged(
+        self,
+        broker: BrokerId,
+        partitions: Iterable[LeaderAndIsrPartition],
+        shared: dict[tuple[int, bool], LeaderAndIsrPartition],
+    ) -> tuple[LeaderAndIsrPartition, ...]:
+        """``partitions`` as they are sent to ``broker``; what is sent as new is unconfirmed from now on.
+
+        Args:
+            broker: The receiver.
+            partitions: What it is told, before it is known whether the replicas are new to it.
+            shared: What other brokers were sent, by the id of the partition and whether it is new: brokers
+                that are told the same share it.
+        """
+        untold, unconfirmed = self._untold.get(broker, set()), self._unconfirmed.setdefault(broker, set())
+        flagged: list[LeaderAndIsrPartition] = []
+        for partition in partitions:
+            tp = partition.topic_partition
+            told = partition
+            if partition.is_new or tp in untold:
+                untold.discard(tp)
+                unconfirmed.add(tp)
+                if not partition.is_new:
+                    told = shared.setdefault((id(partition), True), replace(partition, is_new=True))
+            elif tp in unconfirmed:
+                told = shared.get((id(partition), False)) or shared.setdefault(
+                    (id(partition), False), replace(partition, is_unconfirmed=True)
+                )
+            flagged.append(told)
+        return tuple(flagged)
+
+    def answered(self, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]) -> None:
+        """Forget the replicas that ``broker`` has confirmed."""
+        unconfirmed = self._unconfirmed.get(broker)
+        if unconfirmed:
+            unconfirmed.difference_update(tp for tp, error in errors.items() if error in CONFIRMED)
+
+    def died(self, broker: BrokerId, has_others: Callable[[TopicPartition], bool]) -> None:
+        """Take the unconfirmed replicas of ``broker``, which is gone, for created.
+
+        Args:
+            broker: Whose process has ended. What it did not answer it may have carried out.
+            has_others: Whether a partition has other replicas, whose logs an empty one could erase.
+        """
+        unconfirmed = self._unconfirmed.get(broker, set())
+        unconfirmed.difference_update([tp for tp in unconfirmed if has_others(tp)])
+
+    def forget(self, tp: TopicPartition, broker: BrokerId) -> None:
+        """Forget the replica, which is gone."""
+        for kind in (self._untold, self._unconfirmed):
+            kind.get(broker, set()).discard(tp)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._untold.clear()
+        self._unconfirmed.clear()

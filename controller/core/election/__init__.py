@@ -1,0 +1,1 @@
+"""The controller's own election, failover and resignation (Kafka: ``elect``, ``onControllerFailover``)."""

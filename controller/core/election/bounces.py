@@ -1,0 +1,101 @@
+"""Brokers that restarted while no controller was active to see it (not in Kafka).
+
+Such a broker is back with what its disk kept, perhaps without its last records. A place in the ISR that was
+earned before means nothing any more. And where it leads, its leader epoch must rise: it would append other
+records at the offsets of those that it has lost, in the same epoch, and no follower that still holds the old
+ones would ever be told to truncate (KIP-101 compares epochs).
+
+A state in ZooKeeper does not tell: the time of its last write says nothing of what its writer knew, and an
+election or a change of the ISR hides every bounce before it. So the evidence is one-sided. A controller deals
+with each registration that it finds, and records its broker epoch, the czxid, only when that is done and the
+broker has answered LeaderAndIsr (`ControllerRecord`). Its successor takes for bounced each broker whose
+registration is not the recorded one: a restart always makes another czxid, so none is missed. A controller
+that ends between the two, a record that was deleted and a reign of Kafka's in between cost a leader epoch or
+a place in the ISR that were not needed; both are harmless.
+
+Such a broker may even be back without its logs, and says so only when it is told to lead or follow. Until it
+has answered it is unproven: its place in an ISR takes nobody else's (`ControllerContext.kept_in_sync`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.context.controller_context import ControllerContext
+from barnabas.controller.core.election.effects import RecordBrokers
+from barnabas.controller.core.partitions.leadership import raise_epochs, remove_from_isr
+from barnabas.controller.core.protocol.attempts import attempt
+from barnabas.controller.core.protocol.effects import (
+    BREATHE,
+    Decision,
+    LogInfo,
+    LogStateChange,
+    ask,
+    breaths,
+    listed,
+)
+
+
+def deal_with_unseen(
+    context: ControllerContext, tps: Sequence[TopicPartition], settled: Mapping[BrokerId, BrokerEpoch]
+) -> Decision[None]:
+    """Take brokers that bounced unseen out of the ISRs, and out of the lead, as their death would have.
+
+    Where all live members have bounced none is better than the others: all stay, and a leader among them
+    begins a new leader epoch. An election, where the leader is not live, begins one anyway.
+
+    Args:
+        context: What is known.
+        tps: All partitions.
+        settled: The broker epochs that the controllers before have dealt with.
+    """
+    live = context.brokers.keys()
+    bounced = {id_ for id_, broker in context.brokers.items() if settled.get(id_) != broker.epoch}
+    if not bounced:
+        return
+    context.unproven |= bounced
+    expelled: dict[BrokerId, list[TopicPartition]] = {}
+    restarted: list[TopicPartition] = []
+    for some in breaths(tps):
+        for tp in some:
+            state = context.leaderships.get(tp)
+            if state is None:
+                continue
+            known = state.leader_and_isr
+            members = live & set(known.isr)
+            if members - bounced:
+                for id_ in members & bounced:
+                    expelled.setdefault(id_, []).append(tp)
+            elif known.leader in bounced:
+                restarted.append(tp)
+        yield BREATHE
+    for id_, unsafe in sorted(expelled.items()):
+        yield from _expel(context, id_, unsafe)
+    if restarted:
+        yield LogInfo(
+            "all live ISR members bounced unseen, and their leader begins a new leader epoch in "
+            f"{listed(restarted)}"
+        )
+        yield from raise_epochs(context, restarted)
+
+
+def settle(context: ControllerContext, brokers: Iterable[BrokerId]) -> Decision[None]:
+    """Record that the registrations of ``brokers``, as they are known, have been dealt with.
+
+    An unproven one is not recorded before it has answered: the next controller must not believe in its logs.
+    """
+    known = (id_ for id_ in brokers if id_ not in context.unproven)
+    context.settled.update((id_, context.brokers[id_].epoch) for id_ in known)
+    settled = {id_: context.settled[id_] for id_ in sorted(context.settled.keys() & context.brokers.keys())}
+    context.settled = settled
+    # Without a record the next controller takes them for bounced, which is safe.
+    yield from attempt("the record of brokers", ask(RecordBrokers(settled, context.reign)))
+
+
+def _expel(context: ControllerContext, broker_id: BrokerId, tps: list[TopicPartition]) -> Decision[None]:
+    yield LogInfo(f"broker {broker_id} bounced unseen, and leaves the ISR of {listed(tps)}")
+    states, _ = yield from remove_from_isr(context, broker_id, tps)
+    for tp, state in states.items():
+        yield LogStateChange(context.lines.removed_from_isr(tp, state, broker_id))

@@ -1,0 +1,77 @@
+"""Effects of the election of the controller: ``/controller``, its epoch, and what brokers hear of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from barnabas.cluster.model.controllership import Claim, Controllership
+from barnabas.cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.controller.core.protocol.effects import Ask, Effect, Reign
+
+
+@dataclass(frozen=True, slots=True)
+class ReadController(Ask[Controllership]):
+    """Read ``/controller``, watch it, and read ``/controller_epoch``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Another broker was quicker."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContestController(Ask[Reign | Lost]):
+    """Delete the claim that was ``seen``, create ``/controller`` and raise its epoch in one transaction.
+
+    Attributes:
+        seen: The claim to replace; None where there was none.
+        above: The latest reign known: the new one is later, even if somebody lowered ``/controller_epoch``.
+    """
+
+    seen: Claim | None
+    above: ControllerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEpoch(Ask[Mapping[BrokerId, BrokerEpoch]]):
+    """Record the epoch of this reign; the answer: the broker epochs that the controllers before dealt with.
+
+    It comes before anything is sent or written in this epoch, so that none below it is ever used again.
+    """
+
+    reign: Reign
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBrokers(Ask[None]):
+    """Record the broker epochs that the controllers have dealt with (`ControllerRecord`)."""
+
+    broker_epochs: Mapping[BrokerId, BrokerEpoch]
+    reign: Reign
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpController(Ask[None]):
+    """Delete ``/controller`` if this session owns it, so that everybody contests anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnounceController(Effect):
+    """Tell this broker who is the controller as far as it knows; `NO_CONTROLLER` for nobody.
+
+    Attributes:
+        controller_id: Who.
+        epoch: The latest reign known: this broker is to obey no earlier one from now on.
+    """
+
+    controller_id: BrokerId
+    epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleReelection(Effect):
+    """Have `Reelect` come in ``delay_s`` seconds, instead of when it was due."""
+
+    delay_s: float

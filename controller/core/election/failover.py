@@ -1,0 +1,113 @@
+"""Kafka's ``onControllerFailover``: a new controller reads the cluster and starts both state machines.
+
+Source: docs/kafka/controller.md, Failover, in the order of steps given there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.controller.core.batches.request_batch import update_metadata
+from barnabas.controller.core.context.controller_context import ControllerContext
+from barnabas.controller.core.election import bounces
+from barnabas.controller.core.election.effects import RecordEpoch
+from barnabas.controller.core.leader_elections import replica_elections
+from barnabas.controller.core.partitions import partition_state_machine
+from barnabas.controller.core.partitions.effects import ReadPartitionStates
+from barnabas.controller.core.protocol.attempts import attempt
+from barnabas.controller.core.protocol.broker_znodes import (
+    DeleteIsrChanges,
+    DeleteLogDirEvents,
+    ReadBrokers,
+    ReadIsrChanges,
+    ReadLogDirEvents,
+)
+from barnabas.controller.core.protocol.effects import BREATHE, Decision, LogInfo, OpenChannel, ask, breaths
+from barnabas.controller.core.reassignment import reassignment_requests
+from barnabas.controller.core.replicas import replica_state_machine
+from barnabas.controller.core.topics import topic_deletion
+from barnabas.controller.core.topics.effects import ReadAssignments, ReadTopics
+from barnabas.controller.core.topics.topic_changes import leave_out_illegal
+
+LAST_EPOCH = 2**31 - 1
+"""The largest controller epoch; a state that names it was written by a person."""
+
+
+def fail_over(context: ControllerContext) -> Decision[ControllerEpoch | None]:
+    """Take the cluster over.
+
+    Returns:
+        None; or the controller epoch that a state was written in if it is later than this one, which then is
+        not to be used: nothing was sent or written.
+    """
+    settled = yield from ask(RecordEpoch(context.reign))
+    yield from attempt("the notes of failed log directories", _drop_log_dir_events(context))
+    yield from attempt("the notes of changed ISRs", _drop_isr_changes(context))
+    tps, latest = yield from _read_cluster(context)
+    if context.epoch < latest < LAST_EPOCH:
+        yield LogInfo(
+            f"controller epoch {context.epoch} is below {latest}, in which states were written: a later one "
+            "is needed"
+        )
+        return latest
+    for broker in context.brokers.values():
+        yield OpenChannel(broker)
+    yield from attempt("the marks of topics to be deleted", topic_deletion.take_marks_over(context))
+    # Brokers must know each other before any LeaderAndIsr names one as leader.
+    yield from update_metadata(context, context.brokers)
+    yield from bounces.deal_with_unseen(context, tps, settled)
+    yield from replica_state_machine.start_up(context, tps)
+    yield from partition_state_machine.start_up(context, tps)
+    # A broker that has just started serves no client before it knows of all topics that anybody can tell of.
+    yield from update_metadata(context, context.brokers, is_complete=True)
+    yield from bounces.settle(context, context.brokers)
+    yield LogInfo(
+        f"ready to serve as the controller with epoch {context.epoch}: {len(context.brokers)} brokers, "
+        f"{len(context.assignments)} topics, {len(tps)} partitions"
+    )
+    yield from attempt("the reassignments", reassignment_requests.take_over(context))
+    yield from attempt("the deletions", topic_deletion.resume_all(context))
+    yield from attempt("the elections of preferred replicas", replica_elections.elect_by_znode(context))
+    yield from replica_elections.schedule_first_rebalance(context)
+    return None
+
+
+def _drop_log_dir_events(context: ControllerContext) -> Decision[None]:
+    """Watch the notes, and delete those that a new controller finds: it asks every broker anyway."""
+    events = yield from ask(ReadLogDirEvents())
+    if events.notes:
+        yield from ask(DeleteLogDirEvents(events.notes, context.reign))
+
+
+def _drop_isr_changes(context: ControllerContext) -> Decision[None]:
+    changes = yield from ask(ReadIsrChanges())
+    if changes.notes:
+        # All states are read later: what the notes point to is known then.
+        yield from ask(DeleteIsrChanges(changes.notes, context.reign))
+
+
+def _read_cluster(
+    context: ControllerContext,
+) -> Decision[tuple[Sequence[TopicPartition], ControllerEpoch]]:
+    """Read everything; all partitions, and the latest controller epoch in which a state was written."""
+    context.brokers.update((yield from ask(ReadBrokers())))
+    topics = yield from leave_out_illegal((yield from ask(ReadTopics())))
+    assignments = yield from ask(ReadAssignments(topics))
+    for topic in sorted(assignments):
+        context.assignments[topic] = dict(sorted(assignments[topic].items()))
+        yield BREATHE
+    tps: list[TopicPartition] = []
+    for some in breaths(context.partitions()):
+        tps += some
+        yield BREATHE
+    # The answer, and all that is kept by partition from now on, has these objects for its keys: what is the
+    # same is found without being compared.
+    states = yield from ask(ReadPartitionStates(tuple(tps)))
+    latest = context.epoch
+    for found in breaths(states.items()):
+        context.leaderships.update(found)
+        latest = max(latest, *(state.controller_epoch for _, state in found))
+        yield BREATHE
+    return tps, latest

@@ -1,0 +1,1 @@
+"""Leader elections by request, by znode and by rebalance (Kafka: ``onReplicaElection``)."""

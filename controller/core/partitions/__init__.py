@@ -1,0 +1,1 @@
+"""Partitions: state machine (Kafka: ``PartitionStateMachine``), elections, writes of leader and ISR."""

@@ -1,0 +1,67 @@
+"""Effects that read and write the partitions' states in ZooKeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from barnabas.cluster.model.epochs import PartitionVersion
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import PartitionState
+from barnabas.controller.core.protocol.effects import Ask, Reign
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPartitionStates(Ask[Mapping[TopicPartition, PartitionState]]):
+    """The leaderships as they stand; a partition without a readable one is not in the answer."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTopicConfigs(Ask[Mapping[str, Mapping[str, str]]]):
+    """The settings that these topics override; a topic whose settings cannot be read is not in the answer."""
+
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatesWritten:
+    """What became of a write of partition states.
+
+    Attributes:
+        versions: The partitions that were written, each with the version it stands under now.
+        conflicts: Those whose state had another version than expected.
+        failures: Those that could not be written, each with why.
+    """
+
+    versions: Mapping[TopicPartition, PartitionVersion]
+    conflicts: frozenset[TopicPartition] = frozenset()
+    failures: Mapping[TopicPartition, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WritePartitionStates(Ask[StatesWritten]):
+    """Write each state if it still stands under the version it carries."""
+
+    states: Mapping[TopicPartition, PartitionState]
+    reign: Reign
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePartitionStates(Ask[Mapping[TopicPartition, str | None]]):
+    """Create the nodes of new partitions; the answer holds None for each one created, else why not."""
+
+    states: Mapping[TopicPartition, PartitionState]
+    reign: Reign
+
+
+@dataclass(frozen=True, slots=True)
+class WatchPartitionStates(Ask[Mapping[TopicPartition, PartitionState]]):
+    """As ``ReadPartitionStates``; watches each, because its ISR decides how a reassignment goes on.
+
+    With an ``inter.broker.protocol.version`` below 2.7 the leader writes the ISR itself, and the controller
+    hears of it by this watch (Kafka: ``PartitionReassignmentIsrChangeHandler``).
+    """
+
+    partitions: tuple[TopicPartition, ...]

@@ -1,0 +1,157 @@
+"""The five ways to elect a partition's leader (Kafka: ``PartitionLeaderElectionAlgorithms``).
+
+Each is a function of the facts passed in. Every success raises the leader epoch by one, also when the same
+broker leads on. A failure names its cause and changes nothing. Source: docs/kafka/state-machines.md,
+Elections (``Election``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineElection:
+    """Give a partition without a live leader a new one.
+
+    Attributes:
+        allow_unclean: Whether a request of its own allows a leader from outside the ISR, whatever the
+            settings.
+    """
+
+    allow_unclean: bool = False
+
+    def __str__(self) -> str:
+        return f"OfflinePartitionLeaderElectionStrategy({str(self.allow_unclean).lower()})"
+
+
+class OtherElection(Enum):
+    """The strategies without parameters; each prints as Kafka names it."""
+
+    REASSIGN = "ReassignPartitionLeaderElectionStrategy"
+    PREFERRED = "PreferredReplicaPartitionLeaderElectionStrategy"
+    CONTROLLED_SHUTDOWN = "ControlledShutdownPartitionLeaderElectionStrategy"
+    DAMAGED_LEADER = "DamagedLeaderPartitionLeaderElectionStrategy"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+Strategy = OfflineElection | OtherElection
+"""How to choose a leader."""
+
+
+class NoLeader(Enum):
+    """Why nobody could be chosen; the value ends the sentence "no leader, because ..."."""
+
+    NO_LIVE_REPLICA = "no assigned replica is live"
+    NO_LIVE_ISR_MEMBER = "no in-sync replica is live, and an unclean election is not allowed"
+    NO_TARGET_IN_ISR = "no target replica is live and in sync"
+    PREFERRED_NOT_IN_ISR = "the preferred replica is not live and in sync"
+    NO_OTHER_ISR_MEMBER = "no in-sync replica stays behind"
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """A leader was chosen.
+
+    Attributes:
+        leader_and_isr: What to write: the new leader and ISR in the next leader epoch, under the version
+            known.
+        recipients: The brokers that must hear of it by LeaderAndIsr.
+        unclean: Whether the leader comes from outside the ISR, so that records may be lost.
+    """
+
+    leader_and_isr: LeaderAndIsr
+    recipients: tuple[BrokerId, ...]
+    unclean: bool = False
+
+
+def offline(
+    known: LeaderAndIsr,
+    assignment: Assignment,
+    online: Collection[BrokerId],
+    *,
+    unclean_allowed: bool,
+    kept: Collection[BrokerId] = (),
+) -> Elected | NoLeader:
+    """The first live replica that is in sync, in the order of the assignment; else, if allowed, the first.
+
+    Args:
+        known: The leadership as it stands.
+        assignment: The partition's replicas.
+        online: Those of its replicas that are live; brokers that are shutting down are not.
+        unclean_allowed: Whether a leader from outside the ISR is better than none.
+        kept: The members of the ISR that stay in it although they are not live
+            (`ControllerContext.kept_in_sync`); an unclean election keeps none.
+    """
+    live = tuple(replica for replica in assignment.replicas if replica in online)
+    for replica in live:
+        if replica in known.isr:
+            isr = tuple(member for member in known.isr if member in online or member in kept)
+            return Elected(known.new_leader(replica, isr), live)
+    if not live:
+        return NoLeader.NO_LIVE_REPLICA
+    if not unclean_allowed:
+        return NoLeader.NO_LIVE_ISR_MEMBER
+    return Elected(known.new_leader(live[0], live[:1]), live, unclean=True)
+
+
+def reassign(known: LeaderAndIsr, assignment: Assignment, online: Collection[BrokerId]) -> Elected | NoLeader:
+    """The first target replica that is live and in sync; the ISR stays."""
+    for replica in assignment.target:
+        if replica in online and replica in known.isr:
+            return Elected(known.new_leader(replica, known.isr), assignment.target)
+    return NoLeader.NO_TARGET_IN_ISR
+
+
+def preferred(
+    known: LeaderAndIsr, assignment: Assignment, online: Collection[BrokerId]
+) -> Elected | NoLeader:
+    """The first replica of the assignment and no other; the ISR stays."""
+    for replica in assignment.replicas[:1]:
+        if replica in online and replica in known.isr:
+            return Elected(known.new_leader(replica, known.isr), assignment.replicas)
+    return NoLeader.PREFERRED_NOT_IN_ISR
+
+
+def damaged_leader(
+    known: LeaderAndIsr, assignment: Assignment, online: Collection[BrokerId]
+) -> Elected | NoLeader:
+    """The first replica that is live and in sync and is not the leader; the ISR stays.
+
+    Kafka has no such election: its leaders never find out that their logs are damaged. The damaged replica
+    has all that is committed but the damaged range, so it stays in the ISR while it fetches that again.
+    """
+    for replica in assignment.replicas:
+        if replica in online and replica in known.isr and replica != known.leader:
+            return Elected(known.new_leader(replica, known.isr), assignment.replicas)
+    return NoLeader.NO_OTHER_ISR_MEMBER
+
+
+def controlled_shutdown(
+    known: LeaderAndIsr,
+    assignment: Assignment,
+    online: Collection[BrokerId],
+    shutting_down: Collection[BrokerId],
+) -> Elected | NoLeader:
+    """The first replica that is in sync and stays; the ISR loses all who leave.
+
+    Args:
+        known: The leadership as it stands.
+        assignment: The partition's replicas.
+        online: Those of its replicas that are live or shutting down; they all hear of it, the leaving broker
+            too.
+        shutting_down: The brokers that are leaving.
+    """
+    reachable = tuple(replica for replica in assignment.replicas if replica in online)
+    isr = tuple(member for member in known.isr if member not in shutting_down)
+    for replica in reachable:
+        if replica in isr:
+            return Elected(known.new_leader(replica, isr), reachable)
+    return NoLeader.NO_OTHER_ISR_MEMBER

@@ -1,0 +1,1 @@
+"""The inputs of the core (Kafka: ``ControllerEvent``) and its effects."""

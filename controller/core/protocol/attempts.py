@@ -1,0 +1,41 @@
+"""Independent steps of a decision: the failure of one does not prevent the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from barnabas.controller.core.protocol.effects import Decision, InterruptedDecisionError, LogInfo
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A step that did not come to its end.
+
+    Attributes:
+        because: The error, by kind and words.
+    """
+
+    because: str
+
+
+def attempt(what: str, step: Decision[T]) -> Decision[T | Failed]:
+    """Take a step and come to its result; whatever it fails at is said and left.
+
+    Args:
+        what: Names the step.
+        step: What to do.
+
+    Raises:
+        InterruptedDecisionError: The reign is over, so no other step is to be taken either.
+    """
+    try:
+        return (yield from step)
+    except InterruptedDecisionError:
+        raise
+    except Exception as error:  # noqa: BLE001  (no one znode may stand in the way of all others)
+        failed = Failed(f"{type(error).__name__}: {error}")
+        yield LogInfo(f"went on without {what}: {failed.because}")
+        return failed

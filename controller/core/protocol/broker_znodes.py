@@ -1,0 +1,67 @@
+"""Effects that read what brokers write to ZooKeeper: registrations and notifications."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.protocol.effects import Ask, Reign
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBrokers(Ask[Mapping[BrokerId, Broker]]):
+    """All registered brokers; watches the list and each broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class IsrChanges:
+    """What the leaders have noted.
+
+    Attributes:
+        notes: The names of the notes, to delete them by.
+        partitions: The partitions they name, each once.
+    """
+
+    notes: tuple[str, ...]
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadIsrChanges(Ask[IsrChanges]):
+    """All notes under ``/isr_change_notification``; watches the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteIsrChanges(Ask[None]):
+    """Delete these notes; one that is gone already is no failure."""
+
+    notes: tuple[str, ...]
+    reign: Reign
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirEvents:
+    """What brokers have noted.
+
+    Attributes:
+        notes: The names of the notes, to delete them by.
+        brokers: The brokers that say one of their log directories failed, each once.
+    """
+
+    notes: tuple[str, ...]
+    brokers: tuple[BrokerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLogDirEvents(Ask[LogDirEvents]):
+    """All notes under ``/log_dir_event_notification``; watches the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteLogDirEvents(Ask[None]):
+    """Delete these notes; one that is gone already is no failure."""
+
+    notes: tuple[str, ...]
+    reign: Reign

@@ -1,0 +1,237 @@
+"""What a decision wants done: the only words by which the core reaches the world.
+
+A decision is a generator of effects. An ``Ask`` is answered before the next entry of the mailbox is taken,
+and the answer goes back into the same decision; every other effect is answered by nothing. Three answers fit
+every ``Ask`` and end the decision: the session has expired, ZooKeeper is silent, or another controller has
+been elected (`Interruption`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+from typing import Generic, TypeVar, cast
+
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.commands import CommandResult
+from barnabas.cluster.model.epochs import (
+    NO_CONTROLLER_EPOCH,
+    BrokerEpoch,
+    ControllerEpoch,
+    EpochVersion,
+)
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr
+from barnabas.cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from barnabas.cluster.model.statechange import StateChange
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+Token = int
+"""Names a caller who waits for a ``Reply``."""
+
+NO_CONTROLLER = BrokerId(-1)
+"""The active controller where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Effect, Generic[A]):
+    """An effect whose answer, of type ``A``, the decision waits for."""
+
+
+Decision = Generator[Effect, object, A]
+"""A part of a decision: yields effects, takes answers, and comes to a result of type ``A``."""
+
+
+class Interruption(Enum):
+    """An answer that ends any decision; the value ends the sentence "given up, because ..."."""
+
+    SESSION_EXPIRED = "the ZooKeeper session has expired"
+    ZOOKEEPER_SILENT = "ZooKeeper has not answered in time"
+    CONTROLLER_MOVED = "another controller has been elected"
+
+
+class InterruptedDecisionError(Exception):
+    """Raised inside a decision in place of an answer.
+
+    Attributes:
+        interruption: What ended it.
+    """
+
+    def __init__(self, interruption: Interruption) -> None:
+        super().__init__(interruption.value)
+        self.interruption = interruption
+
+
+def ask(effect: Ask[A]) -> Decision[A]:
+    """Yield ``effect`` and come to its answer.
+
+    Raises:
+        InterruptedDecisionError: The answer is an `Interruption`.
+    """
+    answer = yield effect
+    if isinstance(answer, Interruption):
+        raise InterruptedDecisionError(answer)
+    return cast("A", answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Breathe(Effect):
+    """Nothing to do: a place in a long decision where others may run if it is time."""
+
+
+BREATHE = Breathe()
+BREATH = 250
+"""How many partitions or replicas, a millisecond or two of work, lie between two places to breathe."""
+
+
+def breaths(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
+    """``items``, so many at a time that a decision should yield `BREATHE` after dealing with them."""
+    rest = iter(items)
+    while some := tuple(islice(rest, BREATH)):
+        yield some
+
+
+def listed(values: Iterable[object]) -> str:
+    """``values`` as log lines name them: separated by commas, ``none`` where there are none."""
+    return ", ".join(map(str, values)) or "none"
+
+
+# Who is the controller
+
+
+@dataclass(frozen=True, slots=True)
+class Reign:
+    """What a controller wins with its election, and shows with each of its writes.
+
+    Attributes:
+        epoch: Its number.
+        fence: The data version of ``/controller_epoch`` while it lasts: a write under another one is refused.
+    """
+
+    epoch: ControllerEpoch
+    fence: EpochVersion
+
+
+NO_REIGN = Reign(NO_CONTROLLER_EPOCH, EpochVersion(-1))
+"""What a broker holds that is not the controller."""
+
+
+# Reading the cluster. Every read of a node or of children also arms its watch.
+
+
+@dataclass(frozen=True, slots=True)
+class StopWatching(Effect):
+    """Hear no more of anything but ``/controller``."""
+
+
+# Writing. Every write checks in its own transaction that the reign still lasts.
+
+
+# Speaking to brokers
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChannel(Effect):
+    """Begin to send to this life of a broker."""
+
+    broker: Broker
+
+
+@dataclass(frozen=True, slots=True)
+class CloseChannel(Effect):
+    """Stop sending to a broker, and drop what waits for it."""
+
+    broker_id: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class CloseAllChannels(Effect):
+    """Stop sending to all brokers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendLeaderAndIsr(Effect):
+    """Queue a LeaderAndIsr request for a broker."""
+
+    broker_id: BrokerId
+    request: LeaderAndIsrRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SendUpdateMetadata(Effect):
+    """Queue the same UpdateMetadata request for several brokers.
+
+    Attributes:
+        recipients: Each broker with the epoch that its copy of the request carries.
+        request: What they have in common; its own broker epoch is unknown.
+    """
+
+    recipients: Mapping[BrokerId, BrokerEpoch]
+    request: UpdateMetadataRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SendStopReplica(Effect):
+    """Queue a StopReplica request for a broker."""
+
+    broker_id: BrokerId
+    request: StopReplicaRequest
+
+
+# Telling people and callers
+
+
+@dataclass(frozen=True, slots=True)
+class LogStateChange(Effect):
+    """Write a line to state-change.log."""
+
+    line: StateChange
+
+
+@dataclass(frozen=True, slots=True)
+class LogInfo(Effect):
+    """Write a line to the controller's log at INFO: what was decided, and why."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogElection(Effect):
+    """Count an elected leader, and log it at DEBUG: state-change.log has a line for each at INFO.
+
+    Attributes:
+        partition: Its partition.
+        strategy: How it was chosen, by the name of Kafka's strategy.
+        leader_and_isr: The leadership as it was written.
+        unclean: Whether the leader comes from outside the ISR.
+    """
+
+    partition: TopicPartition
+    strategy: str
+    leader_and_isr: LeaderAndIsr
+    unclean: bool = False
+
+    def __str__(self) -> str:
+        how = "uncleanly, from outside the ISR, " if self.unclean else ""
+        elected = self.leader_and_isr
+        return (
+            f"{self.partition}: broker {elected.leader} elected {how}by {self.strategy} in leader epoch "
+            f"{elected.leader_epoch}, ISR {listed(elected.isr)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Effect):
+    """Answer the caller who holds ``token``."""
+
+    token: Token
+    result: CommandResult

@@ -1,0 +1,213 @@
+"""What can happen to a controller: the entries of its mailbox (Kafka's ``ControllerEvent``).
+
+How each is handled stands in `controller.core.decide.EVENTS`. Source: docs/kafka/controller.md, Events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Generic, TypeVar
+
+from barnabas.cluster.model.commands import Command
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from barnabas.controller.core.protocol.effects import Token
+
+C = TypeVar("C", bound=Command[Any])
+
+
+class ControllerState(IntEnum):
+    """What the controller is doing: the value of Kafka's gauge of that name."""
+
+    IDLE = 0
+    CONTROLLER_CHANGE = 1
+    BROKER_CHANGE = 2
+    TOPIC_CHANGE = 3
+    TOPIC_DELETION = 4
+    ALTER_PARTITION_REASSIGNMENT = 5
+    AUTO_LEADER_BALANCE = 6
+    MANUAL_LEADER_BALANCE = 7
+    CONTROLLED_SHUTDOWN = 8
+    ISR_CHANGE = 9
+    LEADER_AND_ISR_RESPONSE_RECEIVED = 10
+    LOG_DIR_CHANGE = 11
+    CONTROLLER_SHUTDOWN = 12
+    UNCLEAN_LEADER_ELECTION_ENABLE = 13
+    TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE = 14
+    LIST_PARTITION_REASSIGNMENT = 15
+    UPDATE_METADATA_RESPONSE_RECEIVED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Something that happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Startup(Input):
+    """A session is open and this broker is registered in it (Kafka: Startup, RegisterBrokerAndReelect)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerChange(Input):
+    """``/controller`` was created, changed or deleted (Kafka: ControllerChange, or Reelect)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reelect(Input):
+    """The race that was left without a controller is to be looked at again: a pause is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expire(Input):
+    """The session is gone, and with it this broker's claim to be the controller."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownEventThread(Input):
+    """This broker stops: resign in order, give the node up, contest no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerChange(Input):
+    """The children of ``/brokers/ids`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerModifications(Input):
+    """The registration of a broker changed its content."""
+
+    broker_id: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChange(Input):
+    """The children of ``/brokers/topics`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionModifications(Input):
+    """The node of a topic changed its content."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeletion(Input):
+    """The children of ``/admin/delete_topics`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class IsrChangeNotification(Input):
+    """The children of ``/isr_change_notification`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirEventNotification(Input):
+    """The children of ``/log_dir_event_notification`` changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZkPartitionReassignment(Input):
+    """``/admin/reassign_partitions`` was created, changed or deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionReassignmentIsrChange(Input):
+    """The state of a partition that is, or was, being reassigned changed."""
+
+    partition: TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaLeaderElection(Input):
+    """``/admin/preferred_replica_election`` was created, changed or deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutoPreferredReplicaLeaderElection(Input):
+    """It is time to see whether the preferred replicas lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class UncleanLeaderElectionEnable(Input):
+    """This broker's ``unclean.leader.election.enable`` is ``enabled`` from now on."""
+
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopicUncleanLeaderElectionEnable(Input):
+    """The topic's own ``unclean.leader.election.enable`` is true from now on."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The dice of one topic's placement, each uniform in [0, 1)."""
+
+    start: float
+    shift: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReceived(Input, Generic[C]):
+    """A broker's handler asks something of the controller and waits for a reply.
+
+    Attributes:
+        token: Names the waiting caller.
+        command: What it asks for.
+        draws: The random numbers of placement, one `Draw` for each topic to create; none for other commands.
+    """
+
+    token: Token
+    command: C
+    draws: tuple[Draw, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeletionStopReplicaResponseReceived(Input):
+    """A broker answered a StopReplica that told it to delete replicas.
+
+    Attributes:
+        broker_epoch: The life of the broker that was asked.
+        partition_errors: The answer for each replica that it was to delete.
+    """
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    partition_errors: Mapping[TopicPartition, ErrorCode]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsrResponseReceived(Input):
+    """A broker answered LeaderAndIsr.
+
+    Attributes:
+        broker_epoch: The life of the broker that was asked.
+        told: The partitions of the request.
+    """
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    response: LeaderAndIsrResponse
+    told: tuple[TopicPartition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMetadataResponseReceived(Input):
+    """A broker answered UpdateMetadata; ``broker_epoch`` is the life of the broker that was asked."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    response: UpdateMetadataResponse
+
+
+@dataclass(frozen=True, slots=True)
+class ResendRequests(Input):
+    """It is time to say again what brokers failed at."""

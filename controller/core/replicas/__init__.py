@@ -1,0 +1,1 @@
+"""Replicas: their state machine (Kafka: ``ReplicaStateMachine``)."""

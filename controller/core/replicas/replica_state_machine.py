@@ -1,0 +1,243 @@
+"""Kafka's ``ReplicaStateMachine``: takes replicas to a state, by the table in `context.machines`.
+
+Source: docs/kafka/state-machines.md, Replicas (``ZkReplicaStateMachine``, whose log lines these are).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import PartitionState
+from barnabas.controller.core.batches.request_batch import RequestBatch
+from barnabas.controller.core.context.controller_context import ControllerContext, PartitionReplica
+from barnabas.controller.core.context.machines import (
+    REPLICA_TRANSITIONS,
+    ReplicaAction,
+    ReplicaMachineState,
+    valid_previous,
+)
+from barnabas.controller.core.partitions import causes
+from barnabas.controller.core.partitions.leadership import remove_from_isr
+from barnabas.controller.core.protocol.effects import BREATHE, Decision, LogInfo, LogStateChange, breaths
+
+_ONLINE, _OFFLINE = ReplicaMachineState.ONLINE, ReplicaMachineState.OFFLINE
+_INELIGIBLE, _NON_EXISTENT = ReplicaMachineState.DELETION_INELIGIBLE, ReplicaMachineState.NON_EXISTENT
+
+
+def change_replicas(
+    context: ControllerContext,
+    replicas: Iterable[PartitionReplica],
+    target: ReplicaMachineState,
+    full_to: Collection[BrokerId] = (),
+) -> Decision[None]:
+    """Take ``replicas`` to ``target`` and tell the brokers, in one batch of requests.
+
+    A replica that may not go there, or cannot, is logged and stays where it is; the others go.
+
+    Args:
+        context: What is known.
+        replicas: The replicas.
+        target: Where to.
+        full_to: The brokers of which ``replicas`` names all replicas.
+    """
+    by_broker: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
+    for some in breaths(replicas):
+        for tp, broker in some:
+            by_broker[broker].append(tp)
+        yield BREATHE
+    yield from _change(context, by_broker, target, full_to)
+
+
+def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+    """Place every replica by its broker; tell those online what to do and take the others offline.
+
+    Args:
+        context: What is known.
+        tps: All partitions.
+    """
+    online: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
+    offline: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
+    liveness = context.liveness()
+    for some in breaths(tps):
+        for tp, assignment in zip(some, context.assigned(some), strict=True):
+            lost = liveness.offline(tp, assignment.replicas)
+            known = context.leaderships.get(tp)
+            if known is not None:
+                unmoved = (r for r in assignment.replicas if r not in lost and r not in context.unproven)
+                context.new_replicas.taken_over(tp, known, assignment, unmoved)
+            for replica in assignment.replicas:
+                (offline if replica in lost else online)[replica].append(tp)
+        yield BREATHE
+    # As in Kafka, whatever the topic: from there both ways are open, offline and deletion's retry.
+    for placed, state in ((online, _ONLINE), (offline, _INELIGIBLE)):
+        for broker, held in placed.items():
+            for some in breaths(held):
+                context.replica_states.on(broker).update(dict.fromkeys(some, state))
+                yield BREATHE
+    batch = RequestBatch(context)
+    for broker, held in online.items():
+        yield from _take(context, broker, {REPLICA_TRANSITIONS[_ONLINE, _ONLINE]: held}, _ONLINE, batch)
+    yield from batch.flush(full_to=context.brokers)
+    yield from _change(context, offline, _OFFLINE)
+
+
+def _change(
+    context: ControllerContext,
+    by_broker: Mapping[BrokerId, Collection[TopicPartition]],
+    target: ReplicaMachineState,
+    full_to: Collection[BrokerId] = (),
+) -> Decision[None]:
+    """`change_replicas`, of these partitions of each broker."""
+    batch = RequestBatch(context)
+    for broker, tps in by_broker.items():
+        by_action: dict[ReplicaAction, list[TopicPartition]] = {action: [] for action in ReplicaAction}
+        by_source = {
+            source: by_action[action]
+            for (source, reached), action in REPLICA_TRANSITIONS.items()
+            if reached is target
+        }
+        states = context.replica_states.on(broker)
+        for some in breaths(tps):
+            for tp in some:
+                source = states.get(tp, _NON_EXISTENT)
+                if source in by_source:
+                    by_source[source].append(tp)
+                else:
+                    yield from _refuse(context, PartitionReplica(tp, broker), source, target)
+            yield BREATHE
+        yield from _take(context, broker, by_action, target, batch)
+    yield from batch.flush(full_to)
+
+
+def _take(
+    context: ControllerContext,
+    broker: BrokerId,
+    by_action: Mapping[ReplicaAction, Collection[TopicPartition]],
+    target: ReplicaMachineState,
+    batch: RequestBatch,
+) -> Decision[None]:
+    """The replicas of these partitions on ``broker`` to ``target``, each through its action."""
+    for action, chosen in by_action.items():
+        match action:
+            case ReplicaAction.STOP if chosen:
+                yield from _stop(context, broker, chosen, batch)
+            case ReplicaAction.RESUME:
+                yield from _resume(context, broker, chosen, batch)
+            case _:
+                for some in breaths(chosen):
+                    for tp in some:
+                        yield from _enter(context, PartitionReplica(tp, broker), action, target, batch)
+                    yield BREATHE
+
+
+def _resume(
+    context: ControllerContext, broker: BrokerId, tps: Iterable[TopicPartition], batch: RequestBatch
+) -> Decision[None]:
+    """The replicas of ``tps`` on ``broker`` back to Online: a failover does nothing else as often."""
+    for some in breaths(tps):
+        batch.add_known_leadership(broker, some)
+        if context.facts.traces:
+            for tp in some:
+                yield from _go(context, PartitionReplica(tp, broker), _ONLINE)
+        else:
+            context.replica_states.on(broker).update(dict.fromkeys(some, _ONLINE))
+        yield BREATHE
+
+
+def _enter(
+    context: ControllerContext,
+    one: PartitionReplica,
+    action: ReplicaAction,
+    target: ReplicaMachineState,
+    batch: RequestBatch,
+) -> Decision[None]:
+    """One replica through every action but STOP and RESUME."""
+    tp, replica = one
+    source = context.replica_states.get(one, _NON_EXISTENT)
+    known = context.leaderships.get(tp)
+    assignment = context.assignment(tp)
+    match action:
+        case ReplicaAction.CREATE if known is not None and known.leader_and_isr.leader == replica:
+            cause = causes.new_replica_leads(replica, tp)
+            yield LogStateChange(context.lines.replica_failed(replica, tp, source, target, cause))
+            return
+        case ReplicaAction.CREATE if known is not None:
+            batch.add_leader_and_isr((replica,), tp, known, is_new=True)
+        case ReplicaAction.JOIN if replica not in assignment.replicas:
+            context.assign(tp, replace(assignment, replicas=(*assignment.replicas, replica)))
+        case ReplicaAction.DELETE:
+            batch.add_stop_replica(replica, tp, delete=True)
+        case ReplicaAction.FORGET:
+            rest = tuple(other for other in assignment.replicas if other != replica)
+            context.assign(tp, replace(assignment, replicas=rest))
+    yield from _go(context, one, target)
+    if action is ReplicaAction.FORGET:
+        del context.replica_states[one]
+        context.new_replicas.forget(tp, replica)
+
+
+def _stop(
+    context: ControllerContext, broker: BrokerId, tps: Collection[TopicPartition], batch: RequestBatch
+) -> Decision[None]:
+    """Stop the replicas of ``tps`` on ``broker``, take them out of their ISRs and tell the others."""
+    led = [tp for tp in tps if tp in context.leaderships]
+    states, failed = yield from remove_from_isr(context, broker, led)
+    for some in breaths(tps):
+        for tp in some:
+            # In the leader epoch that its leaving began: a broker obeys no StopReplica in the one it follows
+            # in.
+            batch.add_stop_replica(broker, tp, delete=False)
+        yield BREATHE
+    for tp, cause in failed.items():
+        if context.is_being_deleted(tp.topic):
+            # Nothing is left to take it out of, and a deletion must not wait for that for ever.
+            yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
+        else:
+            source = context.replica_states[PartitionReplica(tp, broker)]
+            yield LogStateChange(context.lines.replica_failed(broker, tp, source, _OFFLINE, cause))
+    for tp, state in states.items():
+        yield LogStateChange(context.lines.removed_from_isr(tp, state, broker))
+        if not context.is_being_deleted(tp.topic):
+            batch.add_leader_and_isr(_recipients(context, broker, tp, state), tp, state)
+        yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
+    for tp in tps:
+        if tp not in context.leaderships:
+            yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
+            batch.add_update_metadata(context.brokers, (tp,))
+
+
+def _recipients(
+    context: ControllerContext, stopped: BrokerId, tp: TopicPartition, state: PartitionState
+) -> Iterator[BrokerId]:
+    """Who is told of a state from whose ISR ``stopped`` has been removed: the other replicas.
+
+    And ``stopped`` itself if it refused the partition: a replica that lost its log while it was in sync
+    begins with an empty one only when it is out of the ISR. If its log directory has failed it refuses again.
+    """
+    begins_again = (
+        stopped in context.refused_replicas(tp)
+        and state.leader_and_isr.has_leader
+        and stopped not in state.leader_and_isr.isr
+    )
+    return (replica for replica in context.assignment(tp).replicas if replica != stopped or begins_again)
+
+
+def _go(context: ControllerContext, one: PartitionReplica, target: ReplicaMachineState) -> Decision[None]:
+    source = context.replica_states.get(one, _NON_EXISTENT)
+    context.replica_states[one] = target
+    if context.facts.traces:
+        yield LogStateChange(context.lines.replica_changed(one.replica, one.partition, source, target))
+
+
+def _refuse(
+    context: ControllerContext,
+    one: PartitionReplica,
+    source: ReplicaMachineState,
+    target: ReplicaMachineState,
+) -> Decision[None]:
+    cause = causes.invalid_replica_move(one, source, target, valid_previous(REPLICA_TRANSITIONS, target))
+    yield LogInfo(f"replica {one} cannot go from {source} to {target}")
+    yield LogStateChange(context.lines.replica_failed(one.replica, one.partition, source, target, cause))

@@ -1,0 +1,1 @@
+"""Topics: creation, new partitions, deletion (Kafka: ``TopicDeletionManager``), changes made in ZooKeeper."""

@@ -1,0 +1,227 @@
+"""The checks of a new topic and the placement of its replicas (Kafka: ``AdminZkClient.validateTopicCreate``).
+
+Source: docs/kafka/topics.md, Creation and Placement; error codes and their order as in
+``ZkAdminManager.createTopics`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from barnabas.cluster.model import placement, topic_names
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.commands import NewTopic
+from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs_topic import parse_topic
+from barnabas.cluster.model.configs_unserved import unserved
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.partition import Assignment
+from barnabas.controller.core.context.controller_context import Facts
+from barnabas.controller.core.protocol.inputs import Draw
+
+MAX_PARTITIONS = 10_000
+"""Of one topic: its assignment is one znode and must fit into ``jute.maxbuffer``; what a hostile request asks
+for beyond that would hold up the controller. (Kafka's KRaft controller has the same limit.)
+"""
+
+Assignments = Mapping[int, Assignment]
+"""The replicas of each partition of a topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a topic is not created, in Kafka's code and a sentence."""
+
+    error: ErrorCode
+    message: str
+
+
+class TopicNames:
+    """The names of the topics that exist, and which of them a new name collides with.
+
+    Names that differ only in ``.`` and ``_`` collide, because metric names replace the one by the other
+    (``Topic.hasCollision``). Only names with one of the two can, so only those are indexed.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names = set(names)
+        self._by_metric: defaultdict[str, list[str]] = defaultdict(list)
+        for name in self._names:
+            self._index(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def add(self, name: str) -> None:
+        """Note a topic that was created."""
+        if name not in self._names:
+            self._names.add(name)
+            self._index(name)
+
+    def _index(self, name: str) -> None:
+        if "." in name or "_" in name:
+            self._by_metric[name.replace(".", "_")].append(name)
+
+    def colliding_with(self, name: str) -> list[str]:
+        """The names that the new topic ``name`` collides with, sorted."""
+        return sorted(self._by_metric.get(name.replace(".", "_"), ()))
+
+
+def plan_topic(
+    topic: NewTopic, existing: TopicNames, brokers: Mapping[BrokerId, Broker], facts: Facts, draw: Draw
+) -> Assignments | Refusal:
+    """Check a new topic and place its replicas.
+
+    Args:
+        topic: What is asked for.
+        existing: The names of all topics there are.
+        brokers: The registered brokers, on which replicas may be placed.
+        facts: The defaults for what is not given.
+        draw: The dice of its placement.
+    """
+    return (
+        refuse_name(topic.name, existing)
+        or _refuse_contradiction(topic)
+        or _refuse_configs(topic.configs)
+        or (_by_hand(topic) if topic.assignments else _by_dice(topic, brokers, facts, draw))
+    )
+
+
+def refuse_name(name: str, existing: TopicNames) -> Refusal | None:
+    """Why a topic may not have this name; None where it may."""
+    invalid = ErrorCode.INVALID_TOPIC_EXCEPTION
+    fault = topic_names.fault(name)
+    if fault is not None:
+        return Refusal(invalid, fault)
+    if name in existing:
+        return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    colliding = existing.colliding_with(name)
+    if colliding:
+        return Refusal(invalid, f"Topic '{name}' collides with existing topics: {', '.join(colliding)}")
+    return None
+
+
+def refuse_size(partitions: int) -> Refusal | None:
+    """Why a topic may not have so many partitions; None where it may."""
+    if partitions <= MAX_PARTITIONS:
+        return None
+    return Refusal(
+        ErrorCode.INVALID_PARTITIONS,
+        f"Number of partitions must not be larger than {MAX_PARTITIONS}, not {partitions}.",
+    )
+
+
+def refuse_factor(factor: int) -> Refusal:
+    """Why nothing can be placed with ``factor`` replicas, which is less than one."""
+    return Refusal(
+        ErrorCode.INVALID_REPLICATION_FACTOR, f"Replication factor must be larger than 0, not {factor}."
+    )
+
+
+def duplicates(names: Iterable[str]) -> set[str]:
+    """The names that come more than once."""
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for name in names:
+        (twice if name in seen else seen).add(name)
+    return twice
+
+
+def _refuse_contradiction(topic: NewTopic) -> Refusal | None:
+    if topic.assignments and (topic.partitions != -1 or topic.replication_factor != -1):
+        return Refusal(
+            ErrorCode.INVALID_REQUEST,
+            "Both numPartitions or replicationFactor and replicasAssignments were set. Both cannot be used "
+            "at the "
+            "same time.",
+        )
+    return None
+
+
+def _refuse_configs(configs: Mapping[str, str]) -> Refusal | None:
+    try:
+        values, unknown = parse_topic(configs)
+    except ConfigError as error:
+        return Refusal(ErrorCode.INVALID_CONFIG, error.for_clients)
+    if unknown:
+        return Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {unknown[0]}")
+    fault = unserved(values)
+    return None if fault is None else Refusal(ErrorCode.INVALID_CONFIG, str(fault))
+
+
+def _by_hand(topic: NewTopic) -> Assignments | Refusal:
+    invalid = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    given = topic.assignments
+    too_many = refuse_size(len(given))
+    if too_many is not None:
+        return too_many
+    if sorted(given) != list(range(len(given))):
+        return Refusal(
+            invalid, f"partitions should be a consecutive 0-based integer sequence, not {sorted(given)}"
+        )
+    for number, replicas in sorted(given.items()):
+        if not replicas:
+            return Refusal(invalid, f"Partition {number} has no replicas; at least one is needed")
+        if len(set(replicas)) != len(replicas):
+            return Refusal(
+                invalid, f"Duplicate replica assignment found: partition {number} has {list(replicas)}"
+            )
+        if min(replicas) < 0:
+            return Refusal(invalid, f"Partition {number} has a negative broker id: {list(replicas)}")
+    if len({len(replicas) for replicas in given.values()}) > 1:
+        return Refusal(invalid, "All partitions should have the same number of replicas")
+    return {number: Assignment(given[number]) for number in sorted(given)}
+
+
+def _by_dice(
+    topic: NewTopic, brokers: Mapping[BrokerId, Broker], facts: Facts, draw: Draw
+) -> Assignments | Refusal:
+    partitions = facts.num_partitions if topic.partitions == -1 else topic.partitions
+    factor = facts.default_replication_factor if topic.replication_factor == -1 else topic.replication_factor
+    if partitions <= 0:
+        return Refusal(
+            ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be larger than 0, not {partitions}."
+        )
+    too_many = refuse_size(partitions)
+    if too_many is not None:
+        return too_many
+    if factor <= 0:
+        return refuse_factor(factor)
+    start, shift = int(draw.start * len(brokers)), int(draw.shift * len(brokers))
+    return place(brokers, partitions, factor, start=start, shift=shift)
+
+
+def place(
+    brokers: Mapping[BrokerId, Broker],
+    partitions: int,
+    factor: int,
+    *,
+    start: int,
+    shift: int,
+    first_partition: int = 0,
+) -> Assignments | Refusal:
+    """Place replicas on ``brokers``, by their racks where all have one; arguments as for `placement.assign`.
+
+    Where only some brokers name a rack nothing is placed, as in Kafka: it would be even over no racks at all.
+    """
+    if factor > len(brokers):
+        return Refusal(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Replication factor: {factor} larger than available brokers: {len(brokers)}.",
+        )
+    racks = {id_: broker.rack for id_, broker in brokers.items() if broker.rack is not None}
+    if racks and len(racks) < len(brokers):
+        missing = ", ".join(str(id_) for id_ in sorted(brokers.keys() - racks.keys()))
+        return Refusal(
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+            f"Not all brokers have rack information for replica rack aware assignment: {missing} have none.",
+        )
+    where = {"start": start, "shift": shift, "first_partition": first_partition}
+    if racks:
+        placed = placement.assign_by_rack(racks, partitions, factor, **where)
+    else:
+        placed = placement.assign(sorted(brokers), partitions, factor, **where)
+    return {number: Assignment(replicas) for number, replicas in placed.items()}

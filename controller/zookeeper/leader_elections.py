@@ -1,0 +1,42 @@
+"""The questions about elections that a znode asks for, put to ZooKeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.controller.core.leader_elections.effects import (
+    DeletePreferredReplicaElection,
+    ReadPreferredReplicaElection,
+)
+from barnabas.controller.core.protocol.effects import Ask
+from barnabas.controller.zookeeper.reading import Answerer, fence_of
+
+_log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
+
+
+async def _read(
+    store: ZooKeeperStore, _question: ReadPreferredReplicaElection
+) -> tuple[TopicPartition, ...] | None:
+    try:
+        return await store.elections.preferred(watch=True)
+    except ZnodeDecodeError as error:
+        # It names no partition; it is deleted like one whose elections are over.
+        _log.error("a request for preferred leaders cannot be read", error=str(error))
+        return ()
+
+
+async def _delete(store: ZooKeeperStore, question: DeletePreferredReplicaElection) -> None:
+    await store.elections.delete(fence_of(question.reign))
+
+
+ELECTIONS: Mapping[type[Ask[Any]], Answerer] = {
+    ReadPreferredReplicaElection: _read,
+    DeletePreferredReplicaElection: _delete,
+}
+"""What answers each of them."""

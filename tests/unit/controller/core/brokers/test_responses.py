@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
+from barnabas.controller.core.election.effects import ScheduleReelection
+from barnabas.controller.core.protocol.effects import NO_CONTROLLER, LogStateChange
+from barnabas.controller.core.protocol.inputs import (
+    LeaderAndIsrResponseReceived,
+    Reelect,
+    TopicChange,
+    UpdateMetadataResponseReceived,
+)
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def with_topic(make_world):
+    world = make_world()
+    world.write_topic("t", (2, 3, 1), (3, 2, 1))
+    world.run(TopicChange())
+    world.effects.clear()
+    return world
+
+
+def said(world, broker, errors, error=ErrorCode.NONE, epoch=None):
+    id_ = BrokerId(broker)
+    known = world.brokers[id_].epoch if epoch is None else BrokerEpoch(epoch)
+    return LeaderAndIsrResponseReceived(id_, known, LeaderAndIsrResponse(error, errors))
+
+
+def test_success_says_nothing(make_world):
+    world = with_topic(make_world)
+    assert world.run(said(world, 2, {T0: ErrorCode.NONE})) == []
+
+
+def test_a_refusal_of_the_whole_request_is_only_logged(make_world):
+    world = with_topic(make_world)
+    world.run(said(world, 2, {}, ErrorCode.STALE_BROKER_EPOCH))
+    (line,) = world.lines()
+    assert line.startswith("[Controller id=1] Received error STALE_BROKER_EPOCH in LeaderAndIsr response ")
+    assert line.endswith(" from broker 2")
+    assert world.context.offline_dirs == {}
+
+
+def test_a_failed_directory_takes_its_replicas_offline(make_world):
+    world = with_topic(make_world)
+    world.run(said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR, T1: ErrorCode.NONE}))
+    assert world.lines()[0] == "[Controller id=1] Mark replicas t-0 on broker 2 as offline"
+    assert (world.leadership(T0).leader, world.leadership(T0).isr) == (3, (3, 1))
+    assert world.leadership(T1).isr == (3, 2, 1)
+
+
+def test_the_same_failure_again_is_no_news(make_world):
+    world = with_topic(make_world)
+    failed = said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR})
+    world.run(failed)
+    assert world.run(failed) == []
+
+
+def test_a_replica_that_works_again_loses_its_mark(make_world):
+    world = with_topic(make_world)
+    world.run(said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR}))
+    world.run(said(world, 2, {T0: ErrorCode.NONE}))
+    assert world.context.offline_dirs == {}
+
+
+def test_what_a_former_life_said_does_not_count(make_world):
+    world = with_topic(make_world)
+    world.run(said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR}, epoch=1))
+    assert world.context.offline_dirs == {}
+
+
+@pytest.mark.parametrize("api", ["LeaderAndIsr", "UpdateMetadata"])
+def test_a_controller_that_is_told_of_a_later_one_is_elected_anew_with_a_later_epoch(make_world, api):
+    """``/controller_epoch`` was lowered: no broker obeys, and nobody else would ever be elected."""
+    world = with_topic(make_world)
+    stale = ErrorCode.STALE_CONTROLLER_EPOCH
+    if api == "LeaderAndIsr":
+        world.run(said(world, 2, {}, stale))
+    else:
+        refused = UpdateMetadataResponse(stale)
+        world.run(UpdateMetadataResponseReceived(BrokerId(2), world.epoch_of(2), refused))
+    assert not world.context.is_active
+    assert world.controller == NO_CONTROLLER
+    (paused,) = world.sent(ScheduleReelection)
+    assert paused.delay_s > 0
+    world.run(Reelect())
+    assert world.context.is_active
+    assert world.context.epoch == 2
+
+
+def test_a_refused_update_metadata_is_logged(make_world):
+    world = with_topic(make_world)
+    refused = UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH)
+    world.run(UpdateMetadataResponseReceived(BrokerId(3), world.epoch_of(3), refused))
+    assert world.reasons() == ["broker 3 answered UpdateMetadata with STALE_BROKER_EPOCH"]
+    assert len(world.sent(LogStateChange)) == 1
+    accepted = UpdateMetadataResponse(ErrorCode.NONE)
+    assert world.run(UpdateMetadataResponseReceived(BrokerId(3), world.epoch_of(3), accepted)) == []

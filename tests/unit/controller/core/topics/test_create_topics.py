@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.controller.core.election.effects import GiveUpController
+from barnabas.controller.core.protocol.effects import Interruption, Reply
+from barnabas.controller.core.protocol.inputs import CommandReceived, Draw, TopicChange
+from barnabas.controller.core.topics.effects import CreateTopic
+
+
+def asked(*topics, validate_only=False, token=7):
+    command = CreateTopics(topics, validate_only)
+    return CommandReceived(token, command, tuple(Draw(0.0, 0.0) for _ in topics))
+
+
+def replied(world):
+    (reply,) = world.sent(Reply)
+    assert reply.token == 7
+    return reply.result
+
+
+def test_topics_are_written_with_their_settings_and_answered_in_order(make_world):
+    world = make_world()
+    world.run(asked(NewTopic("a", 2, 3, configs={"retention.ms": "5"}), NewTopic("b", 1, 1)))
+    result = replied(world)
+    assert isinstance(result, CreateTopicsResult)
+    assert [(t.name, t.error, t.partitions, t.replication_factor) for t in result.topics] == [
+        ("a", ErrorCode.NONE, 2, 3),
+        ("b", ErrorCode.NONE, 1, 1),
+    ]
+    assert world.configs["a"] == {"retention.ms": "5"}
+    assert sorted(world.topics["a"]) == [0, 1]
+
+
+def test_partitions_are_created_by_the_watch_and_not_by_the_request(make_world):
+    world = make_world()
+    world.run(asked(NewTopic("a", 1, 3)))
+    assert world.states == {}
+    world.run(TopicChange())
+    assert len(world.states) == 1
+
+
+def test_one_bad_topic_does_not_hinder_another(make_world):
+    world = make_world()
+    world.run(asked(NewTopic("bad name"), NewTopic("good"), NewTopic("too.big", 1, 4)))
+    assert [t.error for t in replied(world).topics] == [
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.NONE,
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+    ]
+    assert list(world.topics) == ["good"]
+
+
+def test_validate_only_writes_nothing(make_world):
+    world = make_world()
+    world.run(asked(NewTopic("a", 4, 2), validate_only=True))
+    (topic,) = replied(world).topics
+    assert (topic.error, topic.partitions, topic.replication_factor) == (ErrorCode.NONE, 4, 2)
+    assert world.topics == {}
+
+
+def test_a_name_that_comes_twice_is_refused_twice(make_world):
+    world = make_world()
+    world.run(asked(NewTopic("a"), NewTopic("b"), NewTopic("a")))
+    assert [t.error for t in replied(world).topics] == [
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NONE,
+        ErrorCode.INVALID_REQUEST,
+    ]
+
+
+def test_names_that_collide_within_one_request(make_world):
+    world = make_world()
+    world.run(asked(NewTopic("a.b"), NewTopic("a_b")))
+    assert [t.error for t in replied(world).topics] == [ErrorCode.NONE, ErrorCode.INVALID_TOPIC_EXCEPTION]
+
+
+def test_an_existing_topic_is_refused_also_when_the_watch_has_not_told_of_it_yet(make_world):
+    world = make_world()
+    world.write_topic("a", (1,))
+    world.run(asked(NewTopic("a")))
+    assert replied(world).topics[0].error is ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+def test_a_topic_that_somebody_else_writes_meanwhile_is_refused(make_world):
+    world = make_world()
+    world.topics = Late(world.topics)
+    world.run(asked(NewTopic("a")))
+    assert replied(world).topics[0].error is ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+class Late(dict):
+    """A topic that is not in the list yet, and there when it is to be written."""
+
+    def __contains__(self, name):
+        return name == "a" or super().__contains__(name)
+
+
+def test_a_broker_that_is_not_the_controller_refuses(make_world):
+    world = make_world(active=False)
+    world.run(asked(NewTopic("a")))
+    assert isinstance(replied(world), Refused)
+    assert replied(world).error is ErrorCode.NOT_CONTROLLER
+    assert world.questions == []
+
+
+def test_a_controller_that_is_deposed_meanwhile_answers_once(make_world):
+    world = make_world()
+    world.interruptions[CreateTopic] = Interruption.CONTROLLER_MOVED
+    world.interruptions[GiveUpController] = Interruption.CONTROLLER_MOVED
+    world.run(asked(NewTopic("a")))
+    assert replied(world).error is ErrorCode.NOT_CONTROLLER
