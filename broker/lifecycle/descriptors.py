@@ -37,6 +37,15 @@ def first_kept_back(limit: int) -> int:
     return limit - limit // 4
 
 
+def guaranteed_to_clients(limit: int) -> int:
+    """So many connections clients may always have, as long as any descriptor is left: 32, or a sixteenth.
+
+    Logs may take all descriptors below `first_kept_back`. A broker that then accepted no client could not be
+    asked to delete a topic either.
+    """
+    return max(32, limit // 16)
+
+
 def most_peer_connections(limit: int) -> int:
     """Return the largest number of connections from other brokers: half of what clients cannot use."""
     return limit // 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from barnabas.broker.lifecycle.descriptors import first_kept_back
+from barnabas.broker.lifecycle.descriptors import first_kept_back, guaranteed_to_clients
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.node.open import Storage
 from barnabas.broker.node.replicate import Replication
@@ -25,7 +25,10 @@ async def serve_clients(
 ) -> None:
     """Accept clients on all listeners but the one between brokers."""
     context = _context(storage, replication, purgatories, process)
-    quotas = ConnectionQuotas(lambda: context.max_connections, first_kept_back(process.descriptors))
+    limit = process.descriptors
+    quotas = ConnectionQuotas(
+        lambda: context.max_connections, first_kept_back(limit), guaranteed_to_clients(limit)
+    )
     listeners = [ClientListener(context, quotas, name) for name in storage.sockets]
     metrics = process.metrics
     metrics.watch(metrics.connection_count, lambda: sum(each.connection_count for each in listeners))

@@ -31,15 +31,19 @@ class ConnectionQuotas:
 
     Args:
         maximum: Gives ``max.connections`` as it is now.
-        first_kept_back: A connection may not keep a descriptor of this number or a higher one.
+        first_kept_back: Beyond the guaranteed ones, a connection may not keep a descriptor of this number or
+            a higher one.
+        guaranteed: So many connections there may be whatever their descriptors: logs alone may take all below
+            ``first_kept_back``.
 
     Attributes:
         count: How many there are.
     """
 
-    def __init__(self, maximum: Callable[[], int], first_kept_back: int) -> None:
+    def __init__(self, maximum: Callable[[], int], first_kept_back: int, guaranteed: int = 0) -> None:
         self._maximum = maximum
         self._first_kept_back = first_kept_back
+        self._guaranteed = guaranteed
         self.count = 0
 
     @property
@@ -48,8 +52,8 @@ class ConnectionQuotas:
         return self.count < self._maximum()
 
     def fits(self, connection: socket.socket) -> bool:
-        """Whether its descriptor is one that clients may have."""
-        return connection.fileno() < self._first_kept_back
+        """Whether clients have few connections, or its descriptor is one that they may have."""
+        return self.count < self._guaranteed or connection.fileno() < self._first_kept_back
 
 
 class Acceptor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from pathlib import Path
 
 import confluent_kafka
 import pytest
@@ -59,3 +60,16 @@ def test_idle_connections_take_no_descriptor_that_logs_need(cluster):
     assert broker.exit_status is None
     segments = list((broker.directory / "data" / "t-0").glob("*.log"))
     assert len(segments) >= 30
+
+
+def test_clients_are_accepted_though_logs_hold_most_descriptors(cluster):
+    broker = cluster.brokers[1]
+    early = Observer(cluster.bootstrap)
+    held = Path("/proc", str(broker.pid), "fd")
+    for number in range(LIMIT):
+        if len(list(held.iterdir())) > LIMIT * 3 // 4:
+            break
+        early.create_topic(f"t{number}", partitions=10, replication_factor=1)
+    assert len(list(held.iterdir())) > LIMIT * 3 // 4
+    late = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
+    write(late, "t0", 1)

@@ -6,7 +6,12 @@ import sys
 
 import pytest
 
-from barnabas.broker.lifecycle.descriptors import ENOUGH, first_kept_back, most_peer_connections
+from barnabas.broker.lifecycle.descriptors import (
+    ENOUGH,
+    first_kept_back,
+    guaranteed_to_clients,
+    most_peer_connections,
+)
 
 SCRIPT = """
 import resource
@@ -30,3 +35,7 @@ def test_the_soft_limit_becomes_the_hard_one(soft):
 def test_a_quarter_is_kept_back():
     assert [first_kept_back(limit) for limit in (4, 1024, ENOUGH)] == [3, 768, 75_000]
     assert [most_peer_connections(limit) for limit in (1024, ENOUGH)] == [128, 12_500]
+
+
+def test_clients_are_guaranteed_some_of_what_is_kept_back():
+    assert [guaranteed_to_clients(limit) for limit in (256, 1024, ENOUGH)] == [32, 64, 6250]

@@ -104,3 +104,14 @@ async def test_a_connection_under_too_high_a_number_waits_and_gets_a_lower_one(a
     finally:
         for each in below:
             os.close(each)
+
+
+async def test_some_connections_are_accepted_though_logs_hold_all_lower_numbers(accepting):
+    quotas = ConnectionQuotas(lambda: 10, first_kept_back=0, guaranteed=1)
+    address, served = accepting(quotas)
+    with socket.create_connection(address), socket.create_connection(address):
+        async with asyncio.timeout(60):
+            (await served.get()).close()
+    quotas.count = 1  # as the listener would count it
+    with socket.socket() as another:
+        assert not quotas.fits(another)
