@@ -10,8 +10,8 @@ election or a change of the ISR hides every bounce before it. So the evidence is
 with each registration that it finds, and records its broker epoch, the czxid, only when that is done and the
 broker has answered LeaderAndIsr (`ControllerRecord`). Its successor takes for bounced each broker whose
 registration is not the recorded one: a restart always makes another czxid, so none is missed. A controller
-that ends between the two, a record that was deleted and a reign of Kafka's in between cost a leader epoch or
-a place in the ISR that were not needed; both are harmless.
+that ends between the two, a deleted record, and a controller of Kafka's own in between cost a leader epoch or
+a place in the ISR without need; both are harmless.
 
 Such a broker may even be back without its logs, and says so only when it is told to lead or follow. Until it
 has answered it is unproven: its place in an ISR takes nobody else's (`ControllerContext.kept_in_sync`).

@@ -105,9 +105,6 @@ def listed(values: Iterable[object]) -> str:
     return ", ".join(map(str, values)) or "none"
 
 
-# Who is the controller
-
-
 @dataclass(frozen=True, slots=True)
 class Reign:
     """What a controller wins with its election, and shows with each of its writes.
@@ -125,15 +122,9 @@ NO_REIGN = Reign(NO_CONTROLLER_EPOCH, EpochVersion(-1))
 """What a broker holds that is not the controller."""
 
 
-# Reading the cluster. Every read of a node or of children also arms its watch.
-
-
 @dataclass(frozen=True, slots=True)
 class StopWatching(Effect):
     """Hear no more of anything but ``/controller``."""
-
-
-# Writing. Every write checks in its own transaction that the reign still lasts.
 
 
 # Speaking to brokers
