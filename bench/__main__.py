@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from barnabas.bench.registry import Bench, load
 from barnabas.bench.report import Result, this_machine
+from barnabas.tools.entry import run_tool
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,4 +65,4 @@ def run(bench: Bench, runs: int | None = None) -> Result:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tool(main))

@@ -1,9 +1,13 @@
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
 from barnabas.bench import __main__ as cli
 from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.tools.entry import SIGPIPE_CODE
 
 
 @pytest.fixture
@@ -58,3 +62,19 @@ def test_a_size_that_a_bench_does_not_have_is_refused(monkeypatch, capsys):
     monkeypatch.setattr(cli, "load", lambda: {"lay": lay, "hatch": hatch})
     assert cli.main(["hatch", "--hens", "3"]) == 2
     assert "bench 'hatch' has no --hens; it has: none" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_ends_the_list_quietly():
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "barnabas.bench", "--list"],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert (ended.returncode, ended.stderr) == (SIGPIPE_CODE, "")
