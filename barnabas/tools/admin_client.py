@@ -8,6 +8,7 @@ answer a question before it is sent a request that alters anything.
 from __future__ import annotations
 
 import logging
+import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from kafka import errors
 from kafka.protocol.metadata import MetadataRequest
 
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.tools.servers import ServersError, parse_servers, why_silent
 
 REACH_MS = 20_000
 """How long the first answer of any broker may take."""
@@ -116,6 +118,7 @@ class AdminClient:
 
     Raises:
         Unreachable: None of them answered within ``REACH_MS``.
+        AdminError: ``servers`` is no list of addresses.
     """
 
     def __init__(self, servers: str, settings: Mapping[str, Any] | None = None) -> None:
@@ -194,11 +197,18 @@ class AdminClient:
         except errors.KafkaError:
             self._client.look_again()
             raise
+        except (struct.error, UnicodeEncodeError) as error:
+            raise AdminError(
+                f"The request cannot be written: {error}; expected whole numbers of 32 bits and text in UTF-8"
+            ) from error
 
 
 def _reach(servers: str, settings: Mapping[str, Any]) -> _Client:
     """A client that one of the servers has answered: all are tried together, then, as one may hang, each."""
-    each = servers.split(",")
+    try:
+        each = parse_servers(servers)
+    except ServersError as error:
+        raise AdminError(str(error)) from error
     tries = [each, *([server] for server in each)] if len(each) > 1 else [each]
     limits = {"bootstrap_timeout_ms": REACH_MS // len(tries), **settings}
     reasons = []
@@ -208,8 +218,7 @@ def _reach(servers: str, settings: Mapping[str, Any]) -> _Client:
         except errors.KafkaError as error:
             reasons.append(error)
     raise Unreachable(
-        f"No broker answered at --bootstrap-server {servers} within {REACH_MS / 1000:g} s: {reasons[0]}; "
-        "expected the host:port of a running broker"
+        f"No broker answered at --bootstrap-server {servers} within {REACH_MS / 1000:g} s: {why_silent(each)}"
     ) from reasons[0]
 
 

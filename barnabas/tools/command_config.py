@@ -14,6 +14,20 @@ class CommandConfigError(Exception):
     """The file cannot be read, or the client does not know one of its properties; the message names it."""
 
 
+_PYTHON_OBJECTS = frozenset(
+    {
+        "api_version",
+        "kafka_client",
+        "metric_reporters",
+        "sasl_oauth_token_provider",
+        "selector",
+        "socket_options",
+        "ssl_context",
+    }
+)
+"""Arguments of kafka-python's admin client whose values no text in a file can be."""
+
+
 def properties(path: str | None, flag: str = "--command-config") -> dict[str, str]:
     """The properties in the file at ``path``, which ``flag`` names; none where there is no such flag.
 
@@ -37,7 +51,7 @@ def for_kafka_python(path: str | None, flag: str = "--command-config") -> dict[s
     arguments: dict[str, Any] = {}
     for name, text in properties(path, flag).items():
         argument = name.replace(".", "_")
-        if argument not in KafkaAdminClient.DEFAULT_CONFIG:
+        if argument not in KafkaAdminClient.DEFAULT_CONFIG or argument in _PYTHON_OBJECTS:
             raise CommandConfigError(f"{flag} {path}: the client has no property '{name}'")
         arguments[argument] = _typed(f"{flag} {path}", name, text, KafkaAdminClient.DEFAULT_CONFIG[argument])
     return arguments

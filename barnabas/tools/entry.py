@@ -6,6 +6,7 @@ where it was asked for.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -24,7 +25,12 @@ KAFKA_RELEASE = "2.8.0"
 
 
 def run_tool(main: Callable[[], int]) -> int:
-    """The exit code of ``main``; a reader that has gone away, such as ``head``, and Ctrl-C just end it."""
+    """The exit code of ``main``; a reader that has gone away, such as ``head``, and Ctrl-C just end it.
+
+    What cannot be encoded, such as an argument that is not UTF-8, is printed with backslashes.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = main()
         sys.stdout.flush()

@@ -137,9 +137,11 @@ def chosen_partitions(flags: SimpleNamespace) -> list[Partition] | None:
     """
     if flags.path_to_json_file is not None:
         try:
-            return parse_partitions(Path(flags.path_to_json_file).read_text())
+            return parse_partitions(Path(flags.path_to_json_file).read_text(encoding="utf-8"))
         except OSError as error:
             raise OperationFailed(f"cannot read {flags.path_to_json_file}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise OperationFailed(f"{flags.path_to_json_file} is not UTF-8 text: {error.reason}") from error
     return None if flags.topic is None else [(flags.topic, flags.partition)]
 
 
@@ -151,7 +153,7 @@ def parse_partitions(text: str) -> list[Partition]:
     """
     try:
         body = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OperationFailed("Replica election data is empty") from error
     if not isinstance(body, dict) or not isinstance(body.get("partitions"), list):
         raise OperationFailed('Replica election data is missing "partitions" field')

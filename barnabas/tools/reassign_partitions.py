@@ -278,6 +278,8 @@ def _read(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ReassignCommandError(f"Error: {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ReassignCommandError(f"Error: {path} is not UTF-8 text: {error.reason}") from error
 
 
 def _join(values: Iterable[object]) -> str:

@@ -142,7 +142,7 @@ def _moves(text: str) -> list[tuple[TopicPartition, tuple[BrokerId, ...]]]:
 def _items(text: str, key: str) -> list[dict[str, Any]]:
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ReassignmentFileError(f"The input string is not a valid JSON: {error}") from None
     if not isinstance(content, dict):
         raise ReassignmentFileError(f"The file holds {text[:100]!r}; expected a JSON object")

@@ -195,6 +195,8 @@ def parse_replica_assignment(text: str) -> list[list[int]]:
     for number, replicas in enumerate(text.split(",")):
         try:
             ids = [int(broker) for broker in replicas.split(":")]
+            if not all(Kind.INTEGER.fits(str(id_)) for id_ in ids):
+                raise ValueError(replicas)
         except ValueError as error:
             raise TopicCommandError(
                 f"--replica-assignment {text!r}: {replicas!r} is not of the form ID:ID"

@@ -24,6 +24,7 @@ import kafka
 from kafka import errors
 
 from barnabas.tools.entry import run_tool
+from barnabas.tools.servers import ServersError, parse_servers, why_silent
 
 RECONNECT_BACKOFF_MAX_MS = 500
 """How long to leave a dead broker alone; kafka-python's own half a minute hides that it is back."""
@@ -113,7 +114,7 @@ def write_messages(
         told.tally.sent += 1
         try:
             future = producer.send(flags.topic, value=value.encode())
-        except errors.KafkaError as error:
+        except (errors.KafkaError, ValueError) as error:  # ValueError: no topic can have this name
             told.failure(value, flags.topic, error)
             continue
         future.add_callback(lambda placed, value=value: told.success(value, placed))
@@ -143,6 +144,11 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
     flags = parser().parse_args(arguments)
+    try:
+        servers = parse_servers(flags.bootstrap_server)
+    except ServersError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     # What matters of the client's struggles is told as events.
     logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
     stop = threading.Event()
@@ -165,14 +171,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     told = Told(write, lambda: time.time_ns() // 1_000_000)
     try:
         producer = kafka.KafkaProducer(
-            bootstrap_servers=flags.bootstrap_server.split(","),
+            bootstrap_servers=servers,
             acks=flags.acks,
             enable_idempotence=flags.acks == -1,
             delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
             reconnect_backoff_max_ms=RECONNECT_BACKOFF_MAX_MS,
         )
-    except errors.KafkaError as error:
-        sys.stderr.write(f"No broker answered at --bootstrap-server {flags.bootstrap_server}: {error}\n")
+    except errors.KafkaError:
+        sys.stderr.write(
+            f"No broker answered at --bootstrap-server {flags.bootstrap_server}: {why_silent(servers)}\n"
+        )
         return 1
     told.event("startup_complete")
     started = time.monotonic()

@@ -238,12 +238,12 @@ async def _print_stat(session: Session, options: argparse.Namespace) -> Said:
 
 
 async def _set(session: Session, options: argparse.Namespace) -> Said:
-    stat = await session.set(options.path, options.data.encode(), options.v)
+    stat = await session.set(options.path, options.data.encode(errors="surrogateescape"), options.v)
     return Said(stat_lines(stat) if options.s else ())
 
 
 async def _create(session: Session, options: argparse.Namespace) -> Said:
-    data = options.data.encode()
+    data = options.data.encode(errors="surrogateescape")
     path = await session.create(options.path, data, ephemeral=options.e, sequential=options.s)
     return Said(err=[f"Created {path}"])
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import struct
 from types import SimpleNamespace
 from typing import Any
 
@@ -171,8 +172,17 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
         raise errors.KafkaConnectionError
 
     monkeypatch.setattr(admin_client, "_Client", fail)
-    with pytest.raises(Unreachable, match="No broker answered at --bootstrap-server b:1 within 20 s"):
-        AdminClient("b:1")
+    monkeypatch.setattr(admin_client, "why_silent", lambda servers: f"{', '.join(servers)} hang")
+    with pytest.raises(Unreachable) as failure:
+        AdminClient("b:1,c:2")
+    assert str(failure.value) == (
+        "No broker answered at --bootstrap-server b:1,c:2 within 20 s: b:1, c:2 hang"
+    )
+
+
+def test_what_is_no_address_is_refused_before_anyone_is_asked() -> None:
+    with pytest.raises(AdminError, match="--bootstrap-server has 'localhost:9xx', expected host:port"):
+        AdminClient("localhost:9xx")
 
 
 def test_a_server_that_hangs_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,3 +197,12 @@ def test_a_server_that_hangs_is_left_out(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(admin_client, "_Client", connect)
     AdminClient("b:1,c:2,d:3", {"client_id": "me"})
     assert tried == [(["b:1", "c:2", "d:3"], 5000), (["b:1"], 5000), (["c:2"], 5000)]
+
+
+@pytest.mark.parametrize(
+    "error", [struct.error("'i' format"), UnicodeEncodeError("utf-8", "\udcff", 0, 1, "no")]
+)
+def test_a_request_that_cannot_be_written_is_an_answer(admin: AdminClient, error: Exception) -> None:
+    Client.answers = [error]
+    with pytest.raises(AdminError, match="The request cannot be written: .*; expected whole numbers of 32"):
+        admin.ask(CREATE)

@@ -43,7 +43,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("colour=red", "has no property 'colour'"), ("request.timeout.ms=soon", "is 'soon', expected a whole")],
+    [
+        ("colour=red", "has no property 'colour'"),
+        ("selector=epoll", "has no property 'selector'"),
+        ("api.version=2.8", "has no property 'api.version'"),
+        ("request.timeout.ms=soon", "is 'soon', expected a whole"),
+    ],
 )
 def test_what_the_client_cannot_take_is_named(file: Path, text: str, complaint: str) -> None:
     file.write_text(text)

@@ -44,6 +44,15 @@ def test_a_reader_that_goes_away_ends_a_tool_quietly() -> None:
         assert talker.wait(30) == SIGPIPE_CODE
 
 
+def test_what_cannot_be_encoded_is_printed_with_backslashes(capsys: pytest.CaptureFixture[str]) -> None:
+    def talk() -> int:
+        sys.stdout.write("\udcff\n")
+        return 0
+
+    assert run_tool(talk) == 0
+    assert capsys.readouterr().out == "\\udcff\n"
+
+
 OPTIONS = Options(Option("list", "say what there is"))
 
 

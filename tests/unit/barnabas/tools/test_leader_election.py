@@ -31,6 +31,9 @@ def test_the_partitions_of_a_file(tmp_path) -> None:
     path = tmp_path / "partitions.json"
     path.write_text('{"partitions": [{"topic": "foo", "partition": 1}, {"topic": "foobar", "partition": 2}]}')
     assert chosen("--path-to-json-file", str(path)) == [("foo", 1), ("foobar", 2)]
+    path.write_bytes(b"\xff")
+    with pytest.raises(OperationFailed, match=r"partitions\.json is not UTF-8 text"):
+        chosen("--path-to-json-file", str(path))
     with pytest.raises(OperationFailed, match=r"cannot read .*missing\.json"):
         chosen("--path-to-json-file", str(tmp_path / "missing.json"))
 

@@ -141,6 +141,7 @@ def test_an_assignment_is_a_list_of_brokers_for_each_partition() -> None:
     [
         ("1:a", "'1:a' is not of the form ID:ID"),
         ("", "is not of the form ID:ID"),
+        ("1:3000000000", "'1:3000000000' is not of the form ID:ID"),
         ("1:2:1", "may not contain duplicate entries: 1"),
         ("1:2,1", "Partition 1 has different replication factor"),
     ],

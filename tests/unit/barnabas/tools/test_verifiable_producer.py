@@ -39,7 +39,7 @@ class Future:
 class Client:
     """Takes records as kafka-python's producer does; the test says what becomes of them."""
 
-    refusal: errors.KafkaError | None = None
+    refusal: Exception | None = None
     futures: list[Future] = field(default_factory=list)
 
     def send(self, topic: str, value: bytes) -> Future:
@@ -126,3 +126,16 @@ def test_servers_that_do_not_answer_are_named(monkeypatch, capsys) -> None:
     monkeypatch.setattr(verifiable_producer.signal, "signal", lambda *_: None)
     assert verifiable_producer.main(SERVER) == 1
     assert "127.0.0.1:1" in capsys.readouterr().err
+
+
+def test_what_is_no_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert verifiable_producer.main(["--bootstrap-server", "localhost:9xx", "--topic", "first"]) == 1
+    assert capsys.readouterr().err.startswith("--bootstrap-server has 'localhost:9xx', expected host:port")
+
+
+def test_a_topic_that_cannot_be_is_told_as_an_error() -> None:
+    client = Client(refusal=ValueError("Topic name is illegal"))
+    _, lines = written(client, "--max-messages", "1")
+    assert [(line["name"], line["message"]) for line in lines] == [
+        ("producer_send_error", "Topic name is illegal")
+    ]
