@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +14,15 @@ import structlog
 import uvloop
 
 from barnabas.broker.config.broker_config import BrokerConfig, SettingsFileError, parse, read_settings
+from barnabas.broker.disk.files import lock_file
 from barnabas.broker.errors import StartError
 from barnabas.broker.node.run import run
 from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.runtime import failpoints, logs
 from barnabas.cluster.runtime.allocator import keep_freed_memory
+
+LOGS_LOCK = ".logs.lock"
+"""The file in ``kafka.logs.dir`` that a broker locks while it runs; it holds the id of its process."""
 
 _log = structlog.get_logger("kafka.Kafka")
 
@@ -42,7 +48,7 @@ def _configure(path: Path, overrides: Sequence[str]) -> tuple[BrokerConfig, tupl
     Raises:
         SettingsFileError: As `read_settings`.
         ConfigError: A setting is bad.
-        StartError: The directory of the logs cannot be used.
+        StartError: The directory of the logs cannot be used, or another process writes to it.
     """
     config, unknown = parse(read_settings(path, overrides))
     faults = config.values["failpoints"]
@@ -52,12 +58,37 @@ def _configure(path: Path, overrides: Sequence[str]) -> tuple[BrokerConfig, tupl
         except failpoints.UnknownFailpointError as error:
             raise ConfigError("failpoints", ",".join(faults), f"a list of name=action: {error}") from error
     try:
+        _lock_logs(config.logs_dir)
         logs.set_up(config.logs_dir, str(config.values["server.log.level"]))
     except OSError as error:
         raise StartError(
             f"Cannot write logs to kafka.logs.dir {config.logs_dir}: {error.strerror}"
         ) from error
     return config, unknown
+
+
+def _lock_logs(directory: Path) -> None:
+    """Keep other processes from writing to the logs in ``directory`` until this process ends.
+
+    A second process that was started by mistake would write to server.log that it cannot start, and its
+    readers would take that for the end of the broker that runs.
+
+    Raises:
+        StartError: Another process holds the lock.
+        OSError: The directory cannot be written to.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    file = directory / LOGS_LOCK
+    descriptor = lock_file(file)
+    if descriptor is None:
+        holder = file.read_text(encoding="ascii", errors="replace").strip() or "unknown"
+        raise StartError(
+            f"Another process writes its logs to kafka.logs.dir {directory}: process {holder}; stop it, "
+            "or set kafka.logs.dir, log.dirs and the ports of listeners to others than its own"
+        )
+    with contextlib.suppress(OSError):  # on a full disk nobody learns the process id, and the lock holds
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
 
 
 def main(argv: Sequence[str]) -> int:

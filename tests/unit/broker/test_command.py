@@ -1,7 +1,19 @@
+import subprocess
+import sys
+
 import pytest
 
 from barnabas.broker import command
 from barnabas.broker.errors import StartError
+
+HOLDER = """
+import sys
+from pathlib import Path
+from barnabas.broker import command
+command._configure(Path(sys.argv[1]), ["server.log.level=ERROR"])
+print("locked", flush=True)
+sys.stdin.read()
+"""
 
 
 @pytest.fixture
@@ -71,6 +83,29 @@ def test_logs_that_cannot_be_written_are_named(monkeypatch, settings, capsys):
     monkeypatch.setattr(command.logs, "set_up", refuse)
     assert command.main([str(settings)]) == 1
     assert "Cannot write logs to kafka.logs.dir" in capsys.readouterr().err
+
+
+def test_a_second_process_leaves_the_logs_of_the_first_alone(tmp_path, settings):
+    (tmp_path / "logs").mkdir()
+    server_log = tmp_path / "logs" / "server.log"
+    server_log.write_text("the line of a broker that runs\n")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(settings)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout.readline() == "locked\n"
+        second = subprocess.run(
+            [sys.executable, "-m", "barnabas.broker", str(settings)],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        holder.stdin.close()
+    assert second.returncode == 1
+    assert f"writes its logs to kafka.logs.dir {tmp_path / 'logs'}: process {holder.pid};" in second.stderr
+    assert server_log.read_text() == "the line of a broker that runs\n"
 
 
 def test_without_a_file_it_says_how_it_is_used(capsys):

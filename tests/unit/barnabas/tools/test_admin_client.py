@@ -204,5 +204,5 @@ def test_a_server_that_hangs_is_left_out(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_a_request_that_cannot_be_written_is_an_answer(admin: AdminClient, error: Exception) -> None:
     Client.answers = [error]
-    with pytest.raises(AdminError, match="The request cannot be written: .*; expected whole numbers of 32"):
+    with pytest.raises(AdminError, match=r"The request cannot be written: .*; expected whole numbers of 32"):
         admin.ask(CREATE)

@@ -46,7 +46,7 @@ def test_what_is_no_address_is_named_with_its_option_and_what_was_expected(serve
 
 @pytest.mark.parametrize("text", ["", ",", " "])
 def test_no_address_at_all_is_refused(text: str) -> None:
-    with pytest.raises(ServersError, match="--bootstrap-server is '.*', expected host:port"):
+    with pytest.raises(ServersError, match=r"--bootstrap-server is '.*', expected host:port"):
         parse_servers(text)
 
 
