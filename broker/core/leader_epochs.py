@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from barnabas.broker.core.record_batch import BatchHeader
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.ids import Offset
 
@@ -79,6 +80,16 @@ class LeaderEpochCache:
         self._epochs.append(epoch)
         self._starts.append(start_offset)
         return True
+
+    def assign_from(self, header: BatchHeader) -> bool:
+        """Assign the epoch of a batch that is appended, if the batch has one that is not known yet.
+
+        Source: ``Log.maybeAssignEpochStartOffset``.
+        """
+        epoch = header.partition_leader_epoch
+        if epoch < 0 or (self._epochs and epoch <= self._epochs[-1]):
+            return False
+        return self.assign(LeaderEpoch(epoch), Offset(header.base_offset))
 
     def truncate_from_end(self, end_offset: int) -> bool:
         """Forget the epochs that start at ``end_offset`` or later: the log now ends there."""

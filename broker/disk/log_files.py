@@ -21,7 +21,7 @@ from barnabas.broker.disk.file_records import FileRecords
 from barnabas.broker.disk.flushing import Flushing, sync_segments
 from barnabas.broker.disk.names import LEADER_EPOCH_CHECKPOINT
 from barnabas.broker.disk.producer_snapshots import ProducerSnapshots
-from barnabas.broker.disk.recovery import LoadedLog, follow, note_producer, rebuild_producers
+from barnabas.broker.disk.recovery import LoadedLog, rebuild_producers
 from barnabas.broker.disk.results import FoundBatch, FoundRecords
 from barnabas.broker.disk.scrub import DamagedRange, SegmentSpan
 from barnabas.broker.disk.segment import LogSegment
@@ -78,8 +78,8 @@ class LogFiles:
                 position, header.size, header.last_offset, header.max_timestamp, config.index_interval_bytes
             )
             position += header.size
-            new_epoch |= follow(header, self.epochs)
-            note_producer(segment, self.producers, header, end_marker(batch) if header.is_control else None)
+            new_epoch |= self.epochs.assign_from(header)
+            segment.update_producers(self.producers, header, end_marker(batch) if header.is_control else None)
         self.log_end_offset = Offset(batches[-1].header.next_offset)
         if new_epoch:
             self.store_epochs()

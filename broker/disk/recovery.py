@@ -1,9 +1,10 @@
-"""Opening a log as its last owner left it, cleanly or not.
+"""Loading a log after a clean or an unclean shutdown.
 
-Source: ``core/log/Log.scala`` (``loadSegments``, ``recoverLog``, ``recoverSegment``) of Kafka 2.8. After an
-    unclean stop every batch from the recovery point's segment on is read and its checksum computed; the log
-    ends before the first that is not right. What lies below was flushed, and is not read again. Beyond
-    Kafka, a leader epoch checkpoint that the batches do not bear out is made anew from them.
+After an unclean shutdown every batch from the recovery point's segment on is read and its checksum verified.
+The log is truncated before the first invalid batch. Segments below the recovery point were flushed and are
+not read again. Unlike Kafka, loading rebuilds a leader epoch checkpoint that contradicts the batches.
+
+Source: ``core/log/Log.scala`` (``loadSegments``, ``recoverLog``, ``recoverSegment``) of Kafka 2.8.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from barnabas.broker.core.leader_epochs import LeaderEpochCache
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.producer_state import EXPIRATION_MS, ProducerState, encode_snapshot
 from barnabas.broker.core.record_batch import BatchHeader, RecordBatch
-from barnabas.broker.core.transactions import AbortedTransaction, EndTransactionMarker, end_marker
+from barnabas.broker.core.transactions import EndTransactionMarker, end_marker
 from barnabas.broker.disk.checkpoints import read_epochs, write_epochs
 from barnabas.broker.disk.errors import CorruptCheckpointError, CorruptLogError
 from barnabas.broker.disk.files import expect_sequential_reads
@@ -44,12 +45,12 @@ _log = structlog.get_logger("kafka.log.Log")
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """What is known of a log before its files are opened.
+    """What the checkpoints say about a log before its files are opened.
 
     Attributes:
-        clean: Whether its last owner closed it.
-        recovery_point: From the checkpoint: what lies below is on the disk and right.
-        log_start_offset: From the checkpoint, 0 where it says nothing.
+        clean: Whether it was closed by a clean shutdown.
+        recovery_point: From the checkpoint; all records below it are flushed.
+        log_start_offset: From the checkpoint; 0 if it has no entry.
     """
 
     clean: bool = False
@@ -62,8 +63,8 @@ class LoadedLog:
     """A log's content after loading.
 
     Attributes:
-        scanned_bytes: Bytes of batches that were read and found right.
-        dropped_bytes: Bytes that were cut off because they were not right; preallocated ones do not count.
+        scanned_bytes: Bytes of batches that were read and are valid.
+        dropped_bytes: Bytes that were truncated as invalid, without preallocated ones.
     """
 
     segments: LogSegments
@@ -83,7 +84,7 @@ def load_log(
     now_ms: int,
     producer_expiration_ms: int = EXPIRATION_MS,
 ) -> LoadedLog:
-    """Open the log in ``directory``, which exists; what is found wrong is put right on the disk too.
+    """Load the log in the existing ``directory`` and repair its files where they are invalid.
 
     Raises:
         OSError: The disk refused.
@@ -92,7 +93,7 @@ def load_log(
 
 
 def new_log(directory: Path, config: LogConfig, now_ms: int) -> LoadedLog:
-    """A log that begins in ``directory``, which was made for it: there is nothing to look for.
+    """Create the first segment of a log in the new ``directory``.
 
     Raises:
         OSError: The disk refused.
@@ -103,26 +104,17 @@ def new_log(directory: Path, config: LogConfig, now_ms: int) -> LoadedLog:
     return LoadedLog(LogSegments([segment]), LeaderEpochCache(), ProducerState(), start, start, start)
 
 
-def follow(header: BatchHeader, epochs: LeaderEpochCache) -> bool:
-    """Note where a new epoch begins, if it does with this batch of the log; True where it does."""
-    epoch = header.partition_leader_epoch
-    latest = epochs.latest_epoch
-    if epoch < 0 or (latest is not None and epoch <= latest):
-        return False
-    return epochs.assign(LeaderEpoch(epoch), Offset(header.base_offset))
-
-
 def bear_out(
     segments: LogSegments, epochs: LeaderEpochCache, start_offset: Offset, end_offset: Offset
 ) -> bool:
-    """Whether the log's first and last batch agree with where its epochs are said to begin.
+    """Return whether the leader epochs agree with the log's first and last batch.
 
-    A replica with an epoch that no batch of its log is of would ask every leader for its end, and never agree
-    with any; one that lacks epochs would truncate too little.
+    A replica with an epoch that none of its batches has would ask every leader for that epoch's end and agree
+    with none; a replica that lacks epochs would truncate too little.
 
     Args:
         segments: The log.
-        epochs: What the checkpoint says.
+        epochs: The epochs of the checkpoint.
         start_offset: The first offset that may be read.
         end_offset: The offset after the last batch.
     """
@@ -138,7 +130,7 @@ def bear_out(
 
 
 def _batch_at(segments: LogSegments, offset: int) -> BatchHeader | None:
-    """The first batch whose last offset is ``offset`` or above, or None where there is none."""
+    """Return the first batch whose last offset is at least ``offset``, or None."""
     for segment in segments.from_offset(offset):
         for _, header in _readable(segment, offset):
             return header
@@ -146,20 +138,20 @@ def _batch_at(segments: LogSegments, offset: int) -> BatchHeader | None:
 
 
 def _readable(segment: LogSegment, offset: int) -> Iterator[BatchPosition]:
-    """The segment's batches from the one that holds ``offset`` on, as far as they can be read.
+    """Yield the segment's batches from the one with ``offset`` on, up to the first that is not readable.
 
-    A log that was damaged below its recovery point is opened all the same; who reads there is told.
+    A log that is damaged below its recovery point is loaded all the same; reading the damaged range fails.
     """
     with contextlib.suppress(CorruptLogError):
         yield from segment.batches_from(offset)
 
 
 def rebuild_epochs(segments: LogSegments, start_offset: Offset) -> LeaderEpochCache:
-    """The epochs of the log from ``start_offset`` on, from the headers of its batches."""
+    """Rebuild the leader epochs of the log from ``start_offset`` on from the headers of its batches."""
     epochs = LeaderEpochCache()
     for segment in segments.from_offset(start_offset):
         for _, header in _readable(segment, start_offset):
-            follow(header, epochs)
+            epochs.assign_from(header)
     epochs.truncate_from_start(start_offset)
     return epochs
 
@@ -171,9 +163,9 @@ def rebuild_producers(
     end_offset: Offset,
     idle_since_ms: int,
 ) -> ProducerState:
-    """The producers of the log below ``end_offset``: the newest snapshot and the headers behind it.
+    """Rebuild the producer state below ``end_offset`` from the newest snapshot and the headers after it.
 
-    Of the snapshot those are left out whose newest batch is of ``idle_since_ms`` or older.
+    Producers of the snapshot whose newest batch is not newer than ``idle_since_ms`` are left out.
     """
     start, state = snapshots.newest(at_most=end_offset, at_least=log_start_offset)
     state.expire(idle_since_ms)
@@ -186,23 +178,8 @@ def rebuild_producers(
     return state
 
 
-def note_producer(
-    segment: LogSegment, producers: ProducerState, header: BatchHeader, marker: EndTransactionMarker | None
-) -> None:
-    """Take a batch of ``segment`` into the producers; an abort goes into the segment's index, too.
-
-    Raises:
-        OSError: The disk refused.
-    """
-    ended = producers.update(header, marker)
-    if ended is not None and ended.is_aborted:
-        stable = producers.transactions.last_stable_offset_after(ended)
-        producer_id, first_offset, last_offset, _ = ended
-        segment.transaction_index.append(AbortedTransaction(producer_id, first_offset, last_offset, stable))
-
-
 def _pieces(segment: LogSegment, start: int) -> Iterator[bool]:
-    """Of each piece of the segment from ``start`` on whether it holds anything but zeros."""
+    """Yield for each chunk of the segment from ``start`` on whether it has a byte other than zero."""
     for position in range(start, segment.size, BATCH_CHUNK):
         data = segment.read(position, BATCH_CHUNK)
         yield data.count(0) != len(data)
@@ -283,13 +260,13 @@ class _Loading:
         try:
             return LeaderEpochCache(read_epochs(self._directory / LEADER_EPOCH_CHECKPOINT))
         except CorruptCheckpointError:
-            return LeaderEpochCache()  # what the file said is in the batches too
+            return LeaderEpochCache()  # the epochs are rebuilt from the batches
 
     def _open(self, path: Path) -> LogSegment:
         return LogSegment(self._directory, offset_of(path), self._config, self._now_ms)
 
     def _load_clean(self, segments: LogSegments) -> Offset | None:
-        """The log's end; None where there is none, or not as a clean stop leaves it behind."""
+        """Return the log end offset, or None if the files are not as a clean shutdown leaves them."""
         if not len(segments):
             return None
         for segment in segments:
@@ -304,18 +281,18 @@ class _Loading:
             return None
 
     def _recover(self, segments: LogSegments, epochs: LeaderEpochCache) -> Offset:
-        """Read the segments from the recovery point on; returns the log's end."""
+        """Read the segments from the recovery point on; return the log end offset."""
         end_offset = self._recover_from(self._state.recovery_point, segments, epochs)
         if end_offset < self._state.recovery_point and len(segments):
-            # Nothing that was flushed can be missing, so the checkpoint is wrong and nothing was.
+            # Flushed records cannot be missing, so the checkpoint is wrong: trust no segment.
             end_offset = self._recover_from(FIRST_OFFSET, segments, epochs)
         return end_offset
 
     def _recover_from(self, offset: Offset, segments: LogSegments, epochs: LeaderEpochCache) -> Offset:
-        """Read the segments from the one that holds ``offset`` on; returns the log's end.
+        """Read the segments from the one with ``offset`` on; return the log end offset.
 
-        What the checkpoints of epochs and producers say of them is read anew, too. After each segment a
-        snapshot is stored, so that its headers are not read a second time.
+        Their leader epochs and producer state are rebuilt, too. A producer snapshot is stored after each
+        segment, so that its headers are not read a second time.
         """
         doubtful = segments.from_offset(offset)
         for segment in segments:
@@ -347,17 +324,17 @@ class _Loading:
     def _recover_segment(
         self, segment: LogSegment, epochs: LeaderEpochCache, producers: ProducerState
     ) -> Offset:
-        """Keep the batches up to the first that is not right; returns the offset after the last."""
+        """Truncate before the first invalid batch; return the offset after the last valid one."""
         segment.reset_indexes()
         segment.transaction_index.clear()
         expect_sequential_reads(segment.fd)
         end, next_offset = 0, segment.base_offset
         for position, batch in scan_valid_batches(segment.fd, segment.size, segment.base_offset):
             self._note(segment, position, batch.header)
-            if follow(batch.header, epochs):
+            if epochs.assign_from(batch.header):
                 self._restore_start(epochs, next_offset)
             marker = end_marker(batch) if batch.header.is_control else None
-            note_producer(segment, producers, batch.header, marker)
+            segment.update_producers(producers, batch.header, marker)
             end, next_offset = position + batch.header.size, Offset(batch.header.next_offset)
         self._scanned += end
         if end < segment.size:
@@ -366,7 +343,7 @@ class _Loading:
         return next_offset
 
     def _say_cut(self, segment: LogSegment, end: int, next_offset: Offset) -> None:
-        """Tell what is about to be cut off, unless it is the unused rest of a preallocated file."""
+        """Log what is about to be truncated, unless it is the unused rest of a preallocated file."""
         is_unused = not any(_pieces(segment, end))
         if not is_unused:
             self._dropped += segment.size - end
@@ -388,27 +365,29 @@ class _Loading:
         return f"[Log partition={self._directory.name}, dir={self._directory.parent}]"
 
     def _restore_start(self, epochs: LeaderEpochCache, gap_start: Offset) -> None:
-        """Have the newest epoch begin where the checkpoint said, if compaction took its first batches."""
+        """Restore the newest epoch's start from the checkpoint if compaction removed its first batches."""
         epoch, start = epochs.entries[-1]
         claimed = self._claimed_epochs.get(epoch)
         if claimed is not None and gap_start <= claimed < start:
             epochs.assign(epoch, claimed)
 
     def _rebuild(self, segment: LogSegment) -> None:
-        """Make the indexes of a segment anew whose batches are to be trusted."""
+        """Rebuild the indexes of a segment whose batches are valid."""
         segment.reset_indexes()
-        with contextlib.suppress(CorruptLogError):  # It cannot be read beyond, with or without an index.
+        with contextlib.suppress(
+            CorruptLogError
+        ):  # What follows a damaged batch is not readable, with or without an index.
             segment.note_all()
         self._store_indexes(segment)
 
     def _rebuild_transactions(self, segments: LogSegments, segment: LogSegment) -> None:
-        """Make the index of aborted transactions anew, from the segment's own markers."""
+        """Rebuild the transaction index of a segment from its markers."""
         segment.transaction_index.clear()
         start = min(segment.base_offset, self._state.log_start_offset)
         idle_since_ms = self._producers_idle_since_ms
         producers = rebuild_producers(segments, self._snapshots, start, segment.base_offset, idle_since_ms)
         for position, header in _readable(segment, segment.base_offset):
-            note_producer(segment, producers, header, _marker(segment, position, header))
+            segment.update_producers(producers, header, _marker(segment, position, header))
 
     def _note(self, segment: LogSegment, position: int, header: BatchHeader) -> None:
         interval = self._config.index_interval_bytes

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.producer_state import ProducerState
 from barnabas.broker.core.record_batch import HEADER_SIZE, NO_TIMESTAMP, BatchHeader, Buffer, parse_header
+from barnabas.broker.core.transactions import AbortedTransaction, EndTransactionMarker
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.broker.disk.file_records import FileRecords
 from barnabas.broker.disk.files import (
@@ -162,6 +164,27 @@ class LogSegment:
             self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
             self._bytes_since_index_entry = 0
         self._bytes_since_index_entry += size
+
+    def update_producers(
+        self, producers: ProducerState, header: BatchHeader, marker: EndTransactionMarker | None
+    ) -> None:
+        """Update ``producers`` with a batch of this segment; an aborted transaction is indexed, too.
+
+        Source: ``LogSegment.updateProducerState``.
+
+        Args:
+            producers: The producer state of the log up to the batch.
+            header: The batch's header.
+            marker: The transaction marker of a control batch, else None.
+
+        Raises:
+            OSError: The disk refused.
+        """
+        ended = producers.update(header, marker)
+        if ended is not None and ended.is_aborted:
+            stable = producers.transactions.last_stable_offset_after(ended)
+            producer_id, first_offset, last_offset, _ = ended
+            self.transaction_index.append(AbortedTransaction(producer_id, first_offset, last_offset, stable))
 
     def headers(self, start: int = 0, end: int | None = None) -> Iterator[BatchPosition]:
         """The batches from position ``start`` to ``end``, else to the segment's; one begins at both.

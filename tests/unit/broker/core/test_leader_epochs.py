@@ -9,6 +9,7 @@ from barnabas.broker.core.leader_epochs import (
     EpochEntry,
     LeaderEpochCache,
 )
+from barnabas.broker.core.record_batch import parse_header
 
 
 class SlowEpochs:
@@ -87,3 +88,10 @@ def test_an_empty_cache_knows_nothing():
     cache.assign(1, 0)
     assert cache.clear() is True
     assert cache.entries == ()
+
+
+def test_a_batch_begins_an_epoch_only_if_its_epoch_is_new(batch):
+    epochs = LeaderEpochCache()
+    for epoch, offset, new in ((-1, 0, False), (2, 0, True), (2, 5, False), (1, 6, False), (3, 7, True)):
+        assert epochs.assign_from(parse_header(batch(base_offset=offset, epoch=epoch))) is new
+    assert epochs.entries == ((2, 0), (3, 7))

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from barnabas.broker.core.leader_epochs import LeaderEpochCache
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.producer_state import encode_snapshot
 from barnabas.broker.core.record_batch import FRAME_SIZE, parse_header, whole_batches
 from barnabas.broker.core.refusals import Reason
 from barnabas.broker.disk.names import files_with, offset_of
-from barnabas.broker.disk.recovery import LogState, follow, load_log, new_log
+from barnabas.broker.disk.recovery import LogState, load_log, new_log
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import Offset
 
@@ -388,13 +387,6 @@ def test_a_preallocated_tail_is_no_damage(logs, batch):
     assert (loaded.log_end_offset, loaded.dropped_bytes) == (6, 0)
     for segment in loaded.segments:
         segment.close()
-
-
-def test_only_a_new_epoch_is_followed(batch):
-    epochs = LeaderEpochCache()
-    for epoch, offset, new in ((-1, 0, False), (2, 0, True), (2, 5, False), (1, 6, False), (3, 7, True)):
-        assert follow(parse_header(batch(base_offset=offset, epoch=epoch)), epochs) is new
-    assert epochs.entries == ((2, 0), (3, 7))
 
 
 @pytest.mark.parametrize("preallocate", [False, True])
