@@ -24,8 +24,7 @@ CLIENT_ID = "hostile"
 
 # Two records without a producer id, built by a client library.
 _BATCH = bytes.fromhex(
-    "000000000000000000000046ffffffff02e7f6ad240000000000010000018bcfe568000000018bcfe56805"
-    "ffffffffffffffffffffffffffff0000000218000000026b027602026802310e000a0201027700"
+    "000000000000000000000046ffffffff02e7f6ad240000000000010000018bcfe568000000018bcfe56805ffffffffffffffffffffffffffff0000000218000000026b027602026802310e000a0201027700"
 )
 _PATIENCE = dt.timedelta(seconds=30)
 _TOPIC_RESOURCE = 2

@@ -14,14 +14,12 @@ _B = Speaker.BROKER
 _STATE = "<leadership:leader_and_isr_state>"
 _LEADER_WITH_ID = (
     "Leader <tp> with topic id <topic_id> starts at leader epoch <leader_epoch> from offset <offset> with "
-    "partition "
-    "epoch <partition_epoch>, high watermark <high_watermark>, ISR <isr:id_array>, adding replicas "
+    "partition epoch <partition_epoch>, high watermark <high_watermark>, ISR <isr:id_array>, adding replicas "
     "<adding:id_array> and removing replicas <removing:id_array>"
 )
 _FOLLOWER_WITH_EPOCH = (
     "Follower <tp> starts at leader epoch <leader_epoch> from offset <offset> with partition epoch "
-    "<partition_epoch> "
-    "and high watermark <high_watermark>. Current leader is <leader>. "
+    "<partition_epoch> and high watermark <high_watermark>. Current leader is <leader>. "
 )
 _PREVIOUS = "Previous leader epoch was <previous_leader_epoch>."
 _PREVIOUS_LEADER = "Previous leader <previous_leader> and previous leader epoch was <previous_leader_epoch>."
@@ -31,8 +29,8 @@ _PARTITION = (
         # Builds of the 2.6 trunk print the lists bare.
         Kind.LEADER_STARTS, _B, "INFO", "2.6.0",
         "Leader <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
-        "<high_watermark> "
-        "ISR <isr:ids> addingReplicas <adding:ids> removingReplicas <removing:ids> ." + _PREVIOUS,
+        "<high_watermark> ISR <isr:ids> addingReplicas <adding:ids> removingReplicas "
+        "<removing:ids> ." + _PREVIOUS,
     ),
     row(Kind.LEADER_STARTS, _B, "INFO", "3.3 to 3.4", f"{_LEADER_WITH_ID}. {_PREVIOUS}"),
     row(
@@ -47,29 +45,25 @@ _PARTITION = (
     row(Kind.FOLLOWER_STARTS, _B, "INFO", "3.6+", _FOLLOWER_WITH_EPOCH + _PREVIOUS_LEADER),
     row(
         Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "3.3+",
-        f"Skipped the become-leader state change for <tp> with topic id <topic_id> and partition state "
-        f"{_STATE} since "
-        "it is already the leader with leader epoch <leader_epoch>. Current high watermark "
-        "<high_watermark>, ISR "
-        "<isr:id_array>, adding replicas <adding:id_array> and removing replicas <removing:id_array>.",
+        "Skipped the become-leader state change for <tp> with topic id <topic_id> and partition state "
+        f"{_STATE} since it is already the leader with leader epoch <leader_epoch>. Current high watermark "
+        "<high_watermark>, ISR <isr:id_array>, adding replicas <adding:id_array> and removing replicas "
+        "<removing:id_array>.",
     ),
     row(
         Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "3.3+",
-        f"Skipped the become-follower state change for <tp> with topic id <topic_id> and partition state "
-        f"{_STATE} since "
-        "it is already a follower with leader epoch <leader_epoch>.",
+        "Skipped the become-follower state change for <tp> with topic id <topic_id> and partition state "
+        f"{_STATE} since it is already a follower with leader epoch <leader_epoch>.",
     ),
     row(
         Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "3.3+",
-        f"Skipped the become-leader state change for <tp> with topic id <topic_id> and partition state "
-        f"{_STATE} since "
-        "the leader is already at a newer partition epoch <partition_epoch>.",
+        "Skipped the become-leader state change for <tp> with topic id <topic_id> and partition state "
+        f"{_STATE} since the leader is already at a newer partition epoch <partition_epoch>.",
     ),
     row(
         Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "3.3+",
-        f"Skipped the become-follower state change for <tp> with topic id <topic_id> and partition state "
-        f"{_STATE} since "
-        "the follower is already at a newer partition epoch <partition_epoch>.",
+        "Skipped the become-follower state change for <tp> with topic id <topic_id> and partition state "
+        f"{_STATE} since the follower is already at a newer partition epoch <partition_epoch>.",
     ),
     row(
         OtherKind.LEADER_RECOVERED, _B, "INFO", "3.3+",
@@ -78,8 +72,7 @@ _PARTITION = (
     row(
         OtherKind.LEADER_RECOVERED, _B, "INFO", "3.2",
         "The topic partition <tp> was marked as RECOVERING. Leader log recovery is not implemented. Marking "
-        "the topic "
-        "partition as RECOVERED.",
+        "the topic partition as RECOVERED.",
     ),
 )  # fmt: skip
 
@@ -110,8 +103,7 @@ _STOP_REPLICA = (
 
 _SENT_BY = (
     "in response to UpdateMetadata request sent by controller <controller> epoch <controller_epoch> with "
-    "correlation "
-    "id <correlation_id>"
+    "correlation id <correlation_id>"
 )
 
 _UPDATE_METADATA = (

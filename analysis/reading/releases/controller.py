@@ -38,10 +38,8 @@ _PARTITIONS = (
     row(
         OtherKind.ELECTION_ABORTED, _C, "ERROR", "0.8 to 1.0",
         "Aborted leader election for partition <tp> since the LeaderAndIsr path was already written by "
-        "another "
-        "controller. This probably means that the current controller <aborted_controller> went through a "
-        "soft failure "
-        "and another controller was elected with epoch <latest_controller_epoch>.",
+        "another controller. This probably means that the current controller <aborted_controller> went "
+        "through a soft failure and another controller was elected with epoch <latest_controller_epoch>.",
     ),
     row(
         OtherKind.ELECTION_FAILED, _C, "ERROR", "0.8 to 1.0",
@@ -50,14 +48,12 @@ _PARTITIONS = (
     row(
         OtherKind.NEW_PARTITION_NOT_ALIVE, _C, "ERROR", "0.8 to 1.0",
         "Encountered error during state change of partition <tp> from <from=New> to <to=Online>, assigned "
-        "replicas are "
-        "[<assigned:text>], live brokers are [<live:text>]. No assigned replica is alive.",
+        "replicas are [<assigned:text>], live brokers are [<live:text>]. No assigned replica is alive.",
     ),
     row(
         OtherKind.NEW_PARTITION_EXISTS, _C, "ERROR", "0.8 to 1.0",
         "Encountered error while changing partition <tp>'s state from <from=New> to <to=Online> since "
-        "LeaderAndIsr path "
-        "already exists with value <leadership:leader_and_isr> and controller epoch "
+        "LeaderAndIsr path already exists with value <leadership:leader_and_isr> and controller epoch "
         "<latest_controller_epoch>",
     ),
 )  # fmt: skip
@@ -82,8 +78,7 @@ _SENT = (
     row(
         Kind.LEADER_AND_ISR_SENDING, _C, "TRACE", "0.8.0",
         "Sending <transition> LeaderAndIsr request with correlationId <correlation_id> to broker <broker> "
-        "for "
-        "partition <tp>",
+        "for partition <tp>",
     ),
     row(
         OtherKind.UPDATE_METADATA_SENDING, _C, "TRACE", "0.10.2 to 2.5",
@@ -98,8 +93,7 @@ _SENT = (
     row(
         OtherKind.UPDATE_METADATA_SENDING, _C, "TRACE", "0.8 to 0.8.2",
         "Sending UpdateMetadata request <leadership:update_metadata_state> with correlationId "
-        "<correlation_id> to "
-        "broker <broker> for partition <tp>",
+        "<correlation_id> to broker <broker> for partition <tp>",
     ),
     row(
         # To brokers whose inter.broker.protocol.version is below 2.6: ours speak 2.6, so this is read and
@@ -110,14 +104,12 @@ _SENT = (
     row(
         Kind.REASSIGNMENT_SENT, _C, "TRACE", "0.8 to 2.3",
         "Sent LeaderAndIsr request <leadership:leader_isr_and_epoch> with new assigned replica list "
-        "<replicas:ids> to "
-        "leader <broker> for partition being reassigned <tp>",
+        "<replicas:ids> to leader <broker> for partition being reassigned <tp>",
     ),
     row(
         Kind.REASSIGNMENT_NOT_SENT, _C, "ERROR", "0.8.1 to 2.3",
         "Failed to send LeaderAndIsr request with new assigned replica list <replicas:ids> to leader for "
-        "partition "
-        "being reassigned <tp>",
+        "partition being reassigned <tp>",
     ),
 )  # fmt: skip
 

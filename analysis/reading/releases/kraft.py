@@ -44,14 +44,12 @@ KRAFT_ROWS: tuple[Template, ...] = (
     row(
         OtherKind.KRAFT_PARTITION_CREATED, _B, "INFO", "3.7+",
         "Creating new partition <tp> with topic id <topic_id:uuid>.A topic with the same name but different "
-        "id exists "
-        "but it resides in an offline log directory.",
+        "id exists but it resides in an offline log directory.",
     ),
     row(
         OtherKind.KRAFT_PARTITION_REPLACED, _B, "INFO", "3.7+",
         "Deleting partition <tp> with topic id <topic_id:uuid> since a partition with the same name but "
-        "different "
-        "topic id <requested_topic_id:uuid> needs to be created.",
+        "different topic id <requested_topic_id:uuid> needs to be created.",
     ),
     row(OtherKind.KRAFT_DELETING, _B, "INFO", "3.0+", "Deleting <count> partition(s)."),
     row(
@@ -71,14 +69,12 @@ KRAFT_ROWS: tuple[Template, ...] = (
     row(
         Kind.BECOME_LEADER_OFFLINE, _B, "WARN", "3.0+",
         "Unable to bring up new local leader <tp> with topic id <topic_id:uuid> because it resides in an "
-        "offline log "
-        "directory.",
+        "offline log directory.",
     ),
     row(
         Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "3.0+",
-        "Skipped the become-follower state change after marking its partition as follower for partition "
-        "<tp> with id "
-        "<topic_id:uuid> and partition state <leadership:leader_and_isr_state>.",
+        "Skipped the become-follower state change after marking its partition as follower for partition <tp> "
+        "with id <topic_id:uuid> and partition state <leadership:leader_and_isr_state>.",
     ),
     row(
         OtherKind.KRAFT_FETCHING_FAILED, _B, "ERROR", "3.0+",

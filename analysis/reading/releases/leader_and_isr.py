@@ -16,11 +16,11 @@ _IGNORING = "Ignoring LeaderAndIsr request from controller <controller> with cor
 _IGNORING_ONE = _IGNORING + "epoch <controller_epoch> for partition <tp> "
 _LAST_UPDATE = " (last update controller epoch <last_controller_epoch>)"
 _SKIPPED_LEADER = (
-    f"Skipped the become-leader state change after marking its partition as leader with correlation id "
+    "Skipped the become-leader state change after marking its partition as leader with correlation id "
     f"<correlation_id> from {_BY} for partition <tp>"
 )
 _SKIPPED_FOLLOWER = (
-    f"Skipped the become-follower state change after marking its partition as follower with correlation id "
+    "Skipped the become-follower state change after marking its partition as follower with correlation id "
     f"<correlation_id> from {_BY} for partition <tp>"
 )
 _OFFLINE = " since the replica for the partition is offline due to <medium:word> error <error>"
@@ -29,9 +29,8 @@ _UNAVAILABLE = " but cannot become follower since the new leader <leader> is una
 _REQUEST = (
     row(
         Kind.LEADER_AND_ISR_RECEIVED, _B, "TRACE", "0.8 to 2.3",
-        f"Received LeaderAndIsr request <leadership:leader_and_isr_state> correlation id <correlation_id> "
-        f"from {_BY} "
-        "for partition <tp>",
+        "Received LeaderAndIsr request <leadership:leader_and_isr_state> correlation id <correlation_id> "
+        f"from {_BY} for partition <tp>",
     ),
     row(
         Kind.LEADER_AND_ISR_STALE_EPOCH, _B, "WARN", "0.10.1 to 2.2",
@@ -56,28 +55,23 @@ _REQUEST = (
     row(
         OtherKind.TOPIC_ID_REMOVED, _B, "INFO", "3.1+",
         "Updating PartitionFetchState for <tp> to remove log topic ID <topic_id:uuid> since LeaderAndIsr "
-        "request from "
-        "controller <controller> with correlation id <correlation_id> epoch <controller_epoch> did not "
-        "contain a "
-        "topic ID",
+        "request from controller <controller> with correlation id <correlation_id> epoch <controller_epoch> "
+        "did not contain a topic ID",
     ),
     row(
         Kind.LEADER_AND_ISR_FAILED, _B, "ERROR", "3.1+",
-        f"Error while processing LeaderAndIsr request with correlationId <correlation_id> received from "
-        f"{_BY} when "
-        "trying to update topic IDs in the fetchers",
+        "Error while processing LeaderAndIsr request with correlationId <correlation_id> received from "
+        f"{_BY} when trying to update topic IDs in the fetchers",
     ),
     row(
         Kind.LEADER_AND_ISR_FAILED, Speaker.NOBODY, "ERROR", "0.8 to 0.11",
         "Error on broker <speaker_id> while processing LeaderAndIsr request correlationId <correlation_id> "
-        "received "
-        f"from {_BY} for partition <tp>",
+        f"received from {_BY} for partition <tp>",
     ),
     row(
         Kind.LEADER_AND_ISR_FAILED, Speaker.NOBODY, "ERROR", "0.8 to 0.11",
         "Error on broker <speaker_id> while processing LeaderAndIsr request with correlationId "
-        "<correlation_id> "
-        f"received from {_BY}",
+        f"<correlation_id> received from {_BY}",
     ),
 )  # fmt: skip
 
@@ -101,8 +95,7 @@ _TRANSITION = (
     row(
         OtherKind.FETCHERS_STOPPED, _B, "TRACE", "0.8 to 1.1",
         f"Stopped fetchers as part of <transition> request from {_BY} with correlation id <correlation_id> "
-        f"for "
-        "partition <tp>",
+        "for partition <tp>",
     ),
     row(
         OtherKind.FETCHERS_STOPPED, _B, "TRACE", "2.0 to 2.5",
@@ -112,14 +105,12 @@ _TRANSITION = (
     row(
         OtherKind.LOG_TRUNCATED, _B, "TRACE", "2.0 to 2.5",
         "Truncated logs and checkpointed recovery boundaries for partition <tp> as part of become-follower "
-        "request "
-        f"with correlation id <correlation_id> from {_BY} with leader <leader>",
+        f"request with correlation id <correlation_id> from {_BY} with leader <leader>",
     ),
     row(
         OtherKind.LOG_TRUNCATED, _B, "TRACE", "0.8 to 1.1",
         "Truncated logs and checkpointed recovery boundaries for partition <tp> as part of become-follower "
-        "request "
-        f"with correlation id <correlation_id> from {_BY}",
+        f"request with correlation id <correlation_id> from {_BY}",
     ),
     row(
         OtherKind.FETCHER_STARTED, _B, "TRACE", "2.4 to 2.5",
@@ -139,14 +130,12 @@ _TRANSITION = (
     row(
         Kind.FETCHER_SKIPPED, _B, "TRACE", "0.8 to 1.1",
         "Skipped the adding-fetcher step of the become-follower state change with correlation id "
-        "<correlation_id> "
-        f"from {_BY} for partition <tp> since it is shutting down",
+        f"<correlation_id> from {_BY} for partition <tp> since it is shutting down",
     ),
     row(
         OtherKind.TOPIC_ID_UPDATE_SKIPPED, _B, "TRACE", "3.1+",
         "Skipped the update topic ID step of the become-follower state change with correlation id "
-        "<correlation_id> "
-        f"from {_BY} for partition <tp> since it is shutting down",
+        f"<correlation_id> from {_BY} for partition <tp> since it is shutting down",
     ),
     row(
         Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "0.9 to 0.11",
@@ -159,7 +148,7 @@ _TRANSITION = (
     row(
         Kind.BECOME_FOLLOWER_OFFLINE, _B, "ERROR", "1.0 to 1.1",
         f"Skipped the become-follower state change with correlation id <correlation_id> from {_BY} for "
-        f"partition <tp>"
+        "partition <tp>"
         + _LAST_UPDATE + _OFFLINE,
     ),
     row(
@@ -173,7 +162,7 @@ _FIRST_RELEASE = (
     row(
         Kind.LEADER_AND_ISR_HANDLING, _B, "TRACE", "0.8.0",
         f"Handling LeaderAndIsr request correlation id <correlation_id> received from {_BY} for partition "
-        f"<tp>",
+        "<tp>",
     ),
     row(
         Kind.LEADER_AND_ISR_FINISHED, _B, "TRACE", "0.8.0",
@@ -182,8 +171,7 @@ _FIRST_RELEASE = (
     row(
         Kind.TRANSITION_STARTED, _B, "TRACE", "0.8.0",
         f"Received LeaderAndIsr request correlationId <correlation_id> from {_BY} starting the <transition> "
-        f"transition "
-        "for partition <tp>",
+        "transition for partition <tp>",
     ),
     row(
         Kind.TRANSITION_COMPLETED, _B, "TRACE", "0.8.0",
@@ -196,8 +184,8 @@ _FIRST_RELEASE = (
     row(
         OtherKind.TRANSITION_DISCARDED, _B, "TRACE", "0.8.0",
         f"Discarded the <transition> request with correlation id <correlation_id> from {_BY} for partition "
-        f"<tp> since "
-        "current leader epoch <current_leader_epoch> is >= the request's leader epoch <leader_epoch>",
+        "<tp> since current leader epoch <current_leader_epoch> is >= the request's leader epoch "
+        "<leader_epoch>",
     ),
     row(
         # The two numbers stand in each other's place.

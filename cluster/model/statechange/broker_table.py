@@ -15,9 +15,8 @@ _PARTITION = (
     row(
         Kind.LEADER_STARTS, _B, "INFO", "2.6 to 3.2",
         "Leader <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
-        "<high_watermark> "
-        "ISR <isr:id_array> addingReplicas <adding:id_array> removingReplicas <removing:id_array>. "
-        "" + _PREVIOUS,
+        "<high_watermark> ISR <isr:id_array> addingReplicas <adding:id_array> removingReplicas "
+        "<removing:id_array>. " + _PREVIOUS,
     ),
     row(
         Kind.FOLLOWER_STARTS, _B, "INFO", "2.6 to 3.2",
@@ -27,14 +26,12 @@ _PARTITION = (
     row(
         Kind.BECOME_LEADER_ZOOKEEPER_EXCEPTION, _B, "ERROR", "2.7+",
         "A ZooKeeper client exception has occurred and makeLeader will be skipping the state change for the "
-        "partition "
-        "<tp> with leader epoch: <leader_epoch>.",
+        "partition <tp> with leader epoch: <leader_epoch>.",
     ),
     row(
         Kind.BECOME_FOLLOWER_ZOOKEEPER_EXCEPTION, _B, "ERROR", "2.7+",
         "A ZooKeeper client exception has occurred. makeFollower will be skipping the state change for the "
-        "partition "
-        "<tp> with leader epoch: <leader_epoch>.",
+        "partition <tp> with leader epoch: <leader_epoch>.",
     ),
 )  # fmt: skip
 
@@ -48,20 +45,17 @@ _STOP_REPLICA = (
     row(
         Kind.STOP_REPLICA_HANDLING, _B, "INFO", "2.6+",
         "Handling StopReplica request correlationId <correlation_id> from controller <controller> for "
-        "<count> "
-        "partitions",
+        "<count> partitions",
     ),
     row(
         Kind.STOP_REPLICA_RECEIVED, _B, "TRACE", "2.6+",
         "Received StopReplica request <leadership:stop_replica_state> correlation id <correlation_id> from "
-        "controller "
-        "<controller> epoch <controller_epoch> for partition <tp>",
+        "controller <controller> epoch <controller_epoch> for partition <tp>",
     ),
     row(
         Kind.STOP_REPLICA_STALE_CONTROLLER, _B, "WARN", "2.6+",
         "Ignoring StopReplica request from controller <controller> with correlation id <correlation_id> "
-        "since its "
-        "controller epoch <controller_epoch> is old. " + _STALE,
+        "since its controller epoch <controller_epoch> is old. " + _STALE,
     ),
     row(
         # WARN where the broker refuses the replica; ERROR (next row) where the directory fails during the
@@ -72,10 +66,8 @@ _STOP_REPLICA = (
     row(
         Kind.STOP_REPLICA_OFFLINE_DIR, _B, "ERROR", "2.7+",
         "Ignoring StopReplica request (delete=<delete=true>) from controller <controller> with correlation "
-        "id "
-        "<correlation_id> epoch <controller_epoch> for partition <tp> as the local replica for the "
-        "partition is in an "
-        "offline log directory",
+        "id <correlation_id> epoch <controller_epoch> for partition <tp> as the local replica for the "
+        "partition is in an offline log directory",
     ),
     row(
         Kind.STOP_REPLICA_EXCEPTION, _B, "ERROR", "2.7+",
@@ -94,16 +86,14 @@ _STOP_REPLICA = (
 
 _SENT_BY = (
     "in response to UpdateMetadata request sent by controller <controller> epoch <controller_epoch> with "
-    "correlation "
-    "id <correlation_id>"
+    "correlation id <correlation_id>"
 )
 
 _UPDATE_METADATA = (
     row(
         Kind.UPDATE_METADATA_STALE_CONTROLLER, _B, "WARN", "0.8+",
         "Received update metadata request with correlation id <correlation_id> from an old controller "
-        "<controller> "
-        "with epoch <controller_epoch>. " + _STALE,
+        "<controller> with epoch <controller_epoch>. " + _STALE,
     ),
     row(
         Kind.METADATA_CACHED, _B, "TRACE", "0.8+",

@@ -41,8 +41,7 @@ _REPLICAS = (
     row(
         Kind.ISR_REMOVAL, _C, "INFO", "2.6+",
         "Partition <tp> state changed to <leadership:leader_isr_and_epoch> after removing replica <replica> "
-        "from the "
-        "ISR as part of transition to <to=OfflineReplica>",
+        "from the ISR as part of transition to <to=OfflineReplica>",
     ),
     row(Kind.REPLICAS_OFFLINE, _NO_EPOCH, "INFO", "1.0+",
         "Mark replicas <tps:topic_partitions> on broker <broker> as offline"),
@@ -79,8 +78,7 @@ _SENT = (
     row(
         Kind.REASSIGNMENT_NOT_SENT, _C, "ERROR", "2.4+",
         "Failed to send LeaderAndIsr request with new replica assignment <assignment:assignment> to leader "
-        "for "
-        "partition being reassigned <tp>",
+        "for partition being reassigned <tp>",
     ),
 )  # fmt: skip
 
@@ -88,8 +86,7 @@ _RECEIVED = (
     row(
         Kind.RESPONSE_RECEIVED, _C, "TRACE", "1.1+",
         "Received response <response:text> for request <api:word> with correlation id <correlation_id> sent "
-        "to broker "
-        "<node:node>",
+        "to broker <node:node>",
     ),
     row(
         Kind.LEADER_AND_ISR_ERROR, _NO_EPOCH, "ERROR", "2.5+",

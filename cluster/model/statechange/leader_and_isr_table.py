@@ -14,11 +14,11 @@ _IGNORING = "Ignoring LeaderAndIsr request from controller <controller> with cor
 _IGNORING_ONE = _IGNORING + "epoch <controller_epoch> for partition <tp> "
 _LAST_UPDATE = " (last update controller epoch <last_controller_epoch>)"
 _SKIPPED_LEADER = (
-    f"Skipped the become-leader state change after marking its partition as leader with correlation id "
+    "Skipped the become-leader state change after marking its partition as leader with correlation id "
     f"<correlation_id> from {_BY} for partition <tp>"
 )
 _SKIPPED_FOLLOWER = (
-    f"Skipped the become-follower state change after marking its partition as follower with correlation id "
+    "Skipped the become-follower state change after marking its partition as follower with correlation id "
     f"<correlation_id> from {_BY} for partition <tp>"
 )
 _OFFLINE = " since the replica for the partition is offline due to <medium:word> error <error>"
@@ -28,18 +28,16 @@ _REQUEST = (
     row(
         Kind.LEADER_AND_ISR_HANDLING, _B, "INFO", "2.6+",
         "Handling LeaderAndIsr request correlationId <correlation_id> from controller <controller> for "
-        "<count> "
-        "partitions",
+        "<count> partitions",
     ),
     row(
         Kind.LEADER_AND_ISR_FINISHED, _B, "INFO", "2.7+",
         "Finished LeaderAndIsr request in <duration_ms>ms correlationId <correlation_id> from controller "
-        "<controller> "
-        "for <count> partitions",
+        "<controller> for <count> partitions",
     ),
     row(
         Kind.LEADER_AND_ISR_RECEIVED, _B, "TRACE", "2.4+",
-        f"Received LeaderAndIsr request <leadership:leader_and_isr_state> correlation id <correlation_id> "
+        "Received LeaderAndIsr request <leadership:leader_and_isr_state> correlation id <correlation_id> "
         f"from {_BY}",
     ),
     row(
@@ -57,8 +55,8 @@ _REQUEST = (
     ),
     row(
         Kind.LEADER_AND_ISR_STALE_EPOCH, _B, "WARN", "2.3+",
-        _IGNORING_ONE + "since its associated leader epoch <leader_epoch> is smaller than the current "
-        "leader epoch <current_leader_epoch>",
+        _IGNORING_ONE + "since its associated leader epoch <leader_epoch> is smaller than the current leader "
+        "epoch <current_leader_epoch>",
     ),
     row(
         Kind.LEADER_AND_ISR_SAME_EPOCH, _B, "DEBUG, INFO from 2.6", "2.3+",
@@ -67,8 +65,7 @@ _REQUEST = (
     row(
         Kind.TOPIC_ID_MISMATCH, _B, "ERROR", "2.8",
         "Topic Id in memory: <topic_id:uuid> does not match the topic Id for partition <tp> provided in the "
-        "request: "
-        "<requested_topic_id:uuid>.",
+        "request: <requested_topic_id:uuid>.",
     ),
     row(
         Kind.LEADER_AND_ISR_FAILED, _B, "ERROR", "1.0+",
@@ -77,7 +74,7 @@ _REQUEST = (
     ),
     row(
         Kind.LEADER_AND_ISR_FAILED, _B, "ERROR", "1.0+",
-        f"Error while processing LeaderAndIsr request with correlationId <correlation_id> received from "
+        "Error while processing LeaderAndIsr request with correlationId <correlation_id> received from "
         f"{_BY}",
     ),
 )  # fmt: skip
@@ -104,9 +101,8 @@ _TRANSITION = (
     ),
     row(
         Kind.LEADER_FETCHERS_STOPPED, _B, "INFO", "2.6+",
-        f"Stopped fetchers as part of LeaderAndIsr request correlationId <correlation_id> from {_BY} as "
-        f"part of the "
-        "<transition=become-leader> transition for <count> partitions",
+        f"Stopped fetchers as part of LeaderAndIsr request correlationId <correlation_id> from {_BY} as part "
+        "of the <transition=become-leader> transition for <count> partitions",
     ),
     row(
         Kind.FOLLOWER_FETCHERS_STOPPED, _B, "INFO", "2.6+",
@@ -116,8 +112,7 @@ _TRANSITION = (
     row(
         Kind.FETCHER_SKIPPED, _B, "TRACE", "2.0+",
         "Skipped the adding-fetcher step of the become-follower state change with correlation id "
-        "<correlation_id> "
-        f"from {_BY} for partition <tp> with leader <leader> since it is shutting down",
+        f"<correlation_id> from {_BY} for partition <tp> with leader <leader> since it is shutting down",
     ),
     row(
         Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "1.0 to 3.2",
@@ -130,13 +125,13 @@ _TRANSITION = (
     row(
         Kind.BECOME_LEADER_OFFLINE, _B, "ERROR", "1.0+",
         f"Skipped the become-leader state change with correlation id <correlation_id> from {_BY} for "
-        f"partition <tp>"
+        "partition <tp>"
         + _LAST_UPDATE + _OFFLINE,
     ),
     row(
         Kind.BECOME_FOLLOWER_OFFLINE, _B, "ERROR", "2.0+",
         f"Skipped the become-follower state change with correlation id <correlation_id> from {_BY} for "
-        f"partition <tp>"
+        "partition <tp>"
         + _LAST_UPDATE + " with leader <leader>" + _OFFLINE,
     ),
     row(

@@ -16,8 +16,7 @@ from barnabas.cluster.model.statechange.leadership import Leadership
         # 0.8 and 0.9: the parentheses do not balance.
         (
             (
-                "(LeaderAndIsrInfo:(Leader:2,ISR:2,1,LeaderEpoch:8,ControllerEpoch:9),"
-                "ReplicationFactor:2),AllReplicas:2,1)"
+                "(LeaderAndIsrInfo:(Leader:2,ISR:2,1,LeaderEpoch:8,ControllerEpoch:9),ReplicationFactor:2),AllReplicas:2,1)"
             ),
             Leadership(2, 8, (2, 1), None, 9, (2, 1)),
         ),
@@ -34,8 +33,7 @@ from barnabas.cluster.model.statechange.leadership import Leadership
         (
             (
                 "PartitionState(controllerEpoch=2, leader=0, leaderEpoch=0, isr=[0], zkVersion=0, "
-                "replicas=[0], "
-                "offlineReplicas=[])"
+                "replicas=[0], offlineReplicas=[])"
             ),
             Leadership(0, 0, (0,), 0, 2, (0,)),
         ),

@@ -58,8 +58,7 @@ def test_what_python_cannot_or_would_not_take_for_a_number_of_kafka_s_is_unknown
 def test_the_oldest_hyphen_form_is_a_partition_too(said: Said) -> None:
     message = said(
         "Controller 0 epoch 4 sending UpdateMetadata request "
-        "(Leader:-2,ISR:,LeaderEpoch:0,ControllerEpoch:29) to "
-        "broker 1 for partition topic55-1"
+        "(Leader:-2,ISR:,LeaderEpoch:0,ControllerEpoch:29) to broker 1 for partition topic55-1"
     )
     assert message.kind is OtherKind.UPDATE_METADATA_SENDING
     assert message.values["tp"] == TopicPartition("topic55", 1)

@@ -24,32 +24,26 @@ def test_only_a_broker_speaks_here() -> None:
     [
         (
             "Leader a-1-0 starts at leader epoch 4 from offset 51 with high watermark 50 ISR [1,2] "
-            "addingReplicas [] "
-            "removingReplicas []. Previous leader epoch was 3."
+            "addingReplicas [] removingReplicas []. Previous leader epoch was 3."
         ),
         (
             "Leader a-1-0 starts at leader epoch 4 from offset 51 with high watermark 50 ISR 1,2 "
-            "addingReplicas  "
-            "removingReplicas  .Previous leader epoch was 3."
+            "addingReplicas  removingReplicas  .Previous leader epoch was 3."
         ),
         (
             "Leader a-1-0 with topic id Some(2-3qO3o8RgetP5oocXJFcQ) starts at leader epoch 4 from offset 51 "
-            "with partition "
-            "epoch 9, high watermark 50, ISR [1,2], adding replicas [] and removing replicas []. Previous "
-            "leader epoch was 3."
+            "with partition epoch 9, high watermark 50, ISR [1,2], adding replicas [] and removing replicas "
+            "[]. Previous leader epoch was 3."
         ),
         (
             "Leader a-1-0 with topic id Some(2-3qO3o8RgetP5oocXJFcQ) starts at leader epoch 4 from offset 51 "
-            "with partition "
-            "epoch 9, high watermark 50, ISR [1,2], adding replicas [] and removing replicas [] . Previous "
-            "leader epoch was 3."
+            "with partition epoch 9, high watermark 50, ISR [1,2], adding replicas [] and removing replicas "
+            "[] . Previous leader epoch was 3."
         ),
         (
             "Leader a-1-0 with topic id None starts at leader epoch 4 from offset 51 with partition epoch 9, "
-            "high watermark "
-            "50, ISR [1,2], adding replicas [] and removing replicas [] (under-min-isr). Previous leader "
-            "Some(1) and "
-            "previous leader epoch was 3."
+            "high watermark 50, ISR [1,2], adding replicas [] and removing replicas [] (under-min-isr). "
+            "Previous leader Some(1) and previous leader epoch was 3."
         ),
     ],
 )

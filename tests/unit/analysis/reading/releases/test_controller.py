@@ -48,13 +48,11 @@ def test_the_partition_named_in_a_reason_is_not_the_line_s_own(said: Said) -> No
     [
         (
             "[Controller id=2 epoch=5] Controller 2 epoch 5 failed to change state for partition t-0 from "
-            "OfflinePartition "
-            "to OnlinePartition"
+            "OfflinePartition to OnlinePartition"
         ),
         (
             "[Controller id=2 epoch=5] Initiated state change for partition t-0 from OfflinePartition to "
-            "OnlinePartition "
-            "failed"
+            "OnlinePartition failed"
         ),
         (
             "Controller 2 epoch 5 initiated state change for partition [t,0] from OfflinePartition to "

@@ -46,8 +46,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "INFO",
         (
             "Leader orders-3 starts at leader epoch 4 from offset 51 with high watermark 50 ISR [1,2] "
-            "addingReplicas [3] "
-            "removingReplicas []. Previous leader epoch was 3."
+            "addingReplicas [3] removingReplicas []. Previous leader epoch was 3."
         ),
     ),
     (
@@ -61,8 +60,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "INFO",
         (
             "Follower orders-3 starts at leader epoch 4 from offset 51 with high watermark 50. Previous "
-            "leader "
-            "epoch was -1."
+            "leader epoch was -1."
         ),
     ),
     (
@@ -70,9 +68,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "ERROR",
         (
             "A ZooKeeper client exception has occurred and makeLeader will be skipping the state change for "
-            "the "
-            "partition "
-            "orders-3 with leader epoch: 4."
+            "the partition orders-3 with leader epoch: 4."
         ),
     ),
     (
@@ -80,9 +76,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "ERROR",
         (
             "A ZooKeeper client exception has occurred. makeFollower will be skipping the state change for "
-            "the "
-            "partition "
-            "orders-3 with leader epoch: 4."
+            "the partition orders-3 with leader epoch: 4."
         ),
     ),
     (
@@ -101,8 +95,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         (
             "Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='orders', partitionIndex=3, "
             "controllerEpoch=3, leader=2, leaderEpoch=4, isr=[2, 1], zkVersion=7, replicas=[1, 2], "
-            "addingReplicas=[], "
-            f"removingReplicas=[], isNew=false) correlation id 8 {BY}"
+            f"addingReplicas=[], removingReplicas=[], isNew=false) correlation id 8 {BY}"
         ),
     ),
     (LINES.stale_leader_and_isr(ControllerEpoch(6)), "WARN", IGNORING + STALE),
@@ -155,8 +148,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             f"Handling LeaderAndIsr request correlationId 8 {BY} starting the become-leader transition for "
-            f"partition "
-            "orders-3"
+            "partition orders-3"
         ),
     ),
     (
@@ -172,8 +164,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             f"Handling LeaderAndIsr request correlationId 8 {BY} starting the become-follower transition for "
-            f"partition "
-            "orders-3 with leader 2"
+            "partition orders-3 with leader 2"
         ),
     ),
     (
@@ -181,8 +172,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             f"Completed LeaderAndIsr request correlationId 8 {BY} for the become-follower transition for "
-            f"partition "
-            "orders-3 with leader 2"
+            "partition orders-3 with leader 2"
         ),
     ),
     (
@@ -190,8 +180,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "INFO",
         (
             f"Stopped fetchers as part of LeaderAndIsr request correlationId 8 {BY} as part of the "
-            f"become-leader "
-            "transition for 2 partitions"
+            "become-leader transition for 2 partitions"
         ),
     ),
     (
@@ -204,8 +193,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             f"Skipped the adding-fetcher step of the become-follower state change with correlation id 8 {BY} "
-            f"for partition "
-            "orders-3 with leader 2 since it is shutting down"
+            "for partition orders-3 with leader 2 since it is shutting down"
         ),
     ),
     (
@@ -213,10 +201,8 @@ CASES: list[tuple[StateChange, str, str]] = [
         "INFO",
         (
             "Skipped the become-leader state change after marking its partition as leader with correlation "
-            "id 8 "
-            f"{BY} for partition orders-3 (last update controller epoch 2) since it is already the leader "
-            f"for "
-            f"the partition."
+            f"id 8 {BY} for partition orders-3 (last update controller epoch 2) since it is already the "
+            "leader for the partition."
         ),
     ),
     (
@@ -224,12 +210,8 @@ CASES: list[tuple[StateChange, str, str]] = [
         "INFO",
         (
             "Skipped the become-follower state change after marking its partition as follower with "
-            "correlation "
-            "id 8 "
-            f"{BY} for partition orders-3 (last update controller epoch 2) since the new leader 2 is the "
-            f"same "
-            f"as the old "
-            "leader"
+            f"correlation id 8 {BY} for partition orders-3 (last update controller epoch 2) since the new "
+            "leader 2 is the same as the old leader"
         ),
     ),
     (
@@ -246,11 +228,8 @@ CASES: list[tuple[StateChange, str, str]] = [
         "ERROR",
         (
             f"Skipped the become-follower state change with correlation id 8 {BY} for partition orders-3 "
-            f"(last "
-            f"update "
-            "controller epoch 2) with leader 2 since the replica for the partition is offline due to disk "
-            "error "
-            "x.Y: z"
+            "(last update controller epoch 2) with leader 2 since the replica for the partition is offline "
+            "due to disk error x.Y: z"
         ),
     ),
     (
@@ -258,8 +237,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "ERROR",
         (
             f"Received LeaderAndIsrRequest with correlation id 8 {BY} for partition orders-3 (last update "
-            f"controller epoch "
-            "2) but cannot become follower since the new leader -1 is unavailable."
+            "controller epoch 2) but cannot become follower since the new leader -1 is unavailable."
         ),
     ),
     (
@@ -272,8 +250,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             "Received StopReplica request StopReplicaPartitionState(partitionIndex=3, leaderEpoch=4, "
-            "deletePartition=false) "
-            f"correlation id 8 {BY} for partition orders-3"
+            f"deletePartition=false) correlation id 8 {BY} for partition orders-3"
         ),
     ),
     (
@@ -320,10 +297,8 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             "Cached leader info UpdateMetadataPartitionState(topicName='orders', partitionIndex=3, "
-            "controllerEpoch=3, "
-            "leader=2, leaderEpoch=4, isr=[2, 1], zkVersion=7, replicas=[1, 2], offlineReplicas=[]) for "
-            "partition orders-3 "
-            f"{SENT_BY}"
+            "controllerEpoch=3, leader=2, leaderEpoch=4, isr=[2, 1], zkVersion=7, replicas=[1, 2], "
+            f"offlineReplicas=[]) for partition orders-3 {SENT_BY}"
         ),
     ),
     (LINES.deleted_metadata(TP), "TRACE", f"Deleted partition orders-3 from metadata cache {SENT_BY}"),

@@ -36,8 +36,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "INFO",
         (
             "Changed partition orders-3 state from NonExistentPartition to NewPartition with assigned "
-            "replicas "
-            "1,2"
+            "replicas 1,2"
         ),
     ),
     (
@@ -70,9 +69,8 @@ CASES: list[tuple[StateChange, str, str]] = [
         LINES.replica_failed(TWO, TP, "NewReplica", "OnlineReplica", FAILURE),
         "ERROR",
         (
-            "Controller 1 epoch 3 initiated state change of replica 2 for partition orders-3 from "
-            "NewReplica to "
-            "OnlineReplica failed"
+            "Controller 1 epoch 3 initiated state change of replica 2 for partition orders-3 from NewReplica "
+            "to OnlineReplica failed"
         ),
     ),
     (
@@ -80,9 +78,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "INFO",
         (
             f"Partition orders-3 state changed to {SPELLED_STATE} after removing replica 1 from the ISR as "
-            f"part "
-            f"of "
-            "transition to OfflineReplica"
+            "part of transition to OfflineReplica"
         ),
     ),
     (
@@ -90,10 +86,9 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             "Sending become-leader LeaderAndIsr request LeaderAndIsrPartitionState(topicName='orders', "
-            "partitionIndex=3, "
-            "controllerEpoch=3, leader=2, leaderEpoch=4, isr=[2, 1], zkVersion=7, replicas=[1, 2], "
-            "addingReplicas=[], "
-            "removingReplicas=[], isNew=false) to broker 2 for partition orders-3"
+            "partitionIndex=3, controllerEpoch=3, leader=2, leaderEpoch=4, isr=[2, 1], zkVersion=7, "
+            "replicas=[1, 2], addingReplicas=[], removingReplicas=[], isNew=false) to broker 2 for partition "
+            "orders-3"
         ),
     ),
     (
@@ -101,10 +96,9 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             "Sending become-follower LeaderAndIsr request LeaderAndIsrPartitionState(topicName='orders', "
-            "partitionIndex=3, "
-            "controllerEpoch=3, leader=2, leaderEpoch=4, isr=[2, 1], zkVersion=7, replicas=[1, 2], "
-            "addingReplicas=[], "
-            "removingReplicas=[], isNew=true) to broker 1 for partition orders-3"
+            "partitionIndex=3, controllerEpoch=3, leader=2, leaderEpoch=4, isr=[2, 1], zkVersion=7, "
+            "replicas=[1, 2], addingReplicas=[], removingReplicas=[], isNew=true) to broker 1 for partition "
+            "orders-3"
         ),
     ),
     (
@@ -122,8 +116,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             "Sending StopReplica request StopReplicaPartitionState(partitionIndex=3, leaderEpoch=-2, "
-            "deletePartition=true) "
-            "to broker 2 for partition orders-3"
+            "deletePartition=true) to broker 2 for partition orders-3"
         ),
     ),
     (
@@ -136,8 +129,7 @@ CASES: list[tuple[StateChange, str, str]] = [
         "TRACE",
         (
             "Received response UpdateMetadataResponseData(errorCode=0) for request UPDATE_METADATA with "
-            "correlation id 6 "
-            "sent to broker b:19092 (id: 2 rack: null)"
+            "correlation id 6 sent to broker b:19092 (id: 2 rack: null)"
         ),
     ),
     (
@@ -167,8 +159,7 @@ WITHOUT_EPOCH: list[tuple[StateChange, str, str]] = [
         "ERROR",
         (
             "Received error STALE_BROKER_EPOCH in LeaderAndIsr response "
-            "LeaderAndIsrResponseData(errorCode=77, "
-            "partitionErrors=[], topics=[]) from broker 2"
+            "LeaderAndIsrResponseData(errorCode=77, partitionErrors=[], topics=[]) from broker 2"
         ),
     ),
     (
@@ -178,8 +169,7 @@ WITHOUT_EPOCH: list[tuple[StateChange, str, str]] = [
         "ERROR",
         (
             "Received error STALE_BROKER_EPOCH in UpdateMetadata response "
-            "UpdateMetadataResponseData(errorCode=77) from "
-            "broker 2"
+            "UpdateMetadataResponseData(errorCode=77) from broker 2"
         ),
     ),
 ]
