@@ -1,12 +1,12 @@
-"""``--follow``: read what is added to the logs, batch after batch, into the table ``events``.
+"""``--follow``: append what is added to the logs, batch after batch, to the table ``events``.
 
 A batch is a small Spark job over the bytes that were added since the last one. After each batch the
 functions of the batch run compute all other tables again, so that the same lines give the same tables.
 
 The driver keeps the progress itself. Spark's Structured Streaming offers the same as a Python data source,
-but asks such a source for its offsets in a Python process of its own, and gives that process ten seconds to
-start (``PythonWorkerFactory.createSimpleWorker``; no setting changes it). On a busy machine the stream died
-of that.
+but asks such a source for its offsets in a separate Python process, which has ten seconds to start
+(``PythonWorkerFactory.createSimpleWorker``; no setting changes that). On a busy machine the start took longer
+and the stream failed.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from barnabas.analysis.reading.splits import Split
 from barnabas.analysis.scan import Reading, append_events
 
 PROGRESS = "_progress.json"
-"""The file beside the tables that says how far each log was read."""
+"""The file beside the tables that records how far each log was read."""
 
 REST_S = 3.0
-"""A log that nobody wrote to for so long is read to its end. Writing a stack trace takes less."""
+"""Seconds without a write after which a log is read to its end. Writing a stack trace takes less."""
 
 PAUSE_S = 2.0
-"""The pause between two looks at the logs."""
+"""Seconds between two scans of the logs for new lines."""
 
 
 @dataclass(slots=True)
 class _Progress:
-    """How far the logs were read.
+    """The progress of following: how far each log was read.
 
     Attributes:
-        batch: The number of the batch that is being read, or that comes next.
-        read: Up to which byte each log was read, by its key.
-        reading: The same after the batch that is being read; None between two batches.
-        damaged: Logs that could not be read whole, each with its ``source``, the ``error`` (None for none)
-            and how many bytes were ``replaced`` because they were not UTF-8.
+        batch: The number of the current batch; between two batches, of the next one.
+        read: The byte up to which each log was read, by its key.
+        reading: The value of ``read`` after the current batch; None between two batches.
+        damaged: Logs that could not be read completely, each with its ``source``, the ``error`` (None for
+            none) and the number of bytes ``replaced`` because they were not UTF-8.
     """
 
     batch: int = 0
@@ -53,17 +53,18 @@ class _Progress:
 
 
 class Follower:
-    """Reads what is added to logs; what another one with the same folder has read is not read again.
+    """A follower of logs: each call reads what was added since the last one.
 
     Args:
-        spark: The session.
-        roots: Folders, whose logs are found as they come, files and globs.
-        folder: Where ``events`` and the progress are.
-        reading: How the logs are read.
-        rest_s: A log that nobody wrote to for so long is read to its end; None for ``REST_S``.
+        spark: The session that runs the batches.
+        roots: Files, globs and folders; new logs in a folder are found as they appear.
+        folder: The folder of ``events`` and of the progress. A follower continues where an earlier one with
+            the same folder stopped.
+        reading: The settings for reading the logs.
+        rest_s: Seconds without a write after which a log is read to its end; None for ``REST_S``.
 
     Attributes:
-        unreadable: Logs and folders that could not be opened at the last two looks, each with the reason.
+        unreadable: Logs and folders that could not be opened in the last two scans, each with the reason.
     """
 
     def __init__(
@@ -86,17 +87,19 @@ class Follower:
 
     @property
     def damaged(self) -> Sequence[Mapping[str, Any]]:
-        """Logs that could not be read whole, each with ``source``, ``error`` and ``replaced`` bytes."""
+        """Logs that could not be read completely, each with ``source``, ``error`` and ``replaced`` bytes."""
         return self._progress.damaged
 
     def read_added(self) -> bool:
-        """Read what was added since the last batch; False if that is nothing.
+        """Read what was added since the last batch; return False if nothing was.
 
-        A batch that did not end, because its process did, is read again first and replaces its own files.
+        If the process ended during a batch, the next process reads that batch again first and replaces its
+        files.
         """
         found: list[str] = []
         logs = find_logs(self._roots, self._rest_s, found)
-        # Whether a log is unreadable is known at the second look: at the first one it may just be rolled.
+        # A log counts as unreadable if two scans in a row fail: after one failure it may just have been
+        # rolled.
         self.unreadable, self._seen = sorted(self._seen.intersection(found)), frozenset(found)
         progress = self._progress
         if progress.reading is None:
@@ -124,7 +127,7 @@ class Follower:
             return _Progress()
 
     def _store(self) -> None:
-        # Replaced as a whole, so that a crash leaves the old progress or the new one.
+        # Replace the file atomically, so that a crash leaves the old progress or the new one.
         aside = self._folder / f"{PROGRESS}.new"
         aside.write_text(json.dumps(asdict(self._progress)), encoding="utf-8")
         aside.replace(self._folder / PROGRESS)

@@ -1,8 +1,8 @@
-"""Logs that are still being written: which there are, and up to which byte each holds whole entries.
+"""Logs that are still being written: how to find them, and up to which byte each holds whole entries.
 
-A log is known by its inode and its first bytes, so that a rolled log keeps its place under its new name,
-and a new log under the old name counts as new. The last entry of a live log waits until the next one
-begins, because its stack trace may not be there yet. A log that was rolled, or that nobody wrote to for a
+A log is identified by its inode and its first bytes, so a rolled log keeps its progress under its new name,
+and a new log under the old name counts as new. The last entry of a live log is read only when the next entry
+begins, because its stack trace may not be written yet. A log that was rolled, or that nobody wrote to for a
 while, is read to its end.
 """
 
@@ -25,11 +25,11 @@ _LIVE = ".log"
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log as it is found now.
+    """A log file as the current scan found it.
 
     Attributes:
-        path: Where it lies.
-        size: Its size in bytes.
+        path: The path of the file.
+        size: The size in bytes.
         is_closed: Whether no more lines are expected: it was rolled, or nobody wrote to it for a while.
     """
 
@@ -39,12 +39,12 @@ class Log:
 
 
 def find_logs(roots: Sequence[str], rest_s: float, unreadable: list[str] | None = None) -> dict[str, Log]:
-    """Find the logs below folders and those named themselves, by a key that a change of name keeps.
+    """Find the logs that ``roots`` name, each under a key that survives renaming.
 
     Args:
         roots: Folders, files and globs.
-        rest_s: A log is closed if nobody wrote to it for so many seconds.
-        unreadable: Gets what cannot be read, with the reason; None where nobody asks.
+        rest_s: Seconds without a write after which a log counts as closed.
+        unreadable: A list that receives each path that cannot be read, with the reason; None to drop them.
     """
     found: dict[str, Log] = {}
     places = [place for root in roots for place in named(root)]
@@ -56,7 +56,7 @@ def find_logs(roots: Sequence[str], rest_s: float, unreadable: list[str] | None 
             with path.open("rb") as file:
                 begin = file.read(_FIRST_BYTES)
         except OSError as error:
-            # A log that is being rolled just now is found under its new name, at once or at the next look.
+            # A log that is being rolled just now is found under its new name, in this scan or the next.
             if unreadable is not None:
                 unreadable.append(f"{path}: {error.strerror}")
             continue
@@ -70,11 +70,13 @@ def find_logs(roots: Sequence[str], rest_s: float, unreadable: list[str] | None 
 
 
 def whole_until(log: Log, consumed: int) -> int:
-    """Return up to which byte a log holds whole entries: ``consumed`` or more."""
+    """Return the byte up to which a log holds whole entries, at least ``consumed``."""
     if log.is_closed:
         return max(log.size, consumed)
     if is_compressed(str(log.path)):
         return consumed
+    # Only the tail is searched for the last header. If the tail does not start where reading stopped, it
+    # starts inside a line, which is skipped.
     begin = max(consumed, log.size - _TAIL_BYTES)
     with log.path.open("rb") as file:
         file.seek(begin)

@@ -2,7 +2,7 @@
 
 ``run`` is the entry point for other code. It writes into DIR the tables ``events``, ``files`` and those of
 ``analysis.derived`` (Parquet), ``report.html``, ``report.json`` and ``report.txt``, and prints one of them.
-With ``--follow`` it goes on to read what is added to the logs until it is interrupted.
+With ``--follow`` it keeps reading what is added to the logs until it is interrupted.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 if not __package__:
-    # A script has its own folder on the path; imports need the one above it that holds the package.
+    # Python puts a script's own folder on the path, but imports need the folder that holds the package.
     sys.path[0] = next(str(each) for each in Path(__file__).resolve().parents if (each / "barnabas").is_dir())
 
 from barnabas.analysis.derived.store import derive
 from barnabas.analysis.follow import PAUSE_S, Follower
-from barnabas.analysis.outs import LocalOut, OccupiedError, Out, out_at
+from barnabas.analysis.output import LocalOutput, OccupiedError, Output, output_at
 from barnabas.analysis.progress import progress
 from barnabas.analysis.report.document import gather
-from barnabas.analysis.report.files import Format, tell
+from barnabas.analysis.report.files import Format, write_report
 from barnabas.analysis.report.words import count
 from barnabas.analysis.scan import AS_WRITTEN, Reading
 from barnabas.analysis.session import SparkStartError, spark_session
@@ -40,7 +40,7 @@ DEFAULT_OUT = "barnabas-report"
 """The default of ``--out``: a folder below the working directory."""
 
 _SMALL_BYTES = 64 * 1024 * 1024
-"""Logs up to this size are read in less time than Spark needs to start."""
+"""The size in bytes up to which logs are read in less time than Spark needs to start."""
 
 _FORMS = "html, json or text"
 
@@ -51,10 +51,10 @@ _EXPECTED_OUT = "a folder that is writable, or can be made"
 _BROKER_MAX = 2**31 - 1
 
 _NAMED = 3
-"""A message names so many files and counts the rest."""
+"""The number of files that a message names; it counts the rest."""
 
 _pause = time.sleep
-"""Waits between two looks at followed logs; tests replace it."""
+"""The function that waits between two scans of followed logs; tests replace it."""
 
 
 def run(
@@ -71,35 +71,35 @@ def run(
     Args:
         paths: Files, folders (searched for the names in ``sources.LOG_NAMES``) and globs; with a scheme, as
             Spark takes them.
-        out: A local folder, made where it is not there, or one with a scheme, as Spark takes it; tables of a
-            former run in it are replaced.
-        spark: A session to run in, which is left open; None for one of its own.
-        form: What is printed of the report.
-        reading: The brokers' time zone, and what else the logs do not say themselves.
-        is_followed: Whether to go on with what is added to the logs, until an interrupt.
+        out: A local folder, which is created if it does not exist, or a URI that Spark knows. Tables of an
+            earlier run in it are replaced.
+        spark: A session to run in, which stays open; None to start one and stop it at the end.
+        form: The form of the report that is printed.
+        reading: The settings for reading, such as the brokers' time zone.
+        is_followed: Whether to keep reading what is added to the logs, until an interrupt.
 
     Returns:
-        The exit code: 0 if something was understood, 1 if nothing was, 2 if there was nothing to read or
-        nowhere to write, 3 if Spark failed. Standard error says what is wrong.
+        The exit code: 0 if any line was understood, 1 if none was, 2 if there was nothing to read or
+        nowhere to write, 3 if Spark failed. The reason goes to standard error.
     """
     try:
         sources = find(paths)
-        target = out_at(out)
+        target = output_at(out)
     except (NothingToReadError, OccupiedError) as error:
         return _fail(2, str(error))
     except OSError as error:
         return _fail(2, f"cannot write to {str(out)!r}: {error.strerror}; expected {_EXPECTED_OUT}")
     remote = (*sources.remote_files, *sources.remote_folders)
     if is_followed and remote:
-        return _fail(2, f"cannot follow {remote[0]!r}: only files of this machine are looked at again")
-    if is_followed and not isinstance(target, LocalOut):
+        return _fail(2, f"cannot follow {remote[0]!r}: expected files or folders of this machine")
+    if is_followed and not isinstance(target, LocalOutput):
         return _fail(2, f"cannot follow into {str(out)!r}: expected a folder of this machine")
     session: AbstractContextManager[SparkSession] = (
         nullcontext(spark) if spark else spark_session(brief=_is_small(sources))
     )
     try:
         with session as active:
-            if is_followed and isinstance(target, LocalOut):
+            if is_followed and isinstance(target, LocalOutput):
                 _follow(active, paths, target.folder, form, reading)
                 return 0
             understood = _analyze(active, sources, target, form, reading)
@@ -110,7 +110,8 @@ def run(
     except PySparkException as error:
         return _fail(3, f"Spark failed: {error.getMessage() or error}")
     except Py4JJavaError as error:
-        # What Spark does not word itself: a file system that is away, or that nobody brought a client for.
+        # Errors that Spark does not wrap: a file system that does not answer, or whose client is not
+        # installed.
         return _fail(3, f"Spark failed: {str(error.java_exception).splitlines()[0]}")
     return 0 if understood else _fail(1, f"no line was understood of {_names(sources)}: {_EXPECTED}")
 
@@ -118,7 +119,8 @@ def run(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Call ``run`` with the arguments of the command line."""
     parser = argparse.ArgumentParser(
-        prog="barnabas analyze", description="Tell what happened from state-change.log files."
+        prog="barnabas analyze",
+        description="Report what happened in a cluster, from its state-change.log files.",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or globs")
     parser.add_argument(
@@ -135,16 +137,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--broker",
         type=_broker,
         metavar="ID",
-        help="the broker of files where neither line nor path names it",
+        help="the broker id of lines if neither the line nor the path names one",
     )
     parser.add_argument(
         "--time-zone",
         type=_zone,
         default="UTC",
         metavar="ZONE",
-        help="what the logs' times are read as; the report's are UTC (%(default)s)",
+        help="the time zone of the logs; the report is in UTC (%(default)s)",
     )
-    parser.add_argument("--follow", action="store_true", help="go on with what is added to the logs")
+    parser.add_argument("--follow", action="store_true", help="keep reading what is added to the logs")
     given = parser.parse_args(arguments)
     reading = Reading(given.time_zone, given.broker)
     return run(given.paths, given.out, form=given.format, reading=reading, is_followed=given.follow)
@@ -167,13 +169,13 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        # A folder of zones is none, and the system's files answer so.
+        # zoneinfo raises OSError for a name such as Europe, which is a folder of zones.
         raise argparse.ArgumentTypeError(
             f"no time zone {name!r}: expected a name such as Europe/Berlin"
         ) from error
 
 
-def _analyze(spark: SparkSession, sources: Sources, out: Out, form: Format, reading: Reading) -> bool:
+def _analyze(spark: SparkSession, sources: Sources, out: Output, form: Format, reading: Reading) -> bool:
     with progress(spark.sparkContext, "reading logs"):
         tallies = out.write_events(spark, sources, reading)
     troubles = [*sources.closed, *_troubles(tallies)]
@@ -183,12 +185,12 @@ def _analyze(spark: SparkSession, sources: Sources, out: Out, form: Format, read
         return False
     with progress(spark.sparkContext, "finding out what happened"):
         document = gather(derive(spark, out.folder), troubles, str(reading.zone))
-    out.tell(spark, document, form)
+    out.write_report(spark, document, form)
     return True
 
 
 def _troubles(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say in words which files of the table ``files`` could not be read whole."""
+    """Return a sentence for each file of the table ``files`` that could not be read completely."""
     damaged = [f"{tally['source']}: {tally['error']}" for tally in tallies if tally["error"] is not None]
     replaced: Counter[str] = Counter()
     for tally in tallies:
@@ -200,17 +202,17 @@ def _troubles(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
 def _follow(
     spark: SparkSession, paths: Sequence[str | Path], folder: Path, form: Format, reading: Reading
 ) -> None:
-    told: dict[str, None] = {}
+    reported: dict[str, None] = {}
     follower = Follower(spark, paths, folder, reading=reading)
     try:
         while True:
             has_more = follower.read_added()
             for trouble in (*follower.unreadable, *_troubles(follower.damaged)):
-                if trouble not in told:
-                    told[trouble] = None
+                if trouble not in reported:
+                    reported[trouble] = None
                     _fail(0, f"could not read all of {trouble}")
             if has_more:
-                tell(gather(derive(spark, folder), list(told), str(reading.zone)), folder, form)
+                write_report(gather(derive(spark, folder), list(reported), str(reading.zone)), folder, form)
             _pause(PAUSE_S)
     except KeyboardInterrupt:
         return

@@ -1,7 +1,7 @@
-"""The Parquet files of a table that Spark's tasks write themselves.
+"""Parquet files that Spark's tasks write themselves, without Spark's writer.
 
-A task writes a file of its own name into a folder aside, so that two attempts of one task do not disturb each
-other. At the end the driver moves the files of successful attempts into the table and removes all others.
+Each attempt of a task writes a file of its own name into a temporary folder. At the end the driver moves the
+files of successful attempts into the table and removes all others.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _DICTIONARIES = [field.name for field in EVENTS_CODED if pa.types.is_dictionary(
 
 
 class PartWriter:
-    """Writes one file of the table ``events``; no file is made if there are no rows.
+    """A writer of one file of the table ``events``; without rows no file is created.
 
     Args:
         folder: The table's folder, after ``prepare``.
-        name: The file's name, which no other attempt of any task has.
+        name: The file's name, unique among all attempts of all tasks.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -39,7 +39,7 @@ class PartWriter:
 
     @property
     def name(self) -> str | None:
-        """The file's name; None if none was made, or if writing failed."""
+        """Return the file's name; None if no file was created or writing failed."""
         return self._path.name if self._is_whole else None
 
     def write(self, rows: pa.RecordBatch) -> None:
@@ -60,7 +60,8 @@ class PartWriter:
 
 
 def _open(path: Path) -> pq.ParquetWriter:
-    # Statistics are for what is looked up by range; numbers that hardly repeat gain nothing by a dictionary.
+    # Write statistics only for columns that queries filter by range, and no dictionaries for numbers that
+    # hardly repeat.
     return pq.ParquetWriter(
         path, EVENTS_CODED, compression="snappy", use_dictionary=_DICTIONARIES, write_statistics=["time"],
         store_schema=False,
@@ -68,7 +69,7 @@ def _open(path: Path) -> pq.ParquetWriter:
 
 
 def write_files(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """Write the table ``files``, and replace one that is there."""
+    """Write the table ``files``, replacing an existing one."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -78,11 +79,11 @@ def write_files(folder: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def prepare(folder: Path, *, keep: bool = False) -> None:
-    """Make the folder of a table that tasks will write.
+    """Prepare the folder of a table that tasks will write.
 
     Args:
         folder: The table's folder.
-        keep: Whether the rows of a table that is there stay.
+        keep: Whether to keep the rows of an existing table.
     """
     if folder.exists():
         shutil.rmtree(folder / _ASIDE if keep else folder, ignore_errors=keep)
@@ -90,12 +91,12 @@ def prepare(folder: Path, *, keep: bool = False) -> None:
 
 
 def commit(folder: Path, names: Iterable[str | None], former: str | None = None) -> None:
-    """Move the named files into the table, and remove all others that were written.
+    """Move the named files into the table and remove the others that tasks wrote.
 
     Args:
         folder: The table's folder, after ``prepare``.
-        names: What ``PartWriter.name`` says of each file.
-        former: A glob of files that the named ones replace; None for none.
+        names: ``PartWriter.name`` of each successful attempt.
+        former: A glob of files in the table that the named ones replace; None for none.
     """
     for path in folder.glob(former) if former else ():
         path.unlink()
@@ -103,7 +104,7 @@ def commit(folder: Path, names: Iterable[str | None], former: str | None = None)
         if name is not None:
             (folder / _ASIDE / name).rename(folder / name)
     if not any(folder.glob("*.parquet")):
-        # A table without rows still has columns.
+        # A table without rows still needs a file that holds the schema.
         _open(folder / _EMPTY).close()
     shutil.rmtree(folder / _ASIDE)
     (folder / _DONE).touch()

@@ -1,4 +1,4 @@
-"""A bar for who waits: how many of Spark's tasks are done, on a terminal and nowhere else."""
+"""A progress bar of Spark's tasks, drawn only on a terminal."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _EVERY_S = 0.2
 
 @contextmanager
 def progress(context: SparkContext, what: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Show a bar while the block runs, and clear it in the end.
+    """Show a progress bar while the block runs, and clear it at the end.
 
     Args:
-        context: Where the tasks run.
-        what: What is being done.
-        stream: Where the bar is drawn if it is a terminal; None for standard error.
+        context: The Spark context that runs the tasks.
+        what: The label of the bar.
+        stream: The stream to draw on if it is a terminal; None for standard error.
     """
     target = stream or sys.stderr
     if not target.isatty():
@@ -40,7 +40,7 @@ def progress(context: SparkContext, what: str, stream: TextIO | None = None) -> 
 
 
 def bar(what: str, done: int, total: int) -> str:
-    """``reading logs  [##########....................] 4 of 12``."""
+    """Format a bar such as ``reading logs  [##########....................] 4 of 12``."""
     filled = _WIDTH * done // max(total, 1)
     return f"{what}  [{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {total}"
 

@@ -1,9 +1,9 @@
-"""The jobs that read files into the table ``events``, in one pass over each line.
+"""The Spark jobs that read files into the table ``events``, in one pass over each line.
 
-A local file is cut into splits that tear no entry (``analysis.reading.splits``), and each task reads its
-own. Files on other file systems are read by Spark's text source, cut where a line begins with a bracket,
-and come to the same reader. ``write_events`` has every task write its rows itself, as Arrow's Parquet
-writer is several times faster than Spark's own. What a failed task left behind does not count.
+A local file is cut into splits of whole entries (``analysis.reading.splits``), and each task reads its own.
+Spark's text source reads files on other file systems; it cuts them where a line begins with a bracket, and
+passes them to the same reader. In ``write_events`` every task writes its rows itself, because Arrow's Parquet
+writer is several times faster than Spark's. Files of failed tasks are ignored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SPLIT_BYTES_MAX = 64 * 1024 * 1024
 SPLIT_BYTES_MIN = 2 * 1024 * 1024
 
 _RECORD_SEPARATOR = "\n["
-"""Where Spark's text source cuts. It removes these letters."""
+"""The separator at which Spark's text source cuts, and which it removes."""
 
 _FILES_ARROW = to_arrow_schema(FILES)
 _PART = pa.field("part", pa.string())
@@ -48,8 +48,8 @@ class Reading:
 
     Attributes:
         zone: The brokers' time zone.
-        broker: The broker of lines that do not name it, in files whose paths do not either.
-        split_bytes: Splits are no larger.
+        broker: The broker id of lines if neither the line nor the file's path names one.
+        split_bytes: The largest size of a split.
     """
 
     zone: tzinfo = UTC
@@ -57,18 +57,18 @@ class Reading:
     split_bytes: int = SPLIT_BYTES_MAX
 
     def broker_of(self, source: str) -> int | None:
-        """Return the broker of a file that its path names, else the one given for all files."""
+        """Return the broker id in a file's path, else ``broker``."""
         named = broker_of(source)
         return self.broker if named is None else named
 
 
 AS_WRITTEN = Reading()
-"""Reading with times in UTC; files whose path names no broker have none."""
+"""The default settings: times are in UTC, and files whose path names no broker have none."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts what was read of one split: a row of the table ``files``."""
+    """The counts of one split: a row of the table ``files``."""
 
     source: str
     block: int
@@ -81,7 +81,7 @@ class Tally:
     error: str | None = None
 
     def add(self, data: bytes, typed: Typed) -> None:
-        """Count a block."""
+        """Count the bytes, lines and entries of a block."""
         self.size += len(data)
         self.lines += typed.lines
         self.entries += typed.rows.num_rows
@@ -94,10 +94,10 @@ class Tally:
 
 
 Pieces = Iterator[tuple[str, int, Iterator[bytes]]]
-"""The splits that a task reads: file, first byte, and blocks of whole entries."""
+"""The splits that a task reads, each as its file, its first byte, and its blocks of whole entries."""
 
 Work = Callable[[Pieces], Iterator[pa.RecordBatch]]
-"""Turns the splits of a task into rows."""
+"""A function that turns the splits of a task into rows."""
 
 
 def events(spark: SparkSession, sources: Sources, reading: Reading = AS_WRITTEN) -> DataFrame:
@@ -114,7 +114,7 @@ def events(spark: SparkSession, sources: Sources, reading: Reading = AS_WRITTEN)
 def write_events(
     spark: SparkSession, sources: Sources, folder: Path, reading: Reading = AS_WRITTEN
 ) -> list[dict[str, Any]]:
-    """Write the table ``events`` into a folder that all executors see; what was there is replaced.
+    """Write the table ``events`` into a folder that all executors see, replacing an older table.
 
     Returns:
         The rows of the table ``files``, ordered by file and place.
@@ -129,9 +129,9 @@ def write_events(
 def append_events(
     spark: SparkSession, added: list[Split], folder: Path, reading: Reading, batch: int
 ) -> list[dict[str, Any]]:
-    """Append to the table ``events`` what was added to logs; the rows of the same batch are replaced.
+    """Append the additions to logs to the table ``events``, replacing earlier rows of the same batch.
 
-    Batch 0 replaces the table of a former run.
+    Batch 0 replaces the table of an earlier run.
 
     Returns:
         As ``write_events``.
@@ -145,7 +145,7 @@ def append_events(
 
 
 def _writing(folder: Path, name: str, reading: Reading) -> Work:
-    """Return work that writes a task's rows to a file of the table, and gives its rows of ``files``."""
+    """Return work that writes a task's rows to a file of the table, and returns its rows of ``files``."""
 
     def written(pieces: Pieces) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -167,27 +167,27 @@ def _writing(folder: Path, name: str, reading: Reading) -> Work:
 def save_events(
     spark: SparkSession, sources: Sources, uri: str, reading: Reading = AS_WRITTEN
 ) -> list[dict[str, Any]]:
-    """Let Spark write the table ``events`` to any place that it knows; what was there is replaced.
+    """Write the table ``events`` with Spark, to any URI that it knows, replacing an older table.
 
     Returns:
         As ``write_events``.
     """
-    # Spark adds to an accumulator once for each task of a write, however often the task was tried.
-    told = spark.sparkContext.accumulator([], _Rows())
+    # Spark adds to an accumulator once for each task of a write, however often it retried the task.
+    tallies = spark.sparkContext.accumulator([], _Rows())
 
     def typed(pieces: Pieces) -> Iterator[pa.RecordBatch]:
         for tally, rows in read(pieces, reading):
             if rows is None:
-                told.add([tally.row()])
+                tallies.add([tally.row()])
             else:
                 yield plain(rows)
 
     _run(spark, sources, reading, typed, EVENTS).write.mode("overwrite").parquet(uri)
-    return _ordered(told.value)
+    return _ordered(tallies.value)
 
 
 class _Rows(AccumulatorParam[list[dict[str, Any]]]):
-    """An accumulator of rows that tasks report beside the rows they write."""
+    """An accumulator of the rows of ``files`` that tasks report."""
 
     def zero(self, value: list[dict[str, Any]]) -> list[dict[str, Any]]:  # noqa: ARG002
         return []
@@ -203,9 +203,10 @@ def _ordered(tallies: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBatch | None]]:
-    """Read the rows of splits; after the last rows of a split comes its tally without rows.
+    """Read the rows of splits; the last item of each split is its tally with no rows.
 
-    The tally of a split that cannot be read to its end has the error; the next split is read all the same.
+    If a split cannot be read to its end, its tally holds the error, and reading continues with the next
+    split.
     """
     reader = _reader(reading)
     for source, block, texts in pieces:
@@ -223,12 +224,12 @@ def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBat
 
 @functools.lru_cache(maxsize=1)
 def _reader(reading: Reading) -> BlockReader:
-    """Return the reader of this worker. Its tasks share it, so that forms are learned once."""
+    """Return the reader of this worker process, which its tasks share so that forms are learned once."""
     return BlockReader(Clock(reading.zone), broker_of)
 
 
 def plain(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Decode the dictionaries of rows, because Spark does not take them."""
+    """Decode the dictionary-encoded columns of rows, which Spark does not accept."""
     arrays = [
         array.dictionary_decode() if pa.types.is_dictionary(array.type) else array for array in rows.columns
     ]
@@ -266,7 +267,7 @@ def _run_splits(
     work: Work,
     schema: st.StructType,
 ) -> DataFrame:
-    """Run one task for each split of a file of this machine."""
+    """Run one task for each split of a local file."""
 
     def pieces(batches: Iterator[pa.RecordBatch]) -> Pieces:
         for batch in batches:
@@ -285,7 +286,7 @@ def _remote(
     schema: st.StructType,
     **options: str | bool,
 ) -> DataFrame:
-    # Bytes, not text: a log may hold bytes that are not UTF-8, and ``blocks.clean`` counts them.
+    # Read bytes instead of text: a log may hold bytes that are not UTF-8, which ``blocks.clean`` counts.
     records = (
         spark.read.options(**options)
         .option("lineSep", _RECORD_SEPARATOR)

@@ -1,4 +1,4 @@
-"""A quiet Spark session, with our packages on every executor."""
+"""A Spark session without log output, with our packages on every executor."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from pyspark.sql import SparkSession
 import barnabas
 
 _SHIPPED = ("analysis", "cluster/model")
-"""The packages that executors need: this one and the model, which imports the standard library alone."""
+"""The packages that executors need: this one, and the model, which imports only the standard library."""
 
 _SETTINGS = {
-    # Results are small: a handful of partitions beats Spark's 200, and adaptive execution merges them
-    # further.
+    # Results are small, so 8 partitions are faster than Spark's 200; adaptive execution merges them further.
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Rows come from Java to Python through a socket; on a busy machine it may take longer than Spark's 15 s
-    # until the other end connects to it.
+    # Java sends rows to Python through a socket. On a busy machine Python may need longer than Spark's 15 s
+    # to connect to it.
     "spark.python.authenticate.socketTimeout": "5min",
 }
 _LOCAL_SETTINGS = {
@@ -39,12 +38,12 @@ _LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
 }
 _BRIEF_SETTINGS = {
-    # Of many small queries each costs more to compile, or to split into tasks, than to run.
+    # A small query takes longer to compile, or to split into tasks, than to run.
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
-    # Small tables are joined where they are; to broadcast one is a job more.
+    # Broadcasting a small table would cost one more job.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.leafNodeDefaultParallelism": "1",
 }
@@ -61,28 +60,29 @@ logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
 _BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java options for a run of seconds: optimizing code that runs once doubles the CPU time (40 s, not 18)."""
+"""Java options for a short run, which optimizing code that runs once would double (40 s of CPU, not 18)."""
 _TAIL_LINES = 5
 _LAUNCH: Callable[..., JavaGateway] = launch_gateway
 
 
 class SparkStartError(Exception):
-    """Spark's Java process did not start; the text ends with the last lines of its standard error."""
+    """An error if Spark's Java process did not start, with the last lines of its standard error."""
 
 
 @contextmanager
 def spark_session(name: str = "barnabas analyze", *, brief: bool = False) -> Iterator[SparkSession]:
-    """Start a session, and stop it at the end.
+    """Start a session and stop it at the end of the block.
 
-    Under ``spark-submit`` it has the master and the settings given there; otherwise it runs in this process
-    on all cores, and says nothing.
+    Under ``spark-submit`` the session has the master and settings given there. Otherwise it runs in this
+    process on all cores and logs nothing.
 
     Args:
-        name: What Spark calls the application.
-        brief: Whether there is little to do, so that starting matters more than speed later; local only.
+        name: The application's name in Spark.
+        brief: Whether there is so little to do that a quick start matters more than speed; only for local
+            runs.
 
     Raises:
-        SparkStartError: Where there is no Java, or it does not start.
+        SparkStartError: Java is not installed or does not start.
     """
     given = SparkConf()
     settings = _SETTINGS | (_BRIEF_SETTINGS if brief else {})
@@ -111,9 +111,10 @@ def _local_context(conf: SparkConf, *, brief: bool) -> SparkContext:
 
 @functools.cache
 def _gateway(brief: bool) -> JavaGateway:
-    """Start the Java process, once for the life of this process.
+    """Start the Java process once; all sessions of this process use it.
 
-    Its standard error is kept from the terminal: Java and Spark greet there whatever the log level is.
+    Its standard error does not go to the terminal, because Java and Spark print a greeting there at any log
+    level.
     """
     with (
         tempfile.TemporaryDirectory(prefix="barnabas-spark-") as scratch,

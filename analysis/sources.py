@@ -1,4 +1,4 @@
-"""What to read: files, folders and globs, on any file system that Spark knows."""
+"""The files, folders and globs to read, on any file system that Spark knows."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 LOG_NAMES = ("sta[tg]e-change.log*", "controller.log*", "server.log*")
-"""The files of a folder that are read, rolled ones too (Kafka 4.0.0 rolls to ``stage-change.log``)."""
+"""The files that are read in folders, rolled ones too (Kafka 4.0.0 rolls to ``stage-change.log``)."""
 
-# No number with a dot behind it: kafka_2.13-2.8.0 is a release.
+# A number with a dot after it is no broker id: kafka_2.13-2.8.0 is a release.
 _BROKER = re.compile(r"(?<![a-z])(?:broker|kafka|node|server)s?[-_.]?(\d{1,6})(?![\d.]*\d)", re.IGNORECASE)
 
 
 class NothingToReadError(Exception):
-    """A path that names no file, and no folder with logs of state changes in it."""
+    """An error for a path that names neither a file nor a folder with logs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is to be read.
+    """The files and folders to read.
 
     Attributes:
-        files: The files on this machine, each once; those of folders, and of all folders below, are named
-            as ``LOG_NAMES``.
-        sizes: Their bytes, as they lie on the disk; 0 where nobody may know.
-        closed: Folders that cannot be looked into, each with the reason.
+        files: The local files, each once. Of a folder and all folders below it, these are the files named as
+            in ``LOG_NAMES``.
+        sizes: The size of each file in bytes, as on the disk; 0 if it cannot be read.
+        closed: Folders that cannot be listed, each with the reason.
         remote_files: Files and globs with a scheme (``hdfs://…``, ``s3a://…``).
         remote_folders: Folders with a scheme.
     """
@@ -41,23 +41,23 @@ class Sources:
 
     @property
     def size(self) -> int | None:
-        """All bytes; None where some are on another file system."""
+        """Return the total size in bytes; None if there are files on other file systems."""
         return None if self.remote_files or self.remote_folders else sum(self.sizes)
 
 
 def is_uri(path: str | Path) -> bool:
-    """Whether a path has a scheme (``hdfs://…``): it is Spark's then, and none of this machine."""
+    """Return whether a path has a scheme (``hdfs://…``), so that only Spark can read it."""
     return "://" in str(path)
 
 
 def find(paths: Sequence[str | Path]) -> Sources:
-    """What ``paths`` name, before Spark is started.
+    """Find what ``paths`` name, without starting Spark.
 
-    Local paths are looked up, their globs resolved. Of a path with a scheme only Spark can tell; it is taken
-    for a file or a glob where its last part has a dot or an asterisk, else for a folder.
+    Local paths are looked up and their globs resolved. A path with a scheme cannot be looked up here; it
+    counts as a file or glob if its last part contains a dot or an asterisk, else as a folder.
 
     Raises:
-        NothingToReadError: Where no path is given, or a local one names nothing to read.
+        NothingToReadError: There is no path, or a local path names nothing to read.
     """
     if not paths:
         raise NothingToReadError("no path was given: expected files, folders or globs of state-change.log")
@@ -74,11 +74,11 @@ def find(paths: Sequence[str | Path]) -> Sources:
 
 
 def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
-    """The logs in a folder and all below, also those that cannot be opened.
+    """List the logs in a folder and all folders below it, including those that cannot be opened.
 
     Args:
-        folder: Where to look.
-        closed: Gets the folders that cannot be looked into, with the reason; None where nobody asks.
+        folder: The folder to search.
+        closed: A list that receives each folder that cannot be listed, with the reason; None to drop them.
     """
 
     def refused(error: OSError) -> None:
@@ -101,9 +101,9 @@ def _size(log: Path) -> int:
 
 
 def broker_of(text: str) -> int | None:
-    """The broker that a path, or a text in front of a line, names: 2 for ``/logs/broker-2/state-change.log``.
+    """Return the broker id in a path or in a text in front of a line: 2 for ``/logs/broker-2/server.log``.
 
-    Of several the last counts; a release such as ``kafka_2.13-2.8.0`` is none.
+    If there are several ids, the last one counts. A release such as ``kafka_2.13-2.8.0`` is not an id.
     """
     found = _BROKER.findall(text)
     return int(found[-1]) if found else None
@@ -114,7 +114,7 @@ def _is_file(path: str) -> bool:
 
 
 def named(path: str) -> list[Path]:
-    """What a local path names now: itself, or what fits it as a glob; nothing where there is neither."""
+    """Return the path itself if it exists, else the paths that match it as a glob."""
     pattern = Path(path)
     if pattern.exists():
         return [pattern]
@@ -125,7 +125,7 @@ def _look_up(path: str, closed: list[str]) -> list[Path]:
     found = named(path) if path else []
     if not found:
         raise NothingToReadError(
-            f"nothing to read at {path!r}: expected a file, a folder or a glob that fits some"
+            f"nothing to read at {path!r}: expected a file, a folder or a glob that matches some"
         )
     logs: list[Path] = []
     for each in found:

@@ -1,7 +1,8 @@
-"""The columns of the table ``events``: one row for each entry of the logs, and for each piece that is none.
+"""The columns of the table ``events``, which has one row for each entry of the logs.
 
-All other tables are computed from this one. A column is null where the line does not say it, and most lines
-say little. Nothing is carried over from one line to another.
+All other tables are computed from this one. Text that is not an entry, such as lines before a file's first
+header, has a row too. A column is null if the line does not contain it, and most lines fill few columns.
+Nothing is carried over from one line to another.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ class Column(NamedTuple):
     """A column of ``events``.
 
     Attributes:
-        name: As in the Parquet files.
-        spark: Its type in Spark.
-        arrow: Its type in Arrow.
-        doc: What it holds.
+        name: The name in the Parquet files.
+        spark: The type in Spark.
+        arrow: The type in Arrow.
+        doc: A description of the values.
     """
 
     name: str
@@ -55,66 +56,66 @@ def _texts(name: str, doc: str) -> Column:
 COLUMNS: tuple[Column, ...] = (
     Column(
         "time", st.TimestampNTZType(), pa.timestamp("us"),
-        "When it was logged, in UTC if the time zone given is the broker's. Equal times are the rule.",
+        "The time of the line, in UTC if the given time zone is the broker's. Many lines have equal times.",
     ),
     _text("level", "TRACE, DEBUG, INFO, WARN or ERROR."),
     _text("logger", "The logger that the line names: state.change.logger, or another where logs are mixed."),
-    _text("role", "Who speaks: controller or broker."),
-    _int("broker", "The broker whose log it is: from the line, else from the path, else as given."),
-    _int("controller", "The controller: the speaker of its own line, the sender of what a broker got."),
-    _int("controller_epoch", "That controller's epoch; of a refused request the stale one."),
-    _text("kind", "What it says (statechange.Kind, companions.CompanionKind); null where no rule knows it."),
+    _text("role", "The role in which the broker logged the line: controller or broker."),
+    _int("broker", "The broker that wrote the log: from the line, else from the path, else as given."),
+    _int("controller", "The controller that wrote the line, or that sent the request it is about."),
+    _int("controller_epoch", "That controller's epoch; for a refused request the stale epoch."),
+    _text("kind", "The kind of line (Kind, OtherKind or CompanionKind); null if no rule matches."),
     _text("releases", "The releases that have this form of the line, such as 2.6+ or 0.8 to 1.0."),
-    _text("topic", "The topic of the one partition that it is about."),
+    _text("topic", "The topic of the partition that the line is about."),
     _int("partition", "That partition's number."),
-    _texts("partitions", "The partitions as topic-number, of a line about several."),
+    _texts("partitions", "The partitions as topic-number, if the line is about several."),
     _int("replica", "The replica (a broker) that changes its state, or whose replicas went offline."),
-    _text("from", "The state before, in Kafka's words (OnlinePartition, NewReplica, ...)."),
-    _text("to", "The state after, or the one that was not reached."),
+    _text("from", "The state before, in Kafka's terms (OnlinePartition, NewReplica, ...)."),
+    _text("to", "The state after, or the target state of a change that failed."),
     _int("leader", "The leader; -1 for none, -2 while the topic is deleted."),
-    _int("leader_epoch", "The leader epoch; of a refused request the one refused."),
+    _int("leader_epoch", "The leader epoch; for a refused request the epoch in it."),
     _ids("isr", "The in-sync replicas in the order written."),
     _ids("replicas", "The assigned replicas in the order written."),
     _int("version", "zkVersion of the partition's state, which 3.3 and later call partition epoch."),
-    _int("state_controller_epoch", "The controller epoch of the partition's state: not always the sender's."),
+    _int("state_controller_epoch", "The controller epoch in the partition's state, at most the sender's."),
     _int("previous_leader", "The leader before, 3.6 and later; -1 for none."),
-    _int("previous_leader_epoch", "The leader epoch before, of a replica that starts to lead or follow."),
-    _int("current_leader_epoch", "The leader epoch that a broker has and refuses a request for."),
-    _int("latest_controller_epoch", "The highest controller epoch known to who refuses or gives up."),
+    _int("previous_leader_epoch", "The leader epoch before, for a replica that becomes leader or follower."),
+    _int("current_leader_epoch", "The broker's own leader epoch, because of which it refuses a request."),
+    _int("latest_controller_epoch", "The highest controller epoch known to a broker that refuses or resigns."),
     _int("last_controller_epoch", "The controller epoch of the last update of the partition (1.0 to 3.2)."),
     _int("correlation_id", "The request's number on its connection from controller to broker."),
-    _text("api", "The request it is about: LEADER_AND_ISR, UPDATE_METADATA or STOP_REPLICA."),
+    _text("api", "The request that the line is about: LEADER_AND_ISR, UPDATE_METADATA or STOP_REPLICA."),
     _text("transition", "become-leader or become-follower."),
     _flag("delete", "Whether StopReplica deletes the log."),
-    _ids("targets", "The brokers that a request goes to, or the one that an answer comes from."),
-    _int("count", "How many partitions a line is about that does not name them; the added ones of a cache."),
-    _int("leaders", "How many partitions of a LeaderAndIsr request become led."),
-    _int("followers", "How many partitions of a LeaderAndIsr request become followed."),
-    _int("deleted_count", "How many partitions an UpdateMetadata request took out of the cache."),
-    _long("duration_ms", "How long a LeaderAndIsr request was handled (2.7 and later)."),
-    _long("offset", "The log end offset at which a leader epoch starts, or a follower begins."),
+    _ids("targets", "The brokers to which a request goes, or the broker that responded."),
+    _int("count", "The number of partitions, if they are not named; for UpdateMetadata the added ones."),
+    _int("leaders", "The number of partitions in a LeaderAndIsr request to become leader of."),
+    _int("followers", "The number of partitions in a LeaderAndIsr request to become follower of."),
+    _int("deleted_count", "The number of partitions that an UpdateMetadata request removed from the cache."),
+    _long("duration_ms", "The milliseconds for which a LeaderAndIsr request was handled (2.7 and later)."),
+    _long("offset", "The log end offset at which a leader epoch starts, or a follower starts to fetch."),
     _long("high_watermark", "The high watermark at that moment."),
     _ids("adding", "The replicas that a reassignment adds."),
     _ids("removing", "The replicas that a reassignment removes."),
-    _int("error_code", "The first error code of an answer that is not 0; 0 where all are."),
-    _text("error", "The error's name or text, where the line itself holds one."),
+    _int("error_code", "The first error code of a response that is not 0; 0 if all are 0."),
+    _text("error", "The error's name or text, if the line itself contains one."),
     _text("topic_id", "The topic id."),
-    _text("trace", "What stands below the line: exception, stack and causes, lines joined by \\n."),
-    _text("raw", "The entry as it stands in the file, trace included, what stands before it left out."),
-    _flag("understood", "Whether a rule knows the line; null for another logger's that none knows."),
+    _text("trace", "The lines below the first one (exception, stack and causes), joined by \\n."),
+    _text("raw", "The entry as in the file, trace included, without what docker or grep put before it."),
+    _flag("understood", "Whether a rule matches the line; null for another logger's that no rule concerns."),
     _text("source", "The file, as Spark names it (a URI)."),
-    _long("block", "The first byte of the split in which it was read; 0 for a file read as one."),
-    _long("line", "The line of the split on which it begins; the first is 1."),
+    _long("block", "The first byte of the split that holds the entry; 0 for a file that is one split."),
+    _long("line", "The line of the split on which the entry begins; the first is 1."),
 )  # fmt: skip
-"""The columns in their order.
+"""The columns of ``events`` in their order.
 
-``source``, ``block``, ``line`` say where an entry stands: ordered by these, a file's entries have their order
-again, also where clocks went back. With the lines of the splits before (table ``files``) ``line`` is the line
-of the file.
+``source``, ``block`` and ``line`` are the place of an entry. Ordered by these, a file's entries are in file
+order even if clocks went back. The line in the file is ``line`` plus the lines of the splits before (table
+``files``).
 """
 
 EVENTS = st.StructType([st.StructField(each.name, each.spark) for each in COLUMNS])
-"""The table's schema in Spark."""
+"""The schema of ``events`` in Spark."""
 
 _SPELLED_OUT = ("raw", "trace")
 
@@ -129,10 +130,10 @@ EVENTS_CODED = pa.schema(
         for each in COLUMNS
     ]
 )
-"""The same in Arrow, before it is written: of texts that are mostly alike each is kept once."""
+"""The schema of ``events`` in Arrow before writing: columns of repeating texts are dictionary-encoded."""
 
 EVENTS_ARROW = pa.schema([pa.field(each.name, each.arrow) for each in COLUMNS])
-"""The same in Arrow, as any program reads it."""
+"""The schema of ``events`` in Arrow, as any program reads the table."""
 
 FILES = st.StructType(
     [
@@ -147,9 +148,9 @@ FILES = st.StructType(
         st.StructField("error", st.StringType()),
     ]
 )
-"""The table ``files``: one row for each split that was read.
+"""The schema of the table ``files``, which has one row for each split that was read.
 
-``source``, ``block`` as in ``events``; ``broker`` that the path names; ``size`` in bytes and ``lines`` (line
-feeds) of its entries, decompressed; ``entries`` and how many of them were ``understood``; ``replaced`` bytes
-that were no UTF-8; ``error`` why reading ended early, null where it did not.
+Columns: ``source`` and ``block`` as in ``events``; ``broker``, from the path; ``size`` (bytes) and ``lines``
+(line feeds) of the split's entries after decompression; ``entries``; ``understood`` (entries that a rule
+matches); ``replaced`` (bytes that were not UTF-8); ``error`` (why reading ended early; null if it did not).
 """

@@ -1,8 +1,9 @@
-"""The tables that are computed from ``events``: who led, who was controller, who was in sync, what was asked.
+"""The tables computed from ``events``: leaders, controllers, ISRs, requests and outages.
 
-Each module holds the function of one table, DataFrame in and DataFrame out. They see only columns of
-``events``, never the way it was made, so they are the same after one run over files and after a stream.
+Each module holds the function of one table, from DataFrames to a DataFrame. The functions read only columns
+of ``events``, so one run over files and ``--follow`` give the same tables.
 
-Brokers' clocks differ. Within a partition the leader epoch and zkVersion order, between controllers the
-controller epoch; the clock orders what one process wrote, and what has no epoch (up to 1.0).
+Brokers' clocks differ. Rows of one partition are therefore ordered by leader epoch and zkVersion, rows of
+different controllers by controller epoch. The clock orders only the lines of one process, and lines without
+an epoch (releases up to 1.0).
 """

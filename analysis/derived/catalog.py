@@ -1,4 +1,4 @@
-"""Which tables there are, and what each is computed from."""
+"""The catalog of derived tables: each table's name, inputs and function."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from barnabas.analysis.derived.unavailability import unavailability
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table, and how it comes to be.
+    """A table and the function that computes it.
 
     Attributes:
-        name: Of its folder of Parquet files.
-        needs: The tables that ``compute`` takes, in its order.
-        compute: From those tables this one.
-        is_of_all_lines: Whether lines without a time count, as those of a day that does not exist. Nothing
-            that happened is told of such a line.
+        name: The name of the table's folder of Parquet files.
+        needs: The names of the tables that ``compute`` takes, in the order of its parameters.
+        compute: The function from those tables to this one.
+        is_of_all_lines: Whether ``compute`` also gets the lines without a valid time (such as a day that does
+            not exist). Such lines are counted but never taken for events.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Table:
     is_of_all_lines: bool = False
 
     def of(self, tables: Mapping[str, DataFrame]) -> DataFrame:
-        """The table, computed from those in ``tables``."""
+        """Compute the table from those in ``tables``."""
         return self.compute(*(self._needed(name, tables[name]) for name in self.needs))
 
     def _needed(self, name: str, table: DataFrame) -> DataFrame:
@@ -52,4 +52,4 @@ DERIVED: tuple[Table, ...] = (
     Table("requests", ("events", "controllers"), requests),
     Table("unavailability", ("events", "states", "leaders", "controllers", "lives"), unavailability),
 )
-"""In an order in which each finds what it needs."""
+"""The derived tables, ordered so that each comes after the tables it needs."""

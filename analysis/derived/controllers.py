@@ -1,4 +1,4 @@
-"""Who was controller when: the table ``controllers``."""
+"""The table ``controllers``: which broker was the active controller in each controller epoch."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ REFUSALS = (
     Kind.STOP_REPLICA_STALE_CONTROLLER,
     Kind.UPDATE_METADATA_STALE_CONTROLLER,
 )
-"""A broker refuses the request of a deposed controller: it was heard, but it reigned no more."""
+"""The lines with which a broker refuses a request because its controller epoch is stale."""
 
 _CHANGES = (Kind.PARTITION_NEW, Kind.PARTITION_ONLINE, Kind.PARTITION_DOWN, Kind.ISR_REMOVAL)
 
 
 def controllers(events: DataFrame) -> DataFrame:
-    """The reigns, by controller epoch: one row each, unless two brokers claimed one epoch.
+    """Compute one row for each controller epoch; two rows if two brokers claimed the same epoch.
 
-    A reign is known from the controller's own lines and from brokers' that name the sender of a request, so
-    it shows also where the controller's log is not at hand.
+    A controller epoch is known from the controller's own lines and from brokers' lines that name the sender
+    of a request, so the table is complete even if the controller's log is missing.
 
-    Columns: ``controller_epoch``, ``controller``, ``since`` (first heard of, on its own clock if its log is
-    at hand), ``until`` (last heard of in the same way), ``lines`` (its own), ``changes`` (of partitions,
-    that it logged), ``refused`` (its requests that brokers refused because it was deposed),
-    ``next_controller`` and ``next_since`` (who came next, null for the last), ``previous_controller``.
+    Columns: ``controller_epoch``, ``controller``, ``since`` (its first line, or the first line about it if
+    its own log is missing), ``until`` (its last line, likewise), ``lines`` (the number of its own lines),
+    ``changes`` (partition changes that it logged), ``refused`` (requests that brokers refused because their
+    controller epoch was stale), ``next_controller`` and ``next_since`` (its successor; null for the last),
+    ``previous_controller``.
     """
     own = sf.col("role") == "controller"
     accepted = ~sf.coalesce(is_kind(*REFUSALS), sf.lit(col=False))

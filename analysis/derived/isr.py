@@ -1,4 +1,4 @@
-"""How many replicas were in sync, and which: the table ``isr``."""
+"""The table ``isr``: the in-sync replicas of each partition over time."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from barnabas.analysis.derived.lives import LIFE
 
 
 def isr(states: DataFrame, lives: DataFrame) -> DataFrame:
-    """The ISR of each partition over time: one row for each time it is known to have changed.
+    """Compute one row for each known change of a partition's ISR.
 
-    At INFO (the default from 2.6) state-change.log has only controllers' changes of an ISR. What leaders
-    write themselves, replicas that come back above all, their server.log tells; where that is not at hand, it
-    shows when somebody logs the state the next time. The steps
-    of zkVersion in between are counted as ``unseen``: where it is not 0, ``since`` is the latest time at
-    which it can have changed, and ``seen_until`` the last at which the row before it is known to have held.
+    At INFO (the default from 2.6) state-change.log holds only the ISR changes that controllers make. A leader
+    logs its own changes, above all replicas that return, in its server.log. If that file is missing, such a
+    change shows only in the next line that any broker logs about the partition. The steps of zkVersion in
+    between are counted in ``unseen``. If ``unseen`` is not 0, ``since`` is the latest time at which the ISR
+    can have changed, and ``seen_until`` the last time at which the previous ISR is known to have held.
 
     Columns: ``topic``, ``partition``, ``life``, ``leader``, ``leader_epoch``, ``version``, ``isr``, ``size``,
-    ``assigned`` (how many replicas there should be; the most ever in sync where no line says it), ``left``
-    and ``joined`` (against the row before), ``since``, ``until`` (null while it lasts), ``seen_until``,
+    ``assigned`` (the number of assigned replicas; if no line gives it, the largest ISR seen), ``left`` and
+    ``joined`` (compared with the previous row), ``since``, ``until`` (null while it lasts), ``seen_until``,
     ``unseen``.
     """
     order = Window.partitionBy(*LIFE).orderBy("leader_epoch", "version", "since")

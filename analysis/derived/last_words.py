@@ -1,4 +1,4 @@
-"""How long a broker was heard: the last line in its own log before a moment."""
+"""The last line in a broker's own log before a given time."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pyspark.sql import functions as sf
 
 
 def with_last_words(rows: DataFrame, events: DataFrame, broker: str, moment: str, name: str) -> DataFrame:
-    """``rows`` with the column ``name``: when the broker of each last logged anything before the moment.
+    """Add the column ``name``: the time of the last line that each row's broker logged before a moment.
 
     Args:
-        rows: Few, against the lines of the logs.
+        rows: The rows to extend; few compared with the lines of the logs.
         events: The table of events.
-        broker: The column of ``rows`` that says whose log is meant.
-        moment: The column of ``rows`` that says before when.
-        name: Of the new column; null where that log is not at hand.
+        broker: The column of ``rows`` with the broker id.
+        moment: The column of ``rows`` with the time before which to look.
+        name: The name of the new column; its value is null if the broker's log is missing.
     """
     spoke = (
         events.where("broker is not null and time is not null")

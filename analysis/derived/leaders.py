@@ -1,4 +1,4 @@
-"""Who led each partition, from when to when, and why it ended: the table ``leaders``."""
+"""The table ``leaders``: who led each partition, from when to when, and why that began and ended."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ DELETED = "topic deleted"
 
 
 def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
-    """The reign of each leader in each leader epoch; leader -1 for the time without one.
+    """Compute one row for each leader in each leader epoch; leader -1 stands for a time without a leader.
 
     Columns: ``topic``, ``partition``, ``life``, ``leader``, ``leader_epoch``, ``controller_epoch`` and
-    ``controller`` (of who decided it), ``since`` (decided, or first heard of), ``led_at`` (when the leader
-    said that it leads; null where its log is not at hand or says less), ``until`` (null while it lasts),
-    ``why`` it began and ``ended`` (why it did; null while it lasts): one of the words of this module;
-    ``isr`` (at its begin), ``last_isr`` (at its end), ``version`` and ``last_version`` (zkVersion then),
-    ``previous_leader`` (the last that there was), ``previous_isr``, ``previous_version``, ``replicas``
-    (assigned), ``raw``.
+    ``controller`` (the controller that elected it), ``since`` (the election, or the first line about it),
+    ``led_at`` (when the leader logged that it leads; null if its log is missing or lacks that line),
+    ``until`` (null while it lasts), ``why`` (the reason for its begin) and ``ended`` (the reason for its end;
+    null while it lasts), both constants of this module; ``isr`` (at its begin), ``last_isr`` (at its end),
+    ``version`` and ``last_version`` (zkVersion at begin and end), ``previous_leader`` (the latest leader
+    before, never -1), ``previous_isr``, ``previous_version``, ``replicas`` (assigned), ``raw``.
     """
     order = Window.partitionBy(*LIFE).orderBy("leader_epoch", "version", "since")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     some_leader = sf.when(sf.col("leader") != NO_LEADER, sf.col("leader"))
     born = lives.select(*LIFE, "deleted", sf.col("replicas").alias("born_replicas"))
-    reigns = _reigns(states).join(born, list(LIFE), "left").withColumns(
+    leaderships = _leaderships(states).join(born, list(LIFE), "left").withColumns(
         {
             "replicas": sf.coalesce("replicas", "born_replicas"),
             "previous_leader": sf.last(some_leader, ignorenulls=True).over(before),
@@ -42,7 +42,7 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
         }
     )  # fmt: skip
     return (
-        reigns.withColumn("why", _why())
+        leaderships.withColumn("why", _why())
         .withColumns({"until": sf.lead("since").over(order), "next": sf.lead("why").over(order)})
         .withColumns(
             {
@@ -58,7 +58,7 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _reigns(states: DataFrame) -> DataFrame:
+def _leaderships(states: DataFrame) -> DataFrame:
     by_version = sf.struct("version", "heard")
     moment = sf.when(sf.col("leader_epoch").isNull(), sf.col("heard"))
     since = sf.coalesce("decided", "heard")

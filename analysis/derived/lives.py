@@ -1,6 +1,8 @@
-"""A topic may be deleted and created again under its name: its partitions then begin at leader epoch 0 again.
+"""The table ``lives``: incarnations of a partition whose topic is deleted and created again.
 
-So every table of partitions has a column ``life``: 0 until the first creation that the logs hold, then 1, 2 …
+A new topic of the same name starts at leader epoch 0 again, so leader epochs order only the rows of one
+incarnation. Every table of partitions therefore has a column ``life``: 0 before the first creation in the
+logs, then 1, 2 and so on.
 """
 
 from __future__ import annotations
@@ -22,23 +24,24 @@ DELETING = -2
 
 _NONEXISTENT = ("NonExistentPartition", "NotExists")
 CLOCKS = timedelta(seconds=2)
-"""As far as clocks may differ around the creation of a topic, and a deletion's steps lie apart."""
+"""The largest difference of clocks, and the largest time between a deletion's steps, that is assumed."""
 
 
 def is_kind(*kinds: StrEnum) -> Column:
-    """Whether a line of ``events`` says one of these."""
+    """Return a condition: the line of ``events`` is of one of these kinds."""
     return sf.col("kind").isin(*(kind.value for kind in kinds))
 
 
 def lives(events: DataFrame) -> DataFrame:
-    """The lives of each partition that the logs see begin or end.
+    """Compute one row for each incarnation of a partition whose creation or deletion is in the logs.
 
-    Columns: ``topic``, ``partition``, ``life``, ``born`` (null for a life that began before the logs),
-    ``deleted`` (null for one that did not end), ``replicas`` (assigned at birth).
+    Columns: ``topic``, ``partition``, ``life``, ``born`` (null if the topic was created before the logs
+    begin), ``deleted`` (null if it was not deleted), ``replicas`` (assigned at creation).
 
-    At TRACE a deletion is said. At INFO (the default from 2.6) it shows in this alone: the last replica is
-    taken out of the ISR, and at once its broker, which lives, is sent StopReplica. A dead broker is sent
-    nothing, and one that shuts down gives its leaderships to others first.
+    At TRACE the log names a deletion. At INFO (the default from 2.6) only its effects show: the controller
+    removes the last replica from the ISR and at once sends StopReplica to that replica's broker. Nothing else
+    looks like this: a dead broker is sent nothing, and a broker in controlled shutdown first moves its
+    leaderships.
     """
     born = (
         _births(events)
@@ -61,7 +64,7 @@ _ENDING = (*PARTITION, "time", "role", "leader_epoch")
 
 
 def _stopped(events: DataFrame) -> DataFrame:
-    """The removals of last replicas whose brokers are then told to stop them."""
+    """Find the removals of last replicas that are followed by StopReplica to their brokers."""
     own = sf.col("role") == "controller"
     stops = events.where(own & is_kind(Kind.STOP_REPLICA_BATCH)).select(
         "controller_epoch",
@@ -70,7 +73,8 @@ def _stopped(events: DataFrame) -> DataFrame:
         sf.col("time").alias("stopped"),
     )
     stops = stops.groupBy("controller_epoch", "replica", "second").agg(sf.max("stopped").alias("stopped"))
-    # Requests go out when a step is done: in the removal's second, or in the next one.
+    # The controller sends the batch of requests after the step, so within the second of the removal or the
+    # next.
     seconds = [sf.date_trunc("second", sf.col("time") + sf.lit(timedelta(seconds=later))) for later in (0, 1)]
     last = is_kind(Kind.ISR_REMOVAL) & (sf.col("leader") == NO_LEADER)
     removed = events.where(own & last).withColumn("second", sf.explode(sf.array(*seconds)))
@@ -86,11 +90,11 @@ _MARKED = (OtherKind.UPDATE_METADATA_SENDING, Kind.METADATA_CACHED, Kind.LEADER_
 
 
 def with_life(lines: DataFrame, events: DataFrame) -> DataFrame:
-    """``lines`` (of some partition each) with the column ``life``.
+    """Add the column ``life`` to ``lines``, each of which is about one partition.
 
-    The clock decides. A broker's clock may be behind that of the controller which created the topic, so a
-    broker's line of leader epoch 0 just before a creation belongs to what was created, unless it stands just
-    behind another creation.
+    A line belongs to the latest creation before it by the clock. A broker's clock may be behind that of the
+    controller which created the topic, so a broker's line of leader epoch 0 just before a creation belongs to
+    the new topic, unless another creation is just before that line.
     """
     early = (sf.col("role") == "broker") & (sf.col("leader_epoch") == 0)
     return _numbered(lines, events, sf.col("time"), sf.coalesce(early, sf.lit(col=False)))

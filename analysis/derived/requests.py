@@ -1,4 +1,4 @@
-"""What controllers asked of brokers, and how long it took: the table ``requests``."""
+"""The table ``requests``: what controllers sent to brokers, and how long the brokers took."""
 
 from __future__ import annotations
 
@@ -36,31 +36,32 @@ _COUNTED = (Kind.LEADER_AND_ISR_HANDLING, Kind.STOP_REPLICA_HANDLING, Kind.METAD
 _NAMED = (Kind.LEADER_AND_ISR_RECEIVED, Kind.STOP_REPLICA_RECEIVED, Kind.METADATA_CACHED)
 
 _CLOCKS = timedelta(seconds=2)
-"""As far as a broker's clock may be behind its controller's."""
+"""The most that a broker's clock is assumed to be behind its controller's."""
 
 _PAUSE = timedelta(minutes=10)
-"""A broker at work on a request is not silent for so long: it is another one, of another connection."""
+"""Two lines with one correlation id that are further apart are about requests of different connections."""
 
 _CHANNEL = ("broker", "controller")
 _GROUP = (*_CHANNEL, "controller_epoch", "api")
 
 
 def requests(events: DataFrame, controllers: DataFrame) -> DataFrame:
-    """Each LeaderAndIsr, UpdateMetadata and StopReplica request, from both ends.
+    """Compute one row for each LeaderAndIsr, UpdateMetadata and StopReplica request, from both ends.
 
-    A broker's lines are told apart by correlation id, which begins again with each connection; the same id
-    after a long silence is another connection's, of another cluster perhaps. A controller's
-    lines (2.6 and later) hold none: the n-th that it sent to a broker in its reign is the n-th that the
-    broker received, and where one such pair differs in its number of partitions none of them is paired.
+    A broker's lines are grouped by correlation id. Ids start again with each connection, so the same id after
+    a long silence counts as another request. A controller's lines (2.6 and later) hold no id. The n-th
+    request that a controller sent to a broker in its controller epoch is taken for the n-th that the broker
+    received; if one such pair differs in its number of partitions, no pair of that controller epoch and
+    broker is used.
 
-    Columns: ``api`` (LEADER_AND_ISR, UPDATE_METADATA, STOP_REPLICA), ``broker`` (whom it went to),
-    ``controller``, ``controller_epoch`` (null where no line says it), ``correlation_id``, ``partitions`` (how
-    many), ``sent`` (controller's clock), ``received`` and ``finished`` (broker's clock), ``duration_ms`` (as
-    the broker says, else between its first and its last line about the request; null for one line),
-    ``answered`` (controller's clock, TRACE), ``outcome`` (one of this module's words).
+    Columns: ``api`` (LEADER_AND_ISR, UPDATE_METADATA, STOP_REPLICA), ``broker`` (the receiver),
+    ``controller``, ``controller_epoch`` (null if no line gives it), ``correlation_id``, ``partitions`` (their
+    number), ``sent`` (controller's clock), ``received`` and ``finished`` (broker's clock), ``duration_ms``
+    (from the broker's line, else from its first to its last line about the request; null if there is only
+    one), ``answered`` (controller's clock, TRACE), ``outcome`` (a constant of this module).
     """
     whole = _paired(_received(events, controllers), _sent(events))
-    # One correlation id may have been used on several connections: the answer is the first after the sending.
+    # Several connections may have used one correlation id; the answer is the first one after the request.
     after = sf.filter("answers", lambda answer: answer >= sf.col("sent"))
     answered = sf.when(sf.col("sent").isNotNull(), sf.get(after, sf.lit(0))).when(
         sf.size("answers") == 1, sf.get("answers", sf.lit(0))
@@ -99,7 +100,7 @@ _SENT = ("sent", "sent_partitions")
 
 
 def _received(events: DataFrame, controllers: DataFrame) -> DataFrame:
-    """The brokers' lines, one row for each request."""
+    """Group the brokers' lines to one row for each request."""
     heard = events.where(is_kind(*_LEADER_AND_ISR, *_STOP_REPLICA, *_UPDATE_METADATA)).where(
         "role = 'broker' and controller is not null and correlation_id is not null"
     )
@@ -139,18 +140,19 @@ def _received(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
 
 def _with_epoch(heard: DataFrame, controllers: DataFrame) -> DataFrame:
-    """INFO lines of 2.6 and later name the controller without its epoch.
+    """Add the controller epoch to brokers' lines that lack it (INFO lines of 2.6 and later).
 
-    Others of the connection do, or else its latest reign that had begun, as far as clocks agree.
+    The epoch comes from other lines of the same request, else from the controller's latest epoch that had
+    begun by then, within the assumed difference of clocks.
     """
     known = Window.partitionBy(*_CHANNEL, "connection")
-    reigns = controllers.groupBy("controller").agg(
-        sf.array_sort(sf.collect_list(sf.struct("controller_epoch", "since"))).alias("reigns")
+    epochs = controllers.groupBy("controller").agg(
+        sf.array_sort(sf.collect_list(sf.struct("controller_epoch", "since"))).alias("epochs")
     )
-    begun = sf.filter("reigns", lambda reign: reign["since"] <= sf.col("received") + sf.lit(_CLOCKS))
+    begun = sf.filter("epochs", lambda epoch: epoch["since"] <= sf.col("received") + sf.lit(_CLOCKS))
     latest = sf.get(begun, sf.size(begun) - 1)["controller_epoch"]
     epoch = sf.coalesce("controller_epoch", sf.max("controller_epoch").over(known), latest)
-    return heard.join(reigns, "controller", "left").withColumn("controller_epoch", epoch).drop("reigns")
+    return heard.join(epochs, "controller", "left").withColumn("controller_epoch", epoch).drop("epochs")
 
 
 def _api() -> Column:
@@ -168,7 +170,7 @@ def _spent() -> Column:
 
 
 def _sent(events: DataFrame) -> DataFrame:
-    """The controllers' lines, one row for each broker that a request went to."""
+    """Group the controllers' lines to one row for each request and receiving broker."""
     return (
         events.where(is_kind(*_BATCHES) & (sf.col("role") == "controller"))
         .select(
@@ -178,7 +180,7 @@ def _sent(events: DataFrame) -> DataFrame:
             sf.coalesce("count", sf.col("leaders") + sf.col("followers")).alias("sent_partitions"),
             "block", "line",
         )
-        # Of a request without partitions a broker logs nothing.
+        # A broker logs nothing about a request without partitions.
         .where("api != 'UPDATE_METADATA' or sent_partitions > 0")
         .dropDuplicates(["api", "controller", "controller_epoch", "broker", "sent", "block", "line"])
     )  # fmt: skip

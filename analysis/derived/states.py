@@ -1,7 +1,8 @@
-"""Every state that a partition is known to have had: leader, leader epoch, ISR, zkVersion. The root table.
+"""The table ``states``: every known state of a partition (leader, leader epoch, ISR, zkVersion).
 
-Many lines tell one state: the controller's that decides it, those of the requests that carry it, those of
-every broker that learns of it, and the leader's own in server.log. They become one row here.
+Most other tables are computed from this one. Many lines are about one state: the controller's decision, the
+requests that carry it, every broker that receives them, and the leader's own line in server.log. This module
+makes one row of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from barnabas.analysis.reading.kinds import OtherKind
 from barnabas.cluster.model.statechange import Kind
 
 DECISIONS = (Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL)
-"""The lines with which a controller says what it has decided, and not only whom it tells."""
+"""The lines in which a controller logs a decision, as opposed to a request that carries one."""
 
 _TELLING = (
     *DECISIONS,
@@ -32,26 +33,26 @@ _KEY = (*LIFE, "leader_epoch", "version", "leader", "members", "moment")
 
 
 def states(events: DataFrame) -> DataFrame:
-    """One row for each state of each partition, whoever told it.
+    """Compute one row for each state of each partition, whichever lines it is known from.
 
-    Columns: ``topic``, ``partition``, ``life``, ``leader_epoch`` (null up to 1.0 where only decisions are at
-    hand), ``version`` (zkVersion; null where no line told it), ``leader`` (-1 for none), ``isr`` (null where
-    not told), ``replicas`` (assigned), ``controller_epoch`` and ``controller`` (of the reign that wrote it),
-    ``decided`` (when that controller logged it), ``heard`` (when anybody first did), ``led_at`` (when the
-    leader said that it leads), ``from`` (the partition's state before), ``raw`` (the line that tells it
-    best).
+    Columns: ``topic``, ``partition``, ``life``, ``leader_epoch`` (null for releases up to 1.0 of which only
+    decisions are logged), ``version`` (zkVersion; null if no line gives it), ``leader`` (-1 for none),
+    ``isr`` (null if no line gives it), ``replicas`` (assigned), ``controller_epoch`` and ``controller`` (of
+    the controller that wrote it), ``decided`` (when that controller logged it), ``heard`` (the first line
+    about it in any log), ``led_at`` (when the leader logged that it leads), ``from`` (the partition's state
+    before), ``raw`` (the most informative line).
     """
-    told = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), events)
-    told = told.withColumns(
+    lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), events)
+    lines = lines.withColumns(
         {
             "leader": sf.when(is_kind(Kind.LEADER_STARTS), sf.col("broker")).otherwise(sf.col("leader")),
             "members": sf.array_sort("isr"),
-            # Without an epoch only the time tells one decision from the next.
+            # Without a leader epoch, only the time separates one decision from the next.
             "moment": sf.when(sf.col("leader_epoch").isNull(), sf.col("time")),
         }
     ).where((sf.col("leader") > DELETING) & _epochless_only_as_decision())
-    whole = _merged(_with_versions(_with_epochs(_first_told(told))))
-    # Where a partition's epochs are known, lines without one say nothing more.
+    whole = _merged(_with_versions(_with_epochs(_deduplicated(lines))))
+    # If a partition's leader epochs are known, lines without one add nothing.
     any_epoch = sf.max("leader_epoch").over(Window.partitionBy(*LIFE)).isNotNull()
     return (
         whole.withColumn("any_epoch", any_epoch)
@@ -67,12 +68,12 @@ def _epochless_only_as_decision() -> Column:
     return sf.col("leader_epoch").isNotNull() | is_kind(Kind.PARTITION_ONLINE, CompanionKind.ISR_UPDATED)
 
 
-def _first_told(told: DataFrame) -> DataFrame:
-    """The lines of equal content as one row: few remain, however many brokers logged them."""
+def _deduplicated(lines: DataFrame) -> DataFrame:
+    """Merge lines of equal content early, so that few rows remain however many brokers logged them."""
     decision = is_kind(*DECISIONS)
-    # Of all lines that tell a state, its decision tells it best, then what the leader says.
+    # The best line about a state is the controller's decision, then the leader's own line.
     rank = sf.when(decision, 0).when(is_kind(Kind.LEADER_STARTS), 1).otherwise(2)
-    return told.groupBy(*_KEY).agg(
+    return lines.groupBy(*_KEY).agg(
         sf.min(sf.when(decision, sf.col("time"))).alias("decided"),
         sf.min("time").alias("heard"),
         sf.min(sf.when(is_kind(Kind.LEADER_STARTS), sf.col("time"))).alias("led_at"),
@@ -88,18 +89,18 @@ def _first_told(told: DataFrame) -> DataFrame:
     )
 
 
-def _with_epochs(told: DataFrame) -> DataFrame:
-    """The leader epoch of the ISRs that leaders tell in server.log, which has none.
+def _with_epochs(lines: DataFrame) -> DataFrame:
+    """Add the leader epoch to the ISR changes in server.log, whose lines lack it.
 
-    A leader changes the ISR in the epoch that the last state before it gave to it; where nobody told that
-    one, nothing is known.
+    A leader changes the ISR in the leader epoch of the state before. If no line gives that epoch, it stays
+    unknown.
     """
     order = Window.partitionBy(*LIFE).orderBy(sf.col("version").asc_nulls_first(), "heard")
     known = sf.when(sf.col("leader_epoch").isNotNull(), sf.struct("leader_epoch", "leader"))
     before = sf.last(known, ignorenulls=True).over(order)
     own = (sf.col("before.leader") == sf.col("leader")) & sf.col("is_own")
     return (
-        told.withColumn("before", before)
+        lines.withColumn("before", before)
         .withColumn("leader_epoch", sf.coalesce("leader_epoch", sf.when(own, sf.col("before.leader_epoch"))))
         .where("leader_epoch is not null or not is_own")
         .withColumn("moment", sf.when(sf.col("leader_epoch").isNull(), sf.col("moment")))
@@ -107,14 +108,15 @@ def _with_epochs(told: DataFrame) -> DataFrame:
     )
 
 
-def _with_versions(told: DataFrame) -> DataFrame:
-    """The version, and the ISR, filled in where a leader's or follower's own words leave it out (to 3.2).
+def _with_versions(lines: DataFrame) -> DataFrame:
+    """Add zkVersion and ISR to leaders' and followers' lines that lack them (releases up to 3.2).
 
-    A leader starts from the state in which its epoch began: the one with this ISR of the least version.
+    A leader starts from the state in which its leader epoch began: of those with this ISR, the one with the
+    lowest zkVersion.
     """
     epoch = Window.partitionBy(*LIFE, "leader_epoch", "leader", "moment")
     same = Window.partitionBy(*LIFE, "leader_epoch", "leader", "members", "moment")
-    return told.withColumns(
+    return lines.withColumns(
         {
             "version": sf.coalesce("version", sf.min("version").over(same)),
             "known": sf.max(sf.col("members").isNotNull()).over(epoch),
@@ -122,9 +124,9 @@ def _with_versions(told: DataFrame) -> DataFrame:
     ).where("members is not null or not known or leader_epoch is null")
 
 
-def _merged(told: DataFrame) -> DataFrame:
+def _merged(lines: DataFrame) -> DataFrame:
     best = sf.struct("rank", "heard")
-    return told.groupBy(*_KEY).agg(
+    return lines.groupBy(*_KEY).agg(
         sf.min("decided").alias("decided"),
         sf.min("heard").alias("heard"),
         sf.min("led_at").alias("led_at"),

@@ -1,6 +1,6 @@
-"""The derived tables in a folder of Parquet, beside the table ``events`` that they are computed from.
+"""The derived tables as Parquet, in the folder of the table ``events`` that they are computed from.
 
-A run over files and ``--follow`` both call this, so that the same lines give the same tables.
+A run over files and ``--follow`` both call ``derive``, so the same lines give the same tables.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ EVENTS_TABLE = "events"
 def derive(
     spark: SparkSession, folder: str | Path, on_table: Callable[[str], None] = lambda _name: None
 ) -> dict[str, DataFrame]:
-    """Compute each derived table from ``folder/events`` and write it beside it, in the place of a former one.
+    """Compute each derived table from ``folder/events`` and write it into ``folder``, replacing older ones.
 
     Args:
         spark: The session.
-        folder: Where the table ``events`` is, as Parquet: of this machine, or a URI.
-        on_table: Told the name of each table before it is computed.
+        folder: The local folder or URI that holds the table ``events`` as Parquet.
+        on_table: Called with the name of each table before it is computed.
 
     Returns:
         All tables by name, ``events`` too, as they are read from the folder.
@@ -32,7 +32,7 @@ def derive(
     for table in DERIVED:
         on_table(table.name)
         table.of(tables).write.mode("overwrite").parquet(_path(folder, table.name))
-        # Read back: no table is computed twice.
+        # Read the table back, so that tables computed from it do not compute it again.
         tables[table.name] = _stored(spark, folder, table.name)
     return tables
 

@@ -1,4 +1,4 @@
-"""When a partition had no leader, until when, and why: the table ``unavailability``."""
+"""The table ``unavailability``: when each partition had no leader, and why."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOLD_ONLY = "brokers were told that it has no leader"
 UNSEEN = "it is not known who led it before"
 
 _TAKEOVER = timedelta(seconds=10)
-"""A controller that was killed is missed by its successor's first look at the cluster: within this time."""
+"""An outage noticed this soon after a controller's election is blamed on the former controller's death."""
 
 _OFFLINE = ("OfflinePartition", "Offline")
 _NEW = ("NewPartition", "New")
@@ -34,18 +34,18 @@ _MARK = (
 def unavailability(
     events: DataFrame, states: DataFrame, leaders: DataFrame, controllers: DataFrame, lives: DataFrame
 ) -> DataFrame:
-    """The times without a leader, of each partition.
+    """Compute one row for each time in which a partition had no leader.
 
-    An outage is noticed later than it begins: the controller learns of a dead leader when its ZooKeeper
-    session expires. ``leader_heard`` is the last line in the dead leader's own log: so far it lived.
-    A partition that has no leader because its topic is being deleted is none.
+    An outage begins before it is noticed: the controller learns of a dead leader when its ZooKeeper session
+    expires. ``leader_heard`` is the last line in the dead leader's own log, so the leader was alive until
+    then. A partition that has no leader because its topic is being deleted does not count.
 
-    Columns: ``topic``, ``partition``, ``life``, ``since`` (noticed: the first line that says so, or the
-    election itself where no line did), ``until`` (the next leader was elected or the topic deleted; null
-    while it lasts), ``led_at`` (the next leader said that it leads), ``leader_before``, ``leader_after``,
-    ``leader_epoch`` (of ``leader_after``), ``leader_heard``, ``controller_epoch`` (of who noticed),
-    ``failed`` (elections that failed), ``failure`` (what the last of them said), ``cause`` (one of this
-    module's).
+    Columns: ``topic``, ``partition``, ``life``, ``since`` (when it was noticed: the first line about it, or
+    the next election if there is no such line), ``until`` (the next leader was elected or the topic deleted;
+    null while it lasts), ``led_at`` (the next leader logged that it leads), ``leader_before``,
+    ``leader_after``, ``leader_epoch`` (of ``leader_after``), ``leader_heard``, ``controller_epoch`` (of the
+    controller that noticed), ``failed`` (the number of failed elections), ``failure`` (the error of the last
+    of them), ``cause`` (a constant of this module).
     """
     order = Window.partitionBy(*LIFE).orderBy("controller_epoch", "time", "leader_epoch")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -63,11 +63,11 @@ def unavailability(
         }
     )
     run = sf.sum(sf.col("begins").cast("int")).over(order)
-    return _told(_runs(marks.withColumn("run", run)), events, leaders, controllers, lives)
+    return _described(_runs(marks.withColumn("run", run)), events, leaders, controllers, lives)
 
 
 def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
-    """Each line that says whether a partition has a leader, and each leadership that only brokers tell of."""
+    """Collect the lines that show a partition with or without a leader."""
     own = sf.col("role") == "controller"
     failed = (
         is_kind(Kind.PARTITION_CHANGE_FAILED)
@@ -86,7 +86,7 @@ def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
         sf.when(failed, sf.coalesce(sf.substring_index("trace", "\n", 1), "error")).alias("reason"),
     )  # fmt: skip
     decided = Window.partitionBy(*LIFE, "leader_epoch")
-    told = (
+    from_brokers = (
         states.withColumn("is_decided", sf.max(sf.col("decided").isNotNull()).over(decided))
         .where("not is_decided")
         .groupBy(*LIFE, "leader_epoch", "leader")
@@ -101,13 +101,13 @@ def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
             }
         )
     )
-    return said.unionByName(told.select(*_MARK)).dropDuplicates(
+    return said.unionByName(from_brokers.select(*_MARK)).dropDuplicates(
         [*LIFE, "time", "leader_epoch", "down", "failed"]
     )
 
 
 def _runs(marks: DataFrame) -> DataFrame:
-    """One row for each run of marks without a leader; of an election out of nowhere, that election."""
+    """Merge consecutive marks without a leader; an unseen outage starts and ends with its election."""
     return (
         marks.where("down or begins")
         .groupBy(*LIFE, "run")
@@ -130,13 +130,13 @@ def _itself() -> Column:
     return sf.struct("time", "leader", "leader_epoch")
 
 
-def _told(
+def _described(
     runs: DataFrame, events: DataFrame, leaders: DataFrame, controllers: DataFrame, lives: DataFrame
 ) -> DataFrame:
     led = leaders.select(*LIFE, "leader_epoch", sf.col("leader").alias("leader_after"), "led_at")
     successor = [*LIFE, "leader_epoch", "leader_after"]
-    reigns = controllers.select(
-        "controller_epoch", "previous_controller", sf.col("since").alias("reign_since")
+    elected = controllers.select(
+        "controller_epoch", "previous_controller", sf.col("since").alias("controller_since")
     )
     outages = runs.select(
         "*",
@@ -149,7 +149,7 @@ def _told(
         .join(led.dropDuplicates(successor), successor, "left")
         .join(lives.select(*LIFE, "deleted"), list(LIFE), "left")
         .where(sf.coalesce(sf.col("since") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
-        .join(reigns.dropDuplicates(["controller_epoch"]), "controller_epoch", "left")
+        .join(elected.dropDuplicates(["controller_epoch"]), "controller_epoch", "left")
         .select(
             *LIFE, "since", sf.coalesce("elected", "deleted").alias("until"), "led_at", "leader_before",
             "leader_after", "leader_epoch", "leader_heard", "controller_epoch", "failed", "failure",
@@ -159,7 +159,7 @@ def _told(
 
 
 def _cause() -> Column:
-    at_begin = sf.col("since") <= sf.col("reign_since") + sf.lit(_TAKEOVER)
+    at_begin = sf.col("since") <= sf.col("controller_since") + sf.lit(_TAKEOVER)
     return (
         sf.when(sf.col("leader_before").isNull() & sf.col("newborn"), NEVER_LED)
         .when(sf.col("failed") > 0, NOBODY_IN_SYNC)

@@ -1,5 +1,5 @@
-"""What an operator asks, one named function for each question: tables in, a small table out.
+"""Questions that an operator asks, one function each, from tables to a small table.
 
-Each takes tables of ``analysis.derived`` (or ``events``) and answers with a DataFrame in the order in which
-it is best read. Few rows of it ever reach the driver.
+Each function takes tables of ``analysis.derived`` (or ``events``) and returns a DataFrame in reading order.
+Only its first rows ever reach the driver.
 """

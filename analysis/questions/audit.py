@@ -1,4 +1,4 @@
-"""The safety audit: what must never happen, looked for in everything that was logged."""
+"""The safety audit: checks of the logs for states and actions that Kafka's protocol rules out."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ CHECKS: dict[str, str] = {
     LEADER_OUTSIDE_ISR: "a leader is not in its own ISR",
     STALE_OBEYED: "a broker obeyed a controller after it had heard of a later one",
 }
-"""What is checked, and what a finding means."""
+"""The checks, each with the meaning of a finding."""
 
 _LINE = ("source", "block", "line", "raw")
-"""A line, and where it stands."""
+"""The columns of a line's text and place."""
 
-_TOLD = 10_000
-"""So many requests of stale controllers are looked at one by one."""
+_EXAMINED_MAX = 10_000
+"""The most requests of stale controllers that are examined one by one."""
 
 _NO_PLACE: dict[str, str] = {"topic": "string", "partition": "int", "leader_epoch": "int", "broker": "int"}
 
 
 def safety_audit(events: DataFrame, states: DataFrame, requests: DataFrame) -> DataFrame:
-    """Everything that breaks a rule on which Kafka's safety stands; empty in a sound cluster.
+    """Find everything that breaks a rule on which Kafka's safety depends; empty for a sound cluster.
 
-    Columns: ``check`` (of ``CHECKS``), ``time``, ``topic``, ``partition``, ``leader_epoch``, ``broker``,
-    ``controller_epoch`` (null where they do not matter), ``detail``, ``evidence`` (raw lines).
-    By check and time.
+    Columns: ``check`` (a key of ``CHECKS``), ``time``, ``topic``, ``partition``, ``leader_epoch``,
+    ``broker``, ``controller_epoch`` (null if the check does not concern them), ``detail``, ``evidence`` (raw
+    lines). Ordered by check and time.
     """
     findings = (
         leader_epoch_fell(states),
@@ -59,7 +59,7 @@ def safety_audit(events: DataFrame, states: DataFrame, requests: DataFrame) -> D
 
 
 def leader_epoch_fell(states: DataFrame) -> DataFrame:
-    """States with a higher zkVersion, and a lower leader epoch, than another of the partition."""
+    """Find states with a higher zkVersion but a lower leader epoch than another state of the partition."""
     order = Window.partitionBy(*LIFE).orderBy("version").rowsBetween(Window.unboundedPreceding, -1)
     highest = sf.max(sf.struct("leader_epoch", "version", "raw")).over(order)
     return _findings(
@@ -76,7 +76,7 @@ def leader_epoch_fell(states: DataFrame) -> DataFrame:
 
 
 def leader_epoch_repeated(events: DataFrame) -> DataFrame:
-    """Elections that a controller logged with different zkVersions under one leader epoch."""
+    """Find elections that a controller logged with different zkVersions in one leader epoch."""
     elected = events.where(is_kind(Kind.PARTITION_ONLINE)).where(
         "leader_epoch is not null and version is not null"
     )
@@ -100,7 +100,7 @@ def leader_epoch_repeated(events: DataFrame) -> DataFrame:
 
 
 def two_leaders(states: DataFrame) -> DataFrame:
-    """Partitions that had two leaders in one leader epoch."""
+    """Find partitions that had two leaders in one leader epoch."""
     return _findings(
         states.where((sf.col("leader") > NO_LEADER) & sf.col("leader_epoch").isNotNull())
         .groupBy(*LIFE, "leader_epoch")
@@ -121,7 +121,7 @@ def two_leaders(states: DataFrame) -> DataFrame:
 
 
 def leader_outside_isr(states: DataFrame) -> DataFrame:
-    """States whose leader is not one of the replicas in sync."""
+    """Find states whose leader is not in the ISR."""
     return _findings(
         states.where("leader >= 0 and isr is not null and not array_contains(isr, leader)"),
         LEADER_OUTSIDE_ISR,
@@ -134,7 +134,7 @@ def leader_outside_isr(states: DataFrame) -> DataFrame:
 
 
 def two_controllers(events: DataFrame) -> DataFrame:
-    """Controller epochs in which two brokers speak as controller, or are obeyed as such."""
+    """Find controller epochs in which two brokers log as controller, or are obeyed as controller."""
     return _findings(
         events.where("controller is not null and controller_epoch is not null")
         .where(~_refused())
@@ -156,9 +156,9 @@ def two_controllers(events: DataFrame) -> DataFrame:
 
 
 def controller_epoch_fell(events: DataFrame) -> DataFrame:
-    """Controllers that logged an epoch of their own lower than an earlier one: ZooKeeper lost its state."""
+    """Find brokers with a lower controller epoch than their earlier one: ZooKeeper lost its state."""
     order = Window.partitionBy("broker").orderBy("heard").rowsBetween(Window.unboundedPreceding, -1)
-    reigns = (
+    elected = (
         events.where("role = 'controller' and controller_epoch is not null")
         .groupBy("broker", "controller_epoch")
         .agg(
@@ -168,7 +168,7 @@ def controller_epoch_fell(events: DataFrame) -> DataFrame:
         .withColumn("before", sf.max(sf.struct("controller_epoch", "first")).over(order))
     )
     return _findings(
-        reigns.where("controller_epoch < before.controller_epoch").where(
+        elected.where("controller_epoch < before.controller_epoch").where(
             _is_after(sf.col("first"), sf.col("before.first"))
         ),
         CONTROLLER_EPOCH_FELL,
@@ -181,9 +181,10 @@ def controller_epoch_fell(events: DataFrame) -> DataFrame:
 
 
 def stale_controller_obeyed(events: DataFrame, requests: DataFrame) -> DataFrame:
-    """Requests that a broker obeyed after it had obeyed one of a later controller epoch.
+    """Find requests that a broker obeyed after it had obeyed a request of a later controller epoch.
 
-    Of very many (as where the logs of two clusters are mixed) the first ``_TOLD`` are looked at.
+    If there are very many, for example because logs of two clusters are mixed, only the first
+    ``_EXAMINED_MAX`` are examined.
     """
     order = Window.partitionBy("broker").orderBy("received").rowsBetween(Window.unboundedPreceding, -1)
     named = ("controller", "correlation_id", "received")
@@ -193,7 +194,7 @@ def stale_controller_obeyed(events: DataFrame, requests: DataFrame) -> DataFrame
         .withColumns({"heard": sf.col("received"), "latest": latest})
         .where("controller_epoch < latest.controller_epoch and received > latest.received")
         .orderBy("received", "broker", "api", "correlation_id")
-        .limit(_TOLD)
+        .limit(_EXAMINED_MAX)
         .select("*", *(sf.col(f"latest.{name}").alias(f"latest_{name}") for name in named))
     )
     keys = ("broker", *named)
@@ -221,13 +222,13 @@ def stale_controller_obeyed(events: DataFrame, requests: DataFrame) -> DataFrame
 
 
 def _is_after(line: Column, other: Column) -> Column:
-    """Whether no file has the two in the other order.
+    """Return a condition: no file holds the two lines in the opposite order.
 
-    Where a clock is set back, as at the end of each summer, later lines have earlier times.
+    When a clock is set back, as at the end of daylight saving time, later lines have earlier times.
 
     Args:
-        line: Of ``_LINE``, and by its time the later one.
-        other: The same of the earlier one.
+        line: The columns ``_LINE`` of the line that is later by its time.
+        other: The columns ``_LINE`` of the earlier line.
     """
     elsewhere = line["source"] != other["source"]
     return elsewhere | (sf.struct(other["block"], other["line"]) <= sf.struct(line["block"], line["line"]))

@@ -1,4 +1,4 @@
-"""Partitions without a leader: which, how long, how many at once."""
+"""Questions about partitions without a leader: which ones, for how long, how many at once."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ UNDER_REPLICATED = "under-replicated"
 
 
 def millis_between(start: Column, end: Column) -> Column:
-    """From one time to another, in milliseconds; null where one is null."""
+    """Return the milliseconds from one time to another; null if one of them is null."""
     return sf.unix_millis(end.cast("timestamp")) - sf.unix_millis(start.cast("timestamp"))
 
 
 def partitions_without_leader(unavailability: DataFrame) -> DataFrame:
-    """Which partitions had no leader, how often and how long.
+    """List the partitions that had no leader, how often and for how long.
 
-    A time runs from when it was noticed to when the next leader led (was elected, where its log is not at
-    hand); ``at_most_ms`` from the last line of the dead leader. Without those last words nothing says how
-    long it had been dead when that was noticed; only of a new partition it is known that none led it before.
+    An outage is counted from the line in which it was noticed to the line in which the next leader leads (or
+    to its election, if its log is missing); ``at_most_ms`` counts from the last line of the dead leader.
+    Without that line nothing shows how long the leader had been dead, except for a new partition, which had
+    no leader before.
 
     Columns: ``topic``, ``partition``, ``outages``, ``lasting`` (whether one has not ended), ``total_ms``,
-    ``at_most_ms`` (null where the last words before one of the outages are not at hand), ``longest_ms``,
-    ``first``, ``cause`` (of the longest). The longest total first.
+    ``at_most_ms`` (null if the last line of a dead leader is missing), ``longest_ms``, ``first``, ``cause``
+    (of the longest). Ordered by ``total_ms``, the longest first.
     """
     end = sf.coalesce("led_at", "until")
     noticed = sf.greatest(millis_between(sf.col("since"), end), sf.lit(0))
@@ -51,11 +52,11 @@ def partitions_without_leader(unavailability: DataFrame) -> DataFrame:
 
 
 def leaderless_minutes(unavailability: DataFrame) -> DataFrame:
-    """The minutes in which partitions had no leader.
+    """List the minutes in which partitions had no leader.
 
     Columns: ``minute``, ``began`` (outages), ``ended``, ``partitions`` (without a leader at the end of that
-    minute), ``touched`` (without one at any time in it). A row for each minute in which something changed;
-    until the next one all stays as it is.
+    minute), ``touched`` (without one at any time in it). There is a row for each minute in which something
+    changed; between two rows nothing changes.
     """
     steps = unavailability.select(sf.col("since").alias("time"), sf.lit(1).alias("step")).union(
         unavailability.where("until is not null").select("until", sf.lit(-1))
@@ -71,17 +72,18 @@ def leaderless_minutes(unavailability: DataFrame) -> DataFrame:
 
 
 def strip(intervals: DataFrame, start: Column, end: Column, cells: int) -> DataFrame:
-    """How many intervals touch each cell of a strip of equal cells between two times.
+    """Count the intervals that begin and end in each of ``cells`` equal parts of the time.
 
     Args:
-        intervals: With ``topic``, ``since`` and ``until`` (null for one that lasts).
+        intervals: Rows with ``topic``, ``since`` and ``until`` (null for an interval that lasts).
         start: The left end of the strip.
         end: The right end.
-        cells: How many.
+        cells: The number of cells.
 
     Returns:
         ``topic``, ``cell`` (from 0), ``began`` (intervals that begin in it) and ``over`` (that ended in the
-        cell before): their running difference is what a cell shows. A few rows, however many intervals.
+        cell before): their running difference is the number that a cell shows. The number of rows is bounded
+        by topics and cells.
     """
     width = sf.greatest(millis_between(start, end), sf.lit(1)) / cells
     cell = sf.least(sf.floor(millis_between(start, sf.col("time")) / width), sf.lit(cells - 1))

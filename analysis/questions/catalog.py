@@ -1,4 +1,4 @@
-"""Every question by name, and the tables that it is asked of."""
+"""The catalog of questions: each question's name, input tables and function."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from barnabas.analysis.derived.catalog import Table
 from barnabas.analysis.questions.audit import safety_audit
 from barnabas.analysis.questions.availability import leaderless_minutes, partitions_without_leader
 from barnabas.analysis.questions.churn import flapping_brokers, isr_churn, under_replicated
+from barnabas.analysis.questions.controllers import controller_reigns, departures
 from barnabas.analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
 from barnabas.analysis.questions.failovers import failovers
 from barnabas.analysis.questions.handlers import request_times, slowest_leader_and_isr
 from barnabas.analysis.questions.reading import brokers, clock_skew, coverage, not_understood
-from barnabas.analysis.questions.reigns import controller_reigns, departures
 from barnabas.analysis.questions.stalls import write_stalls
 
 QUESTIONS: tuple[Table, ...] = (
@@ -34,4 +34,4 @@ QUESTIONS: tuple[Table, ...] = (
     Table("preferred_imbalance", ("leaders",), preferred_imbalance),
     Table("safety_audit", ("events", "states", "requests"), safety_audit),
 )
-"""The answers, each small and in its best order."""
+"""The questions; each answer is small and in reading order."""

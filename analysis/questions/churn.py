@@ -1,4 +1,4 @@
-"""Replicas that fall out of sync and come back."""
+"""Questions about replicas that leave the ISR and return."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from barnabas.analysis.derived.lives import LIFE
 
 
 def isr_churn(isr: DataFrame) -> DataFrame:
-    """How often the ISR of each partition changed.
+    """Count the ISR changes of each partition.
 
-    Columns: ``topic``, ``partition``, ``shrinks`` and ``expands`` (seen), ``unseen`` (further writes of the
-    state that zkVersion gives away), ``least`` (its smallest size), ``assigned``. The most restless first.
+    Columns: ``topic``, ``partition``, ``shrinks`` and ``expands`` (logged), ``unseen`` (further writes of the
+    state, known from zkVersion alone), ``least`` (the smallest ISR), ``assigned``. Ordered by the number of
+    changes, the most first.
     """
     return (
         isr.groupBy("topic", "partition")
@@ -29,11 +30,11 @@ def isr_churn(isr: DataFrame) -> DataFrame:
 
 
 def flapping_brokers(isr: DataFrame) -> DataFrame:
-    """How often each broker fell out of an ISR and came back: many times is a sick disk, network or GC.
+    """Count how often each broker left an ISR and returned; a high count suggests a sick disk, network or GC.
 
     Columns: ``broker``, ``left`` (times it left an ISR), ``joined``, ``partitions`` (different ones),
-    ``spells`` (times it left some ISR after it had left none for a minute), ``first`` and ``last`` (time).
-    The most restless first.
+    ``spells`` (periods out of sync: times it left an ISR after it had left none for a minute), ``first`` and
+    ``last`` (time). Ordered by ``spells``, the most first.
     """
     out = isr.select(
         sf.explode("left").alias("broker"), "topic", "partition", "since", sf.lit(1).alias("is_out")
@@ -74,11 +75,11 @@ def flapping_brokers(isr: DataFrame) -> DataFrame:
 
 
 def under_replicated(isr: DataFrame) -> DataFrame:
-    """The times in which a partition had fewer replicas in sync than assigned.
+    """List the periods in which a partition had fewer replicas in sync than assigned.
 
     Columns: ``topic``, ``partition``, ``life``, ``since``, ``until`` (null while it lasts), ``sure_until``
-    (as far as it is seen to have lasted; before ``until`` where the ISR was written unseen), ``least`` (the
-    smallest ISR), ``assigned``, ``missing`` (brokers out of sync). By time.
+    (the last line that shows the period; before ``until`` if the ISR was written in between without a line),
+    ``least`` (the smallest ISR), ``assigned``, ``missing`` (brokers out of sync). Ordered by time.
     """
     order = Window.partitionBy(*LIFE).orderBy("leader_epoch", "version", "since")
     short = sf.col("size") < sf.col("assigned")

@@ -1,4 +1,4 @@
-"""How leaders were elected: failed and unclean elections, and leaders that are not the preferred ones."""
+"""Questions about elections: failed and unclean ones, and leaders other than the preferred ones."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from barnabas.cluster.model.statechange import Kind
 
 
 def failed_elections(events: DataFrame) -> DataFrame:
-    """Elections and other changes of a partition that failed.
+    """List the elections and other state changes of partitions that failed.
 
     Columns: ``time``, ``topic``, ``partition``, ``controller``, ``controller_epoch``, ``from``, ``to``,
-    ``cause`` (the first line of the trace). By time.
+    ``cause`` (the first line of the trace). Ordered by time.
     """
     return (
         events.where(is_kind(Kind.PARTITION_CHANGE_FAILED))
@@ -26,11 +26,11 @@ def failed_elections(events: DataFrame) -> DataFrame:
 
 
 def unclean_elections(leaders: DataFrame) -> DataFrame:
-    """Leaders that were elected although they were not in sync: records may have been lost.
+    """List the leaders that were elected from outside the ISR: records may have been lost.
 
     Columns: ``topic``, ``partition``, ``leader``, ``leader_epoch``, ``since``, ``previous_leader``,
-    ``previous_isr`` (the last that is known), ``isr``, ``certain`` (false where zkVersion shows that the ISR
-    was written again in between, unseen), ``raw``. By time.
+    ``previous_isr`` (the last known one), ``isr``, ``certain`` (false if zkVersion shows that the ISR was
+    written in between without a line), ``raw``. Ordered by time.
     """
     last_known = sf.col("version") == sf.col("previous_version") + 1
     return (
@@ -46,13 +46,14 @@ def unclean_elections(leaders: DataFrame) -> DataFrame:
 
 
 def preferred_imbalance(leaders: DataFrame) -> DataFrame:
-    """For each broker over time: how many partitions it should lead, and how many of them it does not.
+    """Count the partitions that each broker should lead, and those of them that it does not, over time.
 
-    The preferred leader is the first assigned replica. A broker of which Kafka finds more than
-    leader.imbalance.per.broker.percentage (10) led by others gets them back.
+    The preferred leader is the first assigned replica. If more than leader.imbalance.per.broker.percentage
+    (10) of a broker's partitions are led by others, Kafka's leader rebalance moves them back to it.
 
     Columns: ``minute``, ``broker``, ``preferred`` (partitions whose preferred leader it is), ``elsewhere``
-    (of those, led by another or nobody), ``percent``. A row for each minute in which that changed.
+    (those of them led by another broker or by none), ``percent``. There is a row for each minute in which the
+    numbers changed.
     """
     known = leaders.where("size(replicas) > 0").withColumn("broker", sf.element_at("replicas", 1))
     first = Window.partitionBy(*LIFE).orderBy("leader_epoch", "since")

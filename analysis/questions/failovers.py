@@ -1,4 +1,4 @@
-"""Each failover as a story: trigger, detection, election, LeaderAndIsr, new leader, followers."""
+"""The question ``failovers``: the steps of each failover from the trigger to the last follower."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from barnabas.analysis.questions.availability import millis_between
 from barnabas.cluster.model.statechange import Kind
 
 _APART = timedelta(seconds=30)
-"""Losses of one broker that lie further apart are two stories."""
+"""The time between two losses of one broker above which they count as two failovers."""
 
 _SLACK = timedelta(seconds=5)
-"""A LeaderAndIsr request that is part of a story is sent this soon after its last election."""
+"""The longest time after a failover's last election within which its LeaderAndIsr requests are sent."""
 
 _STORY = ("controller_epoch", "broker", "story")
 
@@ -24,36 +24,38 @@ _STORY = ("controller_epoch", "broker", "story")
 def failovers(
     events: DataFrame, unavailability: DataFrame, controllers: DataFrame, requests: DataFrame
 ) -> DataFrame:
-    """What happened after each loss of a broker that led partitions or was controller.
+    """List what happened after each loss of a broker that led partitions or was the controller.
 
-    Times are of the clock of who logged them: ``heard`` of the lost broker, ``noticed``, ``elected`` and
-    ``sent`` of the controller, ``led`` and ``followed`` of the brokers that took over.
+    Each time is on the clock of the process that logged it: ``heard`` on the lost broker's, ``noticed``,
+    ``elected`` and ``sent`` on the controller's, ``led`` and ``followed`` on those of the brokers that took
+    over.
 
-    Columns: ``broker`` (lost), ``was_controller``, ``controller`` and ``controller_epoch`` (who acted),
-    ``heard`` (last line of the lost broker), ``reigned`` (first line of a new controller; null without one),
-    ``noticed``, ``elected`` (last election), ``sent`` (first LeaderAndIsr), ``led`` (the last new leader
-    led), ``followed`` (the last follower followed), ``led_behind`` and ``followed_behind`` (whether that was
-    before the election of that very partition, by a clock that is behind), ``returned`` (the last partition
-    that waited was led again), ``partitions`` (that lost their leader), ``moved`` (that got another at once),
-    ``waited`` (that only the lost broker, once back, led again), ``stranded`` (neither), ``leaders`` (the new
-    ones), ``notice_ms`` (heard to noticed), ``election_ms``, ``send_ms`` (each from the step before),
-    ``lead_ms`` and ``follow_ms`` (from sent, else elected), ``total_ms`` (heard to led, so at most; null
-    where the log of the lost broker is not at hand). By time.
+    Columns: ``broker`` (lost), ``was_controller``, ``controller`` and ``controller_epoch`` (that handled the
+    loss), ``heard`` (last line of the lost broker), ``reigned`` (first line of a new controller; null if the
+    controller stayed), ``noticed``, ``elected`` (last election), ``sent`` (first LeaderAndIsr), ``led`` (when
+    the last new leader led), ``followed`` (when the last follower followed), ``led_behind`` and
+    ``followed_behind`` (whether that time is before the partition's own election, so the clock is behind),
+    ``returned`` (when the last waiting partition had a leader again), ``partitions`` (that lost their
+    leader), ``moved`` (that got another leader at once), ``waited`` (that had no leader until the lost broker
+    returned), ``stranded`` (that got no leader), ``leaders`` (the new ones), ``notice_ms`` (heard to
+    noticed), ``election_ms``, ``send_ms`` (each from the step before), ``lead_ms`` and ``follow_ms`` (from
+    sent, else elected), ``total_ms`` (heard to led, an upper bound; null if the lost broker's log is
+    missing). Ordered by time.
     """
-    told = _stories(_losses(unavailability))
+    lost = _stories(_losses(unavailability))
     ends = (
-        _followed(told, events)
+        _followed(lost, events)
         .groupBy(*_STORY)
         .agg(
             sf.max("followed").alias("followed"),
             sf.max_by(sf.col("followed") < sf.col("until"), "followed").alias("followed_behind"),
         )
     )
-    stories = _gathered(told).join(ends, list(_STORY), "left")
-    reigns = controllers.dropDuplicates(["controller_epoch"]).select(
-        "controller_epoch", "controller", sf.col("since").alias("reign_since"), "previous_controller"
+    stories = _gathered(lost).join(ends, list(_STORY), "left")
+    elected = controllers.dropDuplicates(["controller_epoch"]).select(
+        "controller_epoch", "controller", sf.col("since").alias("controller_since"), "previous_controller"
     )
-    whole = _with_controllers_alone(stories.join(reigns, "controller_epoch", "left"), controllers)
+    whole = _with_controllers_alone(stories.join(elected, "controller_epoch", "left"), controllers)
     return _timed(_sent(whole, requests))
 
 
@@ -70,19 +72,19 @@ def _stories(losses: DataFrame) -> DataFrame:
 
 
 def _moved() -> Column:
-    """Whether a partition got another leader at once.
+    """Return a condition: the partition got another leader at once.
 
-    What was elected a good while later was elected because its replica came back, and so was the lost broker
-    itself, however soon.
+    A leader elected more than ``_APART`` after the loss was elected because its replica returned; so was the
+    lost broker itself, however soon.
     """
     at_once = sf.col("until") <= sf.col("since") + sf.lit(_APART)
     return sf.coalesce(at_once & (sf.col("leader_after") != sf.col("broker")), sf.lit(col=False))
 
 
-def _gathered(told: DataFrame) -> DataFrame:
+def _gathered(lost: DataFrame) -> DataFrame:
     moved, waited = _moved(), sf.coalesce(sf.col("leader_after") == sf.col("broker"), sf.lit(col=False))
     led_at = sf.when(moved, sf.col("led_at"))
-    return told.groupBy(*_STORY).agg(
+    return lost.groupBy(*_STORY).agg(
         sf.max("leader_heard").alias("heard"),
         sf.min("since").alias("noticed"),
         sf.max(sf.when(moved, sf.col("until"))).alias("elected"),
@@ -97,13 +99,13 @@ def _gathered(told: DataFrame) -> DataFrame:
     )
 
 
-def _followed(told: DataFrame, events: DataFrame) -> DataFrame:
-    """Of each partition that was moved, when the replicas that were there followed its new leader."""
+def _followed(lost: DataFrame, events: DataFrame) -> DataFrame:
+    """Find when the live replicas of each moved partition followed its new leader."""
     follows = with_life(events.where(is_kind(Kind.FOLLOWER_STARTS)), events).select(
         *LIFE, "leader_epoch", sf.col("broker").alias("follower"), sf.col("time").alias("followed")
     )
     return (
-        told.where(_moved())
+        lost.where(_moved())
         .join(follows, [*LIFE, "leader_epoch"])
         .where(
             (sf.col("follower") != sf.col("broker"))
@@ -113,7 +115,7 @@ def _followed(told: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _with_controllers_alone(stories: DataFrame, controllers: DataFrame) -> DataFrame:
-    """With the controllers that were lost, or gave up, without a partition being led by them."""
+    """Add the controllers that were lost, or resigned, while they led no partition."""
     order = Window.orderBy("controller_epoch", "since")
     changes = (
         controllers.withColumn("heard", sf.lag("until").over(order))
@@ -121,13 +123,13 @@ def _with_controllers_alone(stories: DataFrame, controllers: DataFrame) -> DataF
         .select(
             "controller_epoch", "controller", "previous_controller", "heard",
             sf.col("previous_controller").alias("broker"),
-            sf.col("since").alias("reign_since"),
+            sf.col("since").alias("controller_since"),
             sf.col("since").alias("noticed"),
             sf.lit(col=True).alias("with_controller"),
         )
     )  # fmt: skip
-    told = stories.where("with_controller or broker = previous_controller").select("controller_epoch")
-    alone = changes.join(told.distinct(), "controller_epoch", "left_anti")
+    lost = stories.where("with_controller or broker = previous_controller").select("controller_epoch")
+    alone = changes.join(lost.distinct(), "controller_epoch", "left_anti")
     return stories.unionByName(alone, allowMissingColumns=True)
 
 
@@ -156,7 +158,7 @@ def _timed(stories: DataFrame) -> DataFrame:
         "controller",
         "controller_epoch",
         "heard",
-        sf.when(sf.col("with_controller"), sf.col("reign_since")).alias("reigned"),
+        sf.when(sf.col("with_controller"), sf.col("controller_since")).alias("reigned"),
         "noticed", "elected", "sent", "led", "followed",
         *(sf.coalesce(name, sf.lit(col=False)).alias(name) for name in ("led_behind", "followed_behind")),
         "returned",

@@ -1,4 +1,4 @@
-"""How long brokers took to do what controllers asked."""
+"""Questions about the time that brokers took for the controller's requests."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ LEADER_AND_ISR = "LEADER_AND_ISR"
 
 
 def slowest_leader_and_isr(requests: DataFrame) -> DataFrame:
-    """LeaderAndIsr requests by the time that the broker took: partitions cannot be written meanwhile.
+    """List the LeaderAndIsr requests by duration; until a request is done its partitions refuse writes.
 
     Columns: ``broker``, ``controller``, ``controller_epoch``, ``correlation_id``, ``partitions``,
-    ``received``, ``finished``, ``duration_ms``. The slowest first.
+    ``received``, ``finished``, ``duration_ms``. Ordered by duration, the slowest first.
     """
     return (
         requests.where((sf.col("api") == LEADER_AND_ISR) & sf.col("duration_ms").isNotNull())
@@ -25,10 +25,10 @@ def slowest_leader_and_isr(requests: DataFrame) -> DataFrame:
 
 
 def request_times(requests: DataFrame) -> DataFrame:
-    """Each broker's requests of each kind.
+    """Count the requests of each kind to each broker.
 
-    Columns: ``api``, ``broker``, ``requests``, ``median_ms``, ``slowest_ms``, ``unheard`` (sent, but not in
-    the broker's log), ``refused`` (from a stale controller). By kind and broker.
+    Columns: ``api``, ``broker``, ``requests``, ``median_ms``, ``slowest_ms``, ``unheard`` (sent, but missing
+    in the broker's log), ``refused`` (from a stale controller). Ordered by kind and broker.
     """
     return (
         requests.groupBy("api", "broker")

@@ -1,4 +1,4 @@
-"""How well the logs were read: what was understood, what was not, and whose clocks differ."""
+"""Questions about the logs themselves: lines understood and not understood, brokers, clock differences."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from barnabas.cluster.model.statechange import Kind
 
 
 def coverage(events: DataFrame) -> DataFrame:
-    """How much was understood: one row for each kind, and one without kind for what no rule knows.
+    """Count the lines of each kind; the row without a kind counts the lines that no rule matches.
 
-    Columns: ``kind``, ``understood`` (null for lines of other loggers that are about other things),
-    ``lines``, ``first`` and ``last`` (time), ``sample`` (one such line).
+    Columns: ``kind``, ``understood`` (null for lines of other loggers that no rule concerns), ``lines``,
+    ``first`` and ``last`` (time), ``sample`` (one such line).
     """
     return (
         events.groupBy("kind", "understood")
@@ -28,10 +28,10 @@ def coverage(events: DataFrame) -> DataFrame:
 
 
 def not_understood(events: DataFrame) -> DataFrame:
-    """The lines that no rule knows, numbers left out so that equal ones count as one.
+    """List the lines that no rule matches; lines that differ only in numbers count as one.
 
     Columns: ``shape`` (the text with # for each run of digits), ``lines``, ``sources`` (how many files),
-    ``first``, ``sample``. The most frequent first.
+    ``first``, ``sample``. Ordered by frequency, the most frequent first.
     """
     first_line = sf.substring_index("raw", "\n", 1)
     return (
@@ -48,10 +48,10 @@ def not_understood(events: DataFrame) -> DataFrame:
 
 
 def brokers(events: DataFrame) -> DataFrame:
-    """Whose logs there are.
+    """List the brokers whose logs were read.
 
     Columns: ``broker``, ``lines``, ``sources`` (files), ``first`` and ``last`` (time), ``errors`` (lines at
-    ERROR), ``warnings``. By broker.
+    ERROR), ``warnings``. Ordered by broker.
     """
     return (
         events.where("broker is not null")
@@ -69,14 +69,14 @@ def brokers(events: DataFrame) -> DataFrame:
 
 
 def clock_skew(events: DataFrame, leaders: DataFrame) -> DataFrame:
-    """How far brokers' clocks are from their controllers', as far as the logs give it away.
+    """Estimate how far brokers' clocks are behind their controllers'.
 
-    No broker leads before it was elected. Where its log says so, its clock is behind the controller's by as
-    much at least.
+    No broker leads before it is elected. If its log says otherwise, its clock is behind the controller's by
+    at least that much.
 
     Columns: ``controller``, ``broker``, ``elections`` (compared), ``least_ms`` and ``median_ms`` (from the
-    decision to the leader's own line), ``behind_ms`` (the least that the broker's clock is behind; 0 where
-    nothing shows). The worst first.
+    decision to the leader's own line), ``behind_ms`` (the least that the broker's clock is behind; 0 if
+    nothing shows it). Ordered by ``behind_ms``, the worst first.
     """
     started = (
         events.where(is_kind(Kind.LEADER_STARTS))

@@ -1,4 +1,4 @@
-"""Why writes stalled: everything that kept producers of a partition waiting, or may have."""
+"""The question ``write_stalls``: everything that kept producers of a partition waiting, or may have."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from barnabas.analysis.questions.churn import under_replicated
 
 
 def write_stalls(unavailability: DataFrame, isr: DataFrame) -> DataFrame:
-    """When a partition could not be written, or not with acks=all.
+    """List the periods in which a partition refused writes, or refused writes with acks=all.
 
-    Without a leader nobody writes. With fewer replicas in sync than min.insync.replicas (which the logs do
-    not tell) writes with acks=all are refused.
+    A partition without a leader accepts no writes. With fewer replicas in sync than min.insync.replicas,
+    which the logs do not contain, it refuses writes with acks=all.
 
     Columns: ``topic``, ``partition``, ``what`` (``availability.OFFLINE`` or ``UNDER_REPLICATED``), ``since``,
-    ``until`` (null while it lasts), ``earliest`` (the last line of the dead leader: it may have begun then),
-    ``sure_until`` (null, or before ``until``: from then on it may have been over), ``leader_before``,
-    ``leader_after``, ``elected``, ``led_at``, ``leader_epoch``, ``controller_epoch``, ``failed``,
-    ``failure``, ``cause``, ``least`` (the smallest ISR), ``assigned``, ``missing``. By partition and time.
+    ``until`` (null while it lasts), ``earliest`` (the last line of the dead leader, the earliest possible
+    begin), ``sure_until`` (null, or a time before ``until`` after which it may have been over),
+    ``leader_before``, ``leader_after``, ``elected``, ``led_at``, ``leader_epoch``, ``controller_epoch``,
+    ``failed``, ``failure``, ``cause``, ``least`` (the smallest ISR), ``assigned``, ``missing``. Ordered by
+    partition and time.
     """
     without = unavailability.select(
         "topic", "partition", sf.lit(OFFLINE).alias("what"), "since",

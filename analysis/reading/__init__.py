@@ -1,1 +1,1 @@
-"""How lines are read: from the bytes of logs to rows of the table ``events``."""
+"""The reader of logs: from the bytes of files to rows of the table ``events``."""

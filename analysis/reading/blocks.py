@@ -1,4 +1,4 @@
-"""The reader of blocks: the text of whole entries in, rows of the table ``events`` out."""
+"""The block reader: from the text of whole entries to rows of the table ``events``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from barnabas.analysis.reading.traces import join
 from barnabas.analysis.tables import EVENTS_CODED
 from barnabas.cluster.model.statechange import LOGGER
 
-# After a crash of the machine NUL bytes stand where a line was to be written, and the next line follows them.
+# After a machine crash a file holds NUL bytes where a line was to be written, and then the next line.
 _NULS = re.compile(rb"(?<=[^\n\0])\0+(?=\[?\d{4}-\d\d-\d\d)")
 
 
@@ -34,7 +34,7 @@ class Origin:
         source: The file.
         block: The first byte of the split.
         line: The number of the block's first line in the split, from 1.
-        broker: The broker whose file it is, as far as that is known without reading it.
+        broker: The id of the broker that wrote the file; None if only its lines can tell.
     """
 
     source: str
@@ -48,9 +48,9 @@ class Typed:
     """The rows of a block.
 
     Attributes:
-        rows: Of the table ``events``; texts of which many are alike as dictionaries.
-        lines: How many line feeds the block has.
-        replaced: How many bytes were no UTF-8 and became U+FFFD.
+        rows: Rows of the table ``events``; columns of repeating texts are dictionary-encoded.
+        lines: The number of line feeds in the block.
+        replaced: The number of bytes that were not UTF-8 and became U+FFFD.
     """
 
     rows: pa.RecordBatch
@@ -59,7 +59,7 @@ class Typed:
 
 
 def clean(data: bytes) -> tuple[bytes, int]:
-    """Return a block as UTF-8 that ends with a line feed, and how many bytes had to be replaced for that."""
+    """Return the block as UTF-8 that ends with a line feed, and the number of bytes replaced for that."""
     if b"\0" in data:
         data = _NULS.sub(b"\n", data).replace(b"\0", b"")
     if not data.endswith(b"\n"):
@@ -75,11 +75,11 @@ def clean(data: bytes) -> tuple[bytes, int]:
 
 
 class BlockReader:
-    """Reads one block after the other; the forms learned from one serve the next.
+    """A reader of blocks that keeps the forms learned from one block for the next.
 
     Args:
-        clock: Knows the brokers' time zone.
-        broker_of: The broker that a text in front of lines (``broker-1  | ``) names.
+        clock: The clock of the brokers' time zone.
+        broker_of: Returns the broker id that a text in front of a line (``broker-1 | ``) names.
     """
 
     def __init__(self, clock: Clock, broker_of: Callable[[str], int | None]) -> None:
@@ -90,6 +90,9 @@ class BlockReader:
     def read(self, data: bytes, origin: Origin) -> Typed:
         """Read the rows of a block, in the order of its entries."""
         whole, replaced = clean(data)
+        # Headers come first, because they say where entries begin: all lines of a known form at once, the
+        # others one at a time. Messages are read in the same two ways. A file may hold thousands of lines of
+        # one form, so the second way sees only a few lines.
         text = Text(whole)
         heads = no_heads(text)
         found = self._forms.find(text)
@@ -105,7 +108,7 @@ class BlockReader:
         if origin.broker is not None:
             columns.put_same(unnamed, {"broker": origin.broker})
         for row in unnamed.tolist():
-            # A name in front of the line is nearer to the truth than the path.
+            # A name in front of the line is more reliable than the path.
             broker = self._broker_of(_front(text, heads, int(first[row])))
             if broker is not None:
                 columns.put_row(row, {"broker": broker})
@@ -115,7 +118,7 @@ class BlockReader:
 
 
 def _read_alone(text: Text, heads: Heads, row_of: Places, columns: Columns) -> None:
-    """Fill the columns of the lines that are read alone, and ``understood`` of those that no rule knows."""
+    """Fill the columns of the lines read one at a time, and ``understood`` of lines that no rule matches."""
     foreign = []
     for line, head in heads.alone.items():
         row = int(row_of[line])
@@ -125,7 +128,7 @@ def _read_alone(text: Text, heads: Heads, row_of: Places, columns: Columns) -> N
         elif head.logger is not None:
             foreign.append(row)
             columns.put_row(row, companion_columns(message) or {})
-    # A line of another logger that no rule is about is neither understood nor not: a null.
+    # ``understood`` stays null for a line of another logger that no rule concerns.
     columns.put_same(np.setdiff1d(columns.without("understood"), foreign), {"understood": False})
 
 
@@ -134,7 +137,7 @@ def _front(text: Text, heads: Heads, line: int) -> str:
 
 
 def _entries(text: Text, heads: Heads) -> tuple[Places, Places]:
-    """Find the first and the last line of each entry; what stands before the first header is an entry too."""
+    """Find the first and the last line of each entry; lines before the first header count as an entry."""
     first = np.flatnonzero(heads.found)
     headless = (text.end - text.start)[: first[0] if len(first) else None]
     first = np.concatenate([np.flatnonzero(headless)[:1], first])

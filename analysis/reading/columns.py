@@ -1,4 +1,4 @@
-"""The columns of a block: filled row by row or many rows at once, in any order, then made Arrow arrays."""
+"""The columns of a block, which are filled in any order and then converted to Arrow arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Numbers:
         self._values = np.full(rows, _NOTHING)
 
     def put(self, rows: Places, values: NDArray[np.int64]) -> None:
-        """Set numbers that fit."""
+        """Set the rows to the values, which ``encode`` returned."""
         self._values[rows] = values
 
     def empty(self) -> Places:
@@ -40,7 +40,7 @@ class Numbers:
         return np.flatnonzero(self._values == _NOTHING)
 
     def encode(self, value: int) -> int:
-        """Return what ``put`` takes for a value: the value, or ``nothing`` if it does not fit the column."""
+        """Return the value, or ``nothing`` if it does not fit the column's type."""
         return int(value) if self._least <= value <= self._most else _NOTHING
 
     def finish(self) -> pa.Array:
@@ -56,7 +56,7 @@ class Numbers:
 
 
 class Labels:
-    """A column of texts or lists. Each different value is kept once, and the rows hold its code."""
+    """A column of texts or lists that keeps each distinct value once; its rows hold the values' codes."""
 
     nothing = _NO_CODE
     """The value or code that ``put`` takes for null."""
@@ -74,7 +74,7 @@ class Labels:
         return self._known.setdefault(value, len(self._known))
 
     def put(self, rows: Places, codes: NDArray[np.int64]) -> None:
-        """Set the values that have these codes."""
+        """Set the rows to the values with these codes."""
         self._codes[rows] = codes
 
     def finish(self) -> pa.Array:
@@ -87,10 +87,10 @@ class Labels:
 
 
 class Columns:
-    """The columns that the messages of a block give.
+    """The columns of a block that come from messages.
 
     Args:
-        rows: How many entries the block has.
+        rows: The number of entries in the block.
     """
 
     def __init__(self, rows: int) -> None:
@@ -117,7 +117,7 @@ class Columns:
             column.put(rows, np.full(len(rows), column.encode(value)))
 
     def put_each(self, rows: Places, codes: Places, known: list[Row]) -> None:
-        """Set in each row the columns that its code selects from ``known``."""
+        """Set the columns of each row to those at the row's code in ``known``."""
         for name in dict.fromkeys(name for row in known for name in row):
             column = self._column(name)
             has = np.array([name in row for row in known])
@@ -129,16 +129,16 @@ class Columns:
                 column.put(rows[chosen], values[codes[chosen]])
 
     def put_known(self, name: str, rows: Places, codes: Places, known: Sequence[Any]) -> None:
-        """Set one column in each row to the value that its code selects from ``known``; None is null.
+        """Set one column of each row to the value at the row's code in ``known``; None is null.
 
-        Nothing may have been put in the rows yet.
+        The rows must still be empty in that column.
         """
         column = self._column(name)
         values = [column.nothing if value is None else column.encode(value) for value in known]
         column.put(rows, np.array(values)[codes])
 
     def finish(self, name: str) -> pa.Array:
-        """Return a column as an Arrow array, null where nothing was put."""
+        """Return a column as an Arrow array, null in rows that were not set."""
         column = self._columns.get(name)
         return pa.nulls(self.rows, EVENTS_CODED.field(name).type) if column is None else column.finish()
 

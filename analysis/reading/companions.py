@@ -1,7 +1,7 @@
-"""The lines of server.log and controller.log that are read: ISR changes by leaders, and elected controllers.
+"""The lines read of server.log and controller.log: leaders' ISR changes and elected controllers.
 
-At INFO (the default from 2.6) state-change.log shows how an ISR grows only when somebody logs the partition's
-state the next time. Its leader logs the change at once in server.log, with the zkVersion. All other lines of
+At INFO (the default from 2.6) state-change.log does not log that an ISR grew; the next line about the
+partition shows it. The leader logs the change at once in server.log, with the zkVersion. All other lines of
 these logs are kept with a null in the column ``understood``.
 
 The forms are those of Kafka 0.8 to 3.x; our brokers use the one of 2.8.
@@ -17,7 +17,7 @@ from barnabas.cluster.model.statechange.values import is_readable
 
 
 class CompanionKind(StrEnum):
-    """The kinds of line in these logs. The value is what the column ``kind`` holds."""
+    """The kinds of line in these logs, by their value in the column ``kind``."""
 
     ISR_SHRINKING = "isr-shrinking"
     ISR_EXPANDING = "isr-expanding"
@@ -65,7 +65,7 @@ _ELECTED = re.compile(
 
 
 def companion_columns(text: str) -> Row | None:
-    """Return the columns that the message of a line gives; None if it is about something else."""
+    """Return the columns that a line's message gives; None if no rule matches it."""
     if not is_readable(text):
         return None
     begin = _PARTITION.match(text)

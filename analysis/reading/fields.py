@@ -1,4 +1,4 @@
-"""The fields of a message: where each stands in the text, and which columns a text in its place gives."""
+"""The fields of a message: their places in the text, and the columns that their texts give."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from barnabas.analysis.reading.spellings import SPELLINGS
 from barnabas.cluster.model.statechange import Kind, Leadership, Speaker
 
 Row = dict[str, Any]
-"""The columns that a line gives (``analysis.tables``); a column that it does not give is left out."""
+"""The columns (``analysis.tables``) that a line gives; other columns are absent."""
 
 Span = tuple[int, int]
 
@@ -24,9 +24,9 @@ class Field:
     """A field of a message.
 
     Attributes:
-        span: Where in the message it begins and ends.
-        key: Equal for fields of which ``read`` gives the same columns for the same text.
-        read: The columns that a text in its place gives.
+        span: The begin and end of the field in the message.
+        key: A key that is equal for fields whose ``read`` gives the same columns for the same text.
+        read: The function from the field's text to columns.
     """
 
     span: Span
@@ -35,9 +35,10 @@ class Field:
 
 
 def find_fields(message: str) -> tuple[Row, list[Field]]:
-    """Find the columns that a message gives by its words, and its fields from left to right.
+    """Return the columns that a message's words give, and its fields from left to right.
 
-    Of two that give one column the later counts. Of a message that no rule knows only the speaker is found.
+    If two fields give the same column, the later one counts. If no rule matches the message, only the speaker
+    is returned.
     """
     located = locate_message(message)
     row = _role(located)
@@ -84,7 +85,7 @@ def _number(span: Span, columns: tuple[str, ...]) -> Field:
 
 
 def _field(kind: StrEnum, name: str, span: Span, read: Callable[[str], Any]) -> Field:
-    # The kind decides about the column of one name only.
+    # The kind matters only for the field ``broker``, whose column depends on it.
     key = (name, read, kind is Kind.REPLICAS_OFFLINE)
     return Field(span, key, lambda text: value_columns(kind, {name: read(text)}))
 
@@ -104,7 +105,7 @@ def _leadership_part(name: str, span: Span) -> Field:
 
 
 def constant_columns(kind: StrEnum, releases: str | None) -> Row:
-    """Return the columns that a row of the table gives by itself."""
+    """Return the columns that follow from the row of the table of lines alone."""
     row: Row = {"understood": True, "kind": kind.value, "releases": releases}
     api = next((api for api in _APIS if kind.name.startswith(api)), None)
     return row if api is None else row | {"api": api}
@@ -124,11 +125,11 @@ _COLUMN_OF = {
     "live": None,
     "under_min_isr": None,
 }
-"""Fields whose column has another name, and those that have none."""
+"""The column of each field whose name differs from it; None for fields without a column."""
 
 
 def value_columns(kind: StrEnum, values: Mapping[str, Any]) -> Row:
-    """Return the columns that the values of a line's fields give."""
+    """Return the columns for the values of a line's fields."""
     row: Row = {}
     for name, value in values.items():
         match name:
@@ -156,7 +157,7 @@ def value_columns(kind: StrEnum, values: Mapping[str, Any]) -> Row:
 
 
 def leadership_columns(value: Leadership) -> Row:
-    """Return the columns that a leadership gives, as far as its spelling says them."""
+    """Return the columns for a leadership; parts that its spelling leaves out are absent."""
     row: Row = {
         "leader": value.leader,
         "leader_epoch": value.leader_epoch,
@@ -166,7 +167,8 @@ def leadership_columns(value: Leadership) -> Row:
         "replicas": value.replicas,
         "delete": value.delete,
     }
-    # From 2.4 on the line of a received request names its partition nowhere else.
+    # From 2.4 on, the leadership is the only place in the line of a received request that names the
+    # partition.
     if value.topic_partition is not None:
         row["topic"], row["partition"] = value.topic_partition
     return {name: known for name, known in row.items() if known is not None}

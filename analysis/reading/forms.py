@@ -1,12 +1,14 @@
-"""Read many lines at once: lines that are equal but for their numbers say the same things in the same places.
+"""The fast reader of lines: it reads all lines of a block that differ only in their numbers at once.
 
-The *form* of a line is the line with every number as one 0. No rule of the grammar asks how long a number is
-or which digits it has, so all lines of a form have the same kind and the same fields, and each field begins
-and ends at the same ones of the line's numbers. A log has some hundred forms. The grammar reads one line of
-each; of all other lines the fields are cut out of the block, one field of all lines at a time.
+The *form* of a line is the line with every number replaced by one 0. No rule of the grammar depends on the
+length or the digits of a number, so all lines of a form have the same kind and the same fields, and each
+field begins and ends at the same numbers of the line (say from its ninth to its tenth number). A log has a
+few hundred forms. The grammar reads one line of each form; the fields of all other lines are cut out of the
+block with numpy, one field of all lines at a time.
 
 Example: in ``[2026-11-21 03:12:45,678] INFO [Broker id=1] Leader t-7 starts at leader epoch 2 …`` the topic
-partition starts 2 bytes before the ninth number and ends with it, here and in all other lines of the form.
+partition starts 2 bytes before the ninth number and ends with it, in this line and in all other lines of the
+form.
 """
 
 from __future__ import annotations
@@ -27,32 +29,32 @@ from barnabas.analysis.reading.times import Clock
 from barnabas.cluster.model.statechange import LOGGER
 
 _FORMS_MAX = 50_000
-"""The most forms that are remembered; beyond that all are dropped."""
+"""The most forms that are cached; at this number the cache is emptied."""
 
 _TEXTS_MAX = 100_000
-"""The most texts of one field that are remembered; beyond that all are dropped."""
+"""The most texts of one field that are cached; at this number the cache is emptied."""
 
 _DIGITS_MAX = 299
-"""No number that the grammar reads is longer (``is_readable``)."""
+"""The most digits of a number that the grammar reads (``is_readable``)."""
 
 _NUMBER = re.compile(r"\d+", re.ASCII)
 _STOCK = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ", re.ASCII)
 _MAYBE_HEAD = re.compile(r"0-0-0[ T]0:0:0[,.]0")
-"""Occurs in the form of each line that has a header."""
+"""A pattern that the form of every line with a header contains."""
 
 _TIME_ENDS = (5, 8, 11, 14, 17, 20, 24)
-"""Where in a line of the stock layout the seven numbers of its time end."""
+"""The ends of the seven numbers of the time, in a line of log4j's default layout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a field stands in all lines of a form.
+    """The place of a field in all lines of a form, counted in numbers of the line.
 
     Attributes:
-        first: Which of the line's numbers is the field's first.
-        before: How many bytes of the field stand before it.
-        last: Which of the line's numbers is the field's last.
-        after: How many bytes of the field stand behind it.
+        first: The index, among the line's numbers, of the field's first number.
+        before: The number of bytes from the field's begin to that number.
+        last: The index, among the line's numbers, of the field's last number.
+        after: The number of bytes from that number's end to the field's end.
     """
 
     first: int
@@ -63,11 +65,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a field gives.
+    """The part of a form that one field fills; equal in all forms where the field is read alike.
 
     Attributes:
-        key: Tells fields apart that read the same text otherwise (``Field.key``).
-        columns: The columns for which this field counts.
+        key: The key of the field's reading (``Field.key``).
+        columns: The columns that this field sets.
     """
 
     key: Hashable
@@ -76,13 +78,13 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What all lines of a form say.
+    """The content that all lines of a form share.
 
     Attributes:
         level: An index of ``LEVELS``; -1 for lines that have no header and continue an entry.
-        constants: The columns that all lines have alike.
-        places: Where the fields with numbers stand.
-        readers: How their texts are read.
+        constants: The columns with the same value in all lines.
+        places: The places of the fields that contain numbers.
+        readers: The functions that read the texts of those fields.
     """
 
     level: int
@@ -96,9 +98,9 @@ CONTINUATION = Form(-1, {}, {}, {})
 
 
 def learn(line: str) -> Form | None:
-    """Learn the form of a line; None where lines like it must be read alone.
+    """Learn the form of a line; return None if lines like it must be read one at a time.
 
-    These are lines of other loggers and other layouts, lines that no rule knows, and lines with a field that
+    Such lines are those of other loggers and layouts, those that no rule matches, and those with a field that
     begins or ends inside a number.
     """
     head = find_head(line)
@@ -111,17 +113,21 @@ def learn(line: str) -> Form | None:
     giver: dict[str, Field | None] = dict.fromkeys(constants)
     placed: dict[int, Place] = {}
     read = {id(field): field.read(line[begin + field.span[0] : begin + field.span[1]]) for field in fields}
+    # Assign the message's numbers to its fields from left to right. ``covered`` is the index of the first
+    # number that no field covers yet; a form is usable only if every number of the message belongs to a
+    # field.
     covered = bisect_left(starts, begin)
     for field in fields:
         start, stop = begin + field.span[0], begin + field.span[1]
         first, last = bisect_left(starts, start), bisect_left(starts, stop) - 1
         if first > last:
-            # Without a number: the same in all lines of the form.
+            # A field without a number has the same text in all lines of the form.
             constants |= read[id(field)]
             giver |= dict.fromkeys(read[id(field)])
             continue
         if ends[last] > stop or (first and ends[first - 1] > start) or first > covered:
-            # The field begins or ends inside a number; or a number before it is a word of the rule.
+            # The field begins or ends inside a number, or the rule itself has a number before the field: then
+            # the field's numbers cannot be counted reliably.
             return None
         covered = max(covered, last + 1)
         placed[id(field)] = Place(first, starts[first] - start, last, stop - ends[last])
@@ -139,7 +145,7 @@ def learn(line: str) -> Form | None:
 
 
 class Forms:
-    """The forms that were learned. Their number is bounded, and the rows do not depend on which are known."""
+    """A bounded cache of learned forms; which forms are cached never changes the rows that are read."""
 
     def __init__(self) -> None:
         self._known: dict[str, Form | None] = {}
@@ -147,13 +153,15 @@ class Forms:
         self._texts: dict[Slot, dict[str, Row]] = {}
 
     def find(self, text: Text) -> Found:
-        """Find the lines of a block whose forms are known; learn the forms that come a second time."""
+        """Find the form of each line of a block, and learn the forms that occur for the second time."""
         coded = text.forms()
         codes = np.asarray(coded.indices).astype(np.int64)
         count = np.bincount(codes, minlength=len(coded.dictionary))
         example = np.empty(len(count), dtype=np.int64)
         example[codes] = np.arange(len(codes))
         forms: list[Form | None] = []
+        # A form is learned when it occurs for the second time: learning costs as much as reading a line with
+        # the grammar, so it does not pay for lines that occur once, such as those of stack traces.
         for form, lines, line in zip(
             coded.dictionary.to_pylist(), count.tolist(), example.tolist(), strict=True
         ):
@@ -175,15 +183,17 @@ class Forms:
         """Fill the columns of the lines whose forms are known.
 
         Args:
-            text: The block.
-            found: Its forms.
-            row_of: The row of each line.
-            columns: Where nothing was put yet.
+            text: The block of lines.
+            found: The forms of the block's lines.
+            row_of: The row of each line in ``columns``.
+            columns: The columns to fill, still empty in the rows of these lines.
         """
         forms = [form or CONTINUATION for form in found.forms]
         rows, codes = row_of[found.lines], found.codes[found.lines]
         for name in dict.fromkeys(name for form in forms for name in form.constants):
             columns.put_known(name, rows, codes, [form.constants.get(name) for form in forms])
+        # One field at a time: cut its text out of all lines that have it, in whichever form, and read each
+        # distinct text once.
         for slot in dict.fromkeys(slot for form in forms for slot in form.places):
             has = np.array([slot in form.places for form in forms])
             lines = found.lines[has[codes]]
@@ -193,23 +203,23 @@ class Forms:
             known = self._texts.setdefault(slot, {})
             if len(known) >= _TEXTS_MAX:
                 known.clear()
-            told = []
+            values = []
             for spelled in coded.dictionary.to_pylist():
                 if spelled not in known:
                     row = read(spelled)
                     known[spelled] = {name: row[name] for name in slot.columns if name in row}
-                told.append(known[spelled])
-            columns.put_each(row_of[lines], np.asarray(coded.indices).astype(np.int64), told)
+                values.append(known[spelled])
+            columns.put_each(row_of[lines], np.asarray(coded.indices).astype(np.int64), values)
 
 
 class Found:
-    """The forms of a block's lines.
+    """The forms found in a block, and the form of each of its lines.
 
     Attributes:
-        forms: The block's forms; None for those of lines that are to be read alone.
-        codes: Of each line, which of them it has.
-        lines: The lines with a header that have a known form.
-        alone: The lines that are to be read alone.
+        forms: The distinct forms of the block; None for a form whose lines must be read one at a time.
+        codes: The index of each line's form in ``forms``.
+        lines: The indexes of the lines that have a header and a known form.
+        alone: The indexes of the lines that must be read one at a time.
     """
 
     def __init__(self, text: Text, forms: list[Form | None], codes: Places) -> None:
@@ -223,7 +233,7 @@ class Found:
         self.lines = self.lines[fits]
 
     def ends_of(self, slot: Slot, lines: Places) -> tuple[Places, Places]:
-        """Find where a field begins and ends in lines that have it."""
+        """Return the begin and end of a field in lines that have it."""
         absent = Place(0, 0, 0, 0)
         places = [absent if form is None else form.places.get(slot, absent) for form in self.forms]
         first, before, last, after = np.array(
@@ -234,7 +244,7 @@ class Found:
         return start, self._numbers.end[number + last[codes]] + after[codes]
 
     def _have_stock_times(self, text: Text) -> np.ndarray:
-        """Return whether the times have the stock layout's lengths, and all numbers are readable."""
+        """Return for each line whether its time has the default lengths and its numbers are readable."""
         first = self._numbers.first[self.lines]
         fits = np.ones(len(self.lines), dtype=np.bool_)
         for number, end in enumerate(_TIME_ENDS):

@@ -1,7 +1,7 @@
-"""What one line means: where its header is, and which columns its message gives.
+"""The reader of one line: its header, and the columns that its message gives.
 
-``analysis.reading.forms`` says the same of thousands of lines at once. It asks for one line of each form, and
-leaves every line that it cannot read to this module.
+``analysis.reading.forms`` gives the same result for thousands of lines at once. It uses this module to read
+one line of each form, and every line that it cannot read itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from barnabas.analysis.reading.fields import Row, find_fields
 
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}"
 _HEAD = re.compile(rf"\[?(?P<time>{_TIME})Z?\]? +(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +", re.ASCII)
-# A thread's name stands before the message in some layouts, behind the logger's name in others (Strimzi).
+# Some layouts put a thread's name before the message, others (Strimzi) after the logger's name.
 _REST = re.compile(
     r"(?:\[(?!Controller id=|Broker id=|Partition )[^\]]*\]:? +)?"
     r"(?P<message>.*) \((?P<logger>[A-Za-z_][\w.$]*)\)(?: +\[[^\]]*\])?\s*",
@@ -22,14 +22,14 @@ _REST = re.compile(
 
 
 class Head(NamedTuple):
-    """The header of an entry: what a layout puts around the message.
+    """The header of an entry: the parts that a layout puts around the message.
 
     Attributes:
-        start: Where in the line it begins; what stands before is somebody else's (docker, grep).
-        time: As written, ``2026-11-21 03:12:45,678``.
-        level: As written.
-        message: Where in the line the message begins and ends.
-        logger: The logger's name; None where the line has none, for example because it is torn off.
+        start: The index in the line at which the header begins; text before it was added by docker or grep.
+        time: The time as written, ``2026-11-21 03:12:45,678``.
+        level: The level as written.
+        message: The begin and end of the message in the line.
+        logger: The logger's name; None if the line has none, for example because the line is truncated.
     """
 
     start: int
@@ -40,7 +40,7 @@ class Head(NamedTuple):
 
 
 def find_head(line: str) -> Head | None:
-    """Find the header in a line, wherever it begins; None for a line that belongs to the entry above it."""
+    """Find the header in a line, wherever it begins; return None if the line continues the entry above it."""
     found = _HEAD.search(line)
     if found is None:
         return None
@@ -52,7 +52,7 @@ def find_head(line: str) -> Head | None:
 
 
 def message_columns(text: str) -> Row:
-    """Return the columns that the message of a line gives, from ``understood`` and ``kind`` on."""
+    """Return the columns that the message of a line gives, ``understood`` and ``kind`` included."""
     row, fields = find_fields(text)
     for field in fields:
         row |= field.read(text[slice(*field.span)])

@@ -1,4 +1,4 @@
-"""The headers of a block's lines: time, level and logger of the entries that begin there."""
+"""The headers of a block's lines: time, level and logger of each entry."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from barnabas.analysis.reading.times import Clock
 from barnabas.cluster.model.statechange import LOGGER
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
-"""The levels, by the codes that ``Heads.level`` holds."""
+"""The levels; ``Heads.level`` holds indexes of this tuple."""
 
 NO_TIME = np.iinfo(np.int64).min
-"""The time of an entry that has none."""
+"""The value that stands for a missing time."""
 
 _MINUTE = slice(1, 17)
 _DIGITS = {18: 10_000_000, 19: 1_000_000, 21: 100_000, 22: 10_000, 23: 1_000}
-"""The microseconds that a one is worth at each place of ``[2026-11-21 03:12:45,678]`` behind the minute."""
+"""The microseconds that one unit is worth at each digit after the minute of ``[2026-11-21 03:12:45,678]``."""
 
 
 @dataclass(slots=True)
 class Heads:
-    """The header of each line that has one; a line without a header belongs to the entry above it.
+    """The headers of a block's lines; a line without a header belongs to the entry above it.
 
     Attributes:
         found: Whether the line has a header.
-        start: Where the header begins; what stands before it is somebody else's (docker, grep).
-        time: Microseconds since 1970 in UTC, or ``NO_TIME``.
+        start: The byte at which the header begins; text before it was added by docker or grep.
+        time: The microseconds since 1970 in UTC, or ``NO_TIME``.
         level: An index of ``LEVELS``.
         is_ours: Whether the line names the logger of state changes.
-        alone: The headers of lines that were read alone.
+        alone: The headers of the lines that were read one at a time.
     """
 
     found: Mask
@@ -45,7 +45,7 @@ class Heads:
 
 
 def no_heads(text: Text) -> Heads:
-    """Return headers that are yet to be filled in: no line has one."""
+    """Return headers to fill in, in which no line has one yet."""
     count = len(text)
     return Heads(
         found=np.zeros(count, dtype=np.bool_),
@@ -57,7 +57,7 @@ def no_heads(text: Text) -> Heads:
 
 
 def find_heads(text: Text, lines: Places, clock: Clock, heads: Heads) -> None:
-    """Look for the headers of some lines, each alone."""
+    """Find the headers of the given lines, one line at a time."""
     for line in lines.tolist():
         spelled = text.line(line)
         head = find_head(spelled)
@@ -72,9 +72,11 @@ def find_heads(text: Text, lines: Places, clock: Clock, heads: Heads) -> None:
 
 
 def read_times(text: Text, start: Places, clock: Clock) -> NDArray[np.int64]:
-    """Read the times of lines that begin with ``[2026-11-21 03:12:45,678]``; ``NO_TIME`` where it is none."""
+    """Read the times of lines in the default layout; ``NO_TIME`` stands for an impossible time."""
     if not len(start):
         return np.zeros(0, dtype=np.int64)
+    # Only distinct minutes go through the clock, which knows the time zone; seconds and milliseconds are
+    # added digit by digit for all lines at once.
     spelled = text.strings(start + _MINUTE.start, start + _MINUTE.stop).dictionary_encode()
     known = [clock.minute(minute) for minute in spelled.dictionary.to_pylist()]
     minutes = np.array([NO_TIME if minute is None else minute for minute in known])

@@ -1,4 +1,4 @@
-"""What lines of other releases say that no line of 2.8 does: 0.8 to 2.7, and KRaft."""
+"""The kinds of line that only other releases than 2.8 write: 0.8 to 2.7, and KRaft."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class OtherKind(StrEnum):
-    """The kinds of line beside ``cluster.model.statechange.Kind``; both fill the column ``kind``."""
+    """The kinds of line in addition to ``cluster.model.statechange.Kind``; both fill the column ``kind``."""
 
     # The controller's partition state machine.
     ELECTION_STARTED = "election-started"
@@ -16,7 +16,7 @@ class OtherKind(StrEnum):
     NEW_PARTITION_NOT_ALIVE = "new-partition-not-alive"
     NEW_PARTITION_EXISTS = "new-partition-exists"
 
-    # What the controller sends, and what it hears back.
+    # The controller's requests and their responses.
     UPDATE_METADATA_SENDING = "update-metadata-sending"
 
     # A broker and its LeaderAndIsr requests.

@@ -1,7 +1,7 @@
-"""How all releases since 0.8 spell a leadership inside a line.
+"""The spellings of a leadership inside a line, in all releases since 0.8.
 
 The classes that Kafka prints changed their ``toString`` from release to release, and a controller prints
-others than a broker. All of them are read into one ``Leadership``.
+other classes than a broker. All of them are read into one ``Leadership``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LEADERSHIP_PATTERN = (
     r"|\(Leader:[^()]*\)"
     r'|\{"leader":.*?\}'
 )
-"""Every spelling; 0.8 to 0.9 print unbalanced parentheses, 0.10.0.0 only an object's hash."""
+"""The pattern of every spelling. 0.8 to 0.9 print unbalanced parentheses, 0.10.0.0 only an object's hash."""
 
 _LEADER = re.compile(r'\bleader"?[=:](-?\d+)', re.IGNORECASE | re.ASCII)
 _LEADER_EPOCH = re.compile(r'\bleader_?Epoch"?[=:](-?\d+)', re.IGNORECASE | re.ASCII)
@@ -60,10 +60,10 @@ def read_leadership(text: str) -> Leadership:
 
 
 def locate_leadership(text: str) -> dict[str, tuple[int, int]] | None:
-    """Find where the parts of a leadership begin and end, by the names of ``Leadership``'s attributes.
+    """Return the begin and end of each part of a leadership, by the names of ``Leadership``'s attributes.
 
-    ``topic_partition`` comes as ``topic`` and ``partition``. None where the in-sync replicas are no list of
-    numbers (``isrWithBrokerEpoch``, 3.5 and later).
+    ``topic_partition`` is split into ``topic`` and ``partition``. The result is None if the ISR is not a list
+    of numbers (``isrWithBrokerEpoch``, 3.5 and later).
     """
     if _ISR_WITH_BROKER_EPOCH.search(text):
         return None

@@ -1,4 +1,4 @@
-"""Every line of state-change.log since 0.8, and which row of the table fits a text."""
+"""The table of all lines of state-change.log since 0.8, and the search for the row that matches a text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLE: tuple[Template, ...] = (
     *BROKER_ROWS,
     *KRAFT_ROWS,
 )
-"""Every form of every line; of two forms that fit one text, the one meant comes first."""
+"""The rows for all lines. If two rows match a text, the right one comes first."""
 
 _INDEX = Index(TABLE)
 _OLD_PREFIX = re.compile(r"(?P<role>Controller|Broker) (?P<id>-?\d+)(?: epoch (?P<epoch>-?\d+))? ", re.ASCII)
@@ -34,13 +34,13 @@ _LAST_WITH_SMALL_LETTERS: Release = (0, 11)
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where in a line's text its values stand.
+    """The places of the values in a line's text.
 
     Attributes:
-        prefix: Who speaks.
-        template: The row of the table that knows the text; None where none does.
-        spans: Where in the text each field begins and ends.
-        releases: Those that have this form of the line, such as ``"2.6+"``; None where no row knows the text.
+        prefix: The prefix, which names the speaker.
+        template: The row of the table that matches the text; None if no row does.
+        spans: The begin and end of each field in the text.
+        releases: The releases that write the line like this, such as ``"2.6+"``; None if no row matches.
     """
 
     prefix: Prefix
@@ -50,9 +50,9 @@ class Located:
 
 
 def locate_message(text: str) -> Located:
-    """Find the row and the fields of a line's text, without its time, level and logger.
+    """Find the row and the fields of a message (a line without its time, level and logger).
 
-    Takes all forms: ``[Controller id=1 epoch=3] Changed …`` and ``Controller 1 epoch 3 changed …``.
+    Both prefixes are read: ``[Controller id=1 epoch=3] Changed …`` and ``Controller 1 epoch 3 changed …``.
     """
     if not is_readable(text):
         return Located(NO_PREFIX, None, {}, None)
@@ -60,7 +60,7 @@ def locate_message(text: str) -> Located:
     is_old = prefix is NO_PREFIX
     if is_old:
         prefix = read_prefix(text, _OLD_PREFIX)
-    # Up to 0.11 the sentence begins with a small letter; the table holds the later spelling.
+    # Up to 0.11 the sentence begins with a lower-case letter; the table holds the later spelling.
     sentence = text[prefix.end :]
     found = _INDEX.find(prefix.speaker, sentence[:1].upper() + sentence[1:])
     if found is None:

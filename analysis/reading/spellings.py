@@ -1,6 +1,6 @@
-"""How all releases since 0.8 spell values inside a line.
+"""The spellings of values inside a line, in all releases since 0.8.
 
-A table of lines has no row of its own for a line that differs from another in the spelling of a value alone.
+Two lines that differ only in the spelling of a value share one row of a table of lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from barnabas.cluster.model.statechange.values import FORMATS, ValueFormat
 
 
 def read_topic_partition(text: str) -> TopicPartition:
-    """Read ``[topic,0]`` (to 0.11) or ``topic-0``. A topic may hold hyphens, so the last one counts.
+    """Read ``[topic,0]`` (up to 0.11) or ``topic-0``; the partition follows the last hyphen.
 
     Raises:
         ValueError: The text does not end with a partition number.
@@ -75,7 +75,7 @@ _OTHERS = (
         pattern=rf"{_TOPIC_PARTITION}(?:,{_TOPIC_PARTITION})*|",
         read=_read_topic_partitions,
     ),
-    # Scala prints the name of the collection's class, which is not the same in all its releases.
+    # Scala prints the name of the collection's class, which differs between Scala releases.
     replace(FORMATS["id_set"], pattern=FORMATS["id_set"].pattern.replace("(?:Hash)?", r"\w*")),
     replace(
         FORMATS["node"],
@@ -97,7 +97,7 @@ _OTHERS = (
 )
 
 SPELLINGS: dict[str, ValueFormat] = FORMATS | {value_format.name: value_format for value_format in _OTHERS}
-"""Every format by its name: those of 2.8 in the spellings of all releases, and those of other releases."""
+"""The formats by name: those of 2.8 with the spellings of all releases, and those that 2.8 lacks."""
 
 row = functools.partial(row_with, spellings=SPELLINGS)
-"""A row of a table of lines, with the spellings of all releases."""
+"""The constructor of a row of a table of lines, with the spellings of all releases."""

@@ -1,8 +1,9 @@
-"""Splits: ranges of a file that tasks read, cut so that every block holds whole entries.
+"""Splits of a file for parallel tasks, read so that every block holds whole entries.
 
-A split owns the entries whose header line begins in its range: its reader skips what stands before the first
-header, and reads on behind the end until the next header. So the splits of a file can be read on any machine
-and in any order, and together they give every line once.
+A split owns the entries whose header begins in its range. Its reader skips the lines before the first header
+in the range, which the previous split owns, and reads past the end of the range up to the next header. The
+splits of a file can therefore be read on any machine and in any order, and together they give every line
+exactly once.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ from typing import BinaryIO
 from barnabas.analysis.reading.grammar import find_head
 
 BLOCK_BYTES = 8 * 1024 * 1024
-"""The size of a block, about."""
+"""The approximate size of a block in bytes."""
 
 _ENTRY_MAX = 4 * BLOCK_BYTES
-"""A longer entry is cut at a line, and a longer line anywhere: that is damage, not text."""
+"""The most bytes of an entry; a longer one is damage, and is cut at a line or, without lines, anywhere."""
 
 _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 
 
 class DamagedError(Exception):
-    """A compressed file ends early or is damaged; the blocks before were good."""
+    """An error for a compressed file that is truncated or damaged; the blocks read before it are valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A range of a file.
+    """A range of bytes of a file.
 
     Attributes:
-        path: The file, on this machine.
-        start: Its first byte.
-        end: The byte behind its last one; of a compressed file all of it is one split.
+        path: The path of a local file.
+        start: The first byte of the range.
+        end: The byte after the last one. A compressed file is always one split.
     """
 
     path: str
@@ -45,13 +46,13 @@ class Split:
 
 
 def plan(files: Iterable[tuple[str, int]], parallel: int, most: int, least: int) -> list[Split]:
-    """Cut files into splits of like size, so that ``parallel`` readers have enough to do.
+    """Cut files into splits of similar size, so that ``parallel`` readers finish at about the same time.
 
     Args:
-        files: Path and size in bytes.
-        parallel: How many splits are read at the same time.
-        most: No split is larger, unless its file cannot be cut.
-        least: No split is made smaller than this to feed more readers.
+        files: The path and size in bytes of each file.
+        parallel: The number of splits that are read at the same time.
+        most: The largest size of a split in bytes; a compressed file may exceed it.
+        least: The size in bytes below which files are not cut to occupy more readers.
     """
     known = list(files)
     size = max(least, min(most, sum(size for _, size in known) // (2 * parallel) + 1))
@@ -65,11 +66,11 @@ def plan(files: Iterable[tuple[str, int]], parallel: int, most: int, least: int)
 
 
 def blocks(split: Split, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Read the text of a split, in blocks of whole entries.
+    """Read the text of a split in blocks of whole entries.
 
     Raises:
-        OSError: The file cannot be read; blocks before were good.
-        DamagedError: So is a compressed one.
+        OSError: The file cannot be read; the blocks returned before are valid.
+        DamagedError: A compressed file is damaged; the blocks returned before are valid.
     """
     with Path(split.path).open("rb") as file:
         if file.read(len(_GZIP)) == _GZIP:
@@ -83,8 +84,8 @@ def blocks(split: Split, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 
 def _first_head(file: BinaryIO, split: Split) -> int | None:
-    """Find where the split's first entry begins; None if none begins in it."""
-    # From one byte earlier, since a line may begin just at the start.
+    """Return the byte at which the split's first entry begins; None if no entry begins in the split."""
+    # Start one byte early: if that byte is a line feed, a line begins exactly at the split's start.
     begin, begins_line = split.start - 1, False
     file.seek(begin)
     while begin < split.end and (piece := file.readline(_ENTRY_MAX)):
@@ -95,12 +96,13 @@ def _first_head(file: BinaryIO, split: Split) -> int | None:
 
 
 def cut(chunks: Iterable[bytes], limit: int | None) -> Iterator[bytes]:
-    """Join pieces of text to blocks of whole entries, up to the first header line at or behind ``limit``.
+    """Join chunks of text into blocks of whole entries, up to the first header at or after ``limit``.
 
     Args:
-        chunks: The text from a line's begin on, in pieces of any size.
-        limit: How many bytes of text there are before another split's entries; None for no limit.
+        chunks: The text from the begin of a line, in chunks of any size.
+        limit: The number of bytes that this split owns; None for all.
     """
+    # ``held`` is the text read but not yet returned; ``position`` is the offset of its first byte.
     held, position = b"", 0
     damage = None
     pieces = iter(chunks)
@@ -108,22 +110,28 @@ def cut(chunks: Iterable[bytes], limit: int | None) -> Iterator[bytes]:
         try:
             chunk = next(pieces, None)
         except DamagedError as error:
+            # Return the text before the damage first, and raise the error at the end.
             chunk, damage = None, error
         if chunk is None:
             break
         held += chunk
+        # A. The text reaches beyond the split: stop at the next split's first header, if it is here yet.
         if limit is not None and position + len(held) > limit:
             stop = next_head(held, max(limit - position, 0))
             if stop is not None:
                 if stop:
                     yield held[:stop]
                 return
+        # B. Return all but the last entry, which the next chunk may continue. An entry beyond the maximum is
+        # cut at its last line feed, or anywhere if it has none.
         end = last_head(held)
         if end == 0 and len(held) > _ENTRY_MAX:
             end = held.rfind(b"\n") + 1 or len(held)
         if end:
             yield held[:end]
             held, position = held[end:], position + end
+    # C. The file has ended: return what is left of the split. With a line feed added, the last line counts as
+    # a whole one.
     if limit is not None and position + len(held) > limit:
         stop = next_head(held + b"\n", max(limit - position, 0))
         held = held if stop is None else held[:stop]
@@ -134,7 +142,7 @@ def cut(chunks: Iterable[bytes], limit: int | None) -> Iterator[bytes]:
 
 
 def next_head(text: bytes, start: int) -> int | None:
-    """Find where the first whole line with a header begins, at or behind ``start``."""
+    """Return the begin of the first whole line with a header at or after ``start``; None if there is none."""
     if start and text[start - 1 : start] != b"\n":
         start = text.find(b"\n", start) + 1
         if start == 0:
@@ -147,7 +155,7 @@ def next_head(text: bytes, start: int) -> int | None:
 
 
 def last_head(text: bytes) -> int:
-    """Find where the last whole line with a header begins; 0 if there is none behind the first line."""
+    """Return the begin of the last whole line with a header; 0 if no line after the first has one."""
     end = text.rfind(b"\n")
     while end > 0:
         start = text.rfind(b"\n", 0, end) + 1
@@ -163,7 +171,7 @@ def is_head(line: bytes) -> bool:
 
 
 def is_compressed(path: str) -> bool:
-    """Return whether a file is compressed, by its first bytes; a file that cannot be opened is not."""
+    """Return whether a file's first bytes are gzip's; False if it cannot be opened."""
     try:
         with Path(path).open("rb") as file:
             return file.read(len(_GZIP)) == _GZIP
@@ -175,7 +183,7 @@ def _inflated(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:
     inflater = None
     while data := file.read(block_bytes):
         while data := data if inflater else data.lstrip(b"\0"):
-            # Compressed files may be joined end to end, and filled up with zeros.
+            # A gzip file may consist of several members, with zero bytes as padding in between.
             inflater = inflater or zlib.decompressobj(_GZIP_WINDOW)
             try:
                 text = inflater.decompress(data, block_bytes)

@@ -1,4 +1,4 @@
-"""The text of a block as an array of bytes: its lines, its numbers, and pieces of it as strings."""
+"""The text of a block as an array of bytes, with its lines and numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 Places = NDArray[np.int64]
-"""Indexes into a text, a list of lines or a list of rows."""
+"""An array of indexes: of bytes, lines or rows."""
 
 Mask = NDArray[np.bool_]
 
@@ -19,12 +19,12 @@ _ZERO = ord("0")
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Every run of digits in a text.
+    """The numbers (runs of digits) of a text.
 
     Attributes:
-        start: Where each begins.
-        end: Where it ends.
-        first: Of each line, which of the numbers is its first.
+        start: The begin of each number.
+        end: The end of each number.
+        first: The index of each line's first number.
     """
 
     start: Places
@@ -39,9 +39,9 @@ class Text:
         data: UTF-8 that ends with a line feed.
 
     Attributes:
-        bytes: The text.
-        start: Where each line begins.
-        end: Where it ends, before its line feed and carriage return.
+        bytes: The bytes of the text.
+        start: The begin of each line.
+        end: The end of each line, before its line feed and carriage return.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -65,22 +65,23 @@ class Text:
         return self.slice(int(self.start[line]), int(self.end[line]))
 
     def strings(self, start: Places, end: Places) -> pa.Array:
-        """Return the texts between places that ascend, as an array of strings."""
-        # Arrow's strings follow each other without a gap: every second one is what lies between two of ours.
+        """Return the texts between ``start`` and ``end``, which must ascend, as an array of strings."""
+        # Arrow's strings follow each other without a gap. So build an array of the texts and the gaps between
+        # them, and take every second string.
         borders = np.column_stack([start, end]).ravel()
         pieces = _strings(self._data, np.append(borders, borders[-1:] if len(borders) else 0))
         return pieces.take(pa.array(np.arange(0, len(pieces), 2)))
 
     def numbers(self) -> Numbers:
-        """Find the numbers of the text."""
+        """Return the numbers of the text."""
         start = np.flatnonzero(self._is_digit & ~self._is_later_digit)
         end = np.flatnonzero(self._is_digit & ~np.append(self._is_later_digit[1:], False)) + 1
         return Numbers(start, end, np.searchsorted(start, self.start))
 
     def forms(self) -> pa.DictionaryArray:
-        """Return each line, its line feed included, with every number as one 0.
+        """Return each line, with its line feed, in which every number is replaced by one 0.
 
-        Lines that are equal then have the same code.
+        Lines of equal form have the same dictionary code.
         """
         squeezed = np.where(self._is_digit, np.uint8(_ZERO), self.bytes)[~self._is_later_digit]
         ends = np.flatnonzero(squeezed == _LF) + 1

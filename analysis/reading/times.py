@@ -1,4 +1,4 @@
-"""Brokers' local times in UTC. The offset of a time zone is looked up once for each minute that occurs."""
+"""Conversion of brokers' local times to UTC, with one time zone lookup for each distinct minute."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d", re.ASCII)
 
 
 class Clock:
-    """Reads times as log4j writes them.
+    """A converter of times as log4j writes them.
 
-    Where clocks are set back, an hour comes twice; its times are taken for those of the first one.
+    When clocks are set back, an hour occurs twice; its times are taken for the first occurrence.
 
     Args:
         zone: The brokers' time zone.
@@ -24,7 +24,7 @@ class Clock:
         self._minutes: dict[str, int | None] = {}
 
     def minute(self, text: str) -> int | None:
-        """Return the microseconds since 1970, in UTC, of ``2026-11-21 03:12``; None if it is no time."""
+        """Return the microseconds since 1970, in UTC, of ``2026-11-21 03:12``; None if it is not a time."""
         if text not in self._minutes:
             if len(self._minutes) >= _REMEMBERED_MAX:
                 self._minutes.clear()
@@ -32,7 +32,7 @@ class Clock:
         return self._minutes[text]
 
     def moment(self, text: str) -> int | None:
-        """Return the microseconds since 1970, in UTC, of ``2026-11-21 03:12:45,678``."""
+        """Return the microseconds since 1970 in UTC of ``2026-11-21 03:12:45,678``; None if it is no time."""
         minute = self.minute(text[:16])
         seconds, millis = text[17:19], text[20:23]
         if minute is None or not (seconds.isdigit() and millis.isdigit()):

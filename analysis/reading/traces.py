@@ -1,4 +1,4 @@
-"""The lines below an entry's first one: stack traces and other text without a header."""
+"""The continuation lines of entries: stack traces and other lines without a header."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import pyarrow as pa
 from barnabas.analysis.reading.heads import Heads
 from barnabas.analysis.reading.text import Places, Text
 
-# What `docker compose logs -t` puts between the service's name and the line.
+# The timestamp that `docker compose logs -t` puts between the service's name and the line.
 _STAMP = re.compile(r"^ (?:\d{4}-\d\d-\d\dT\S+Z )?")
 
 _NO_TEXT = "\r\n\t "
-"""Letters that are removed at the end of an entry."""
+"""The characters that are removed at the end of an entry."""
 
 
 def join(text: Text, heads: Heads, first: Places, last: Places) -> tuple[pa.Array, pa.Array]:
-    """Cut out each entry as it stands in the file, and the part of it below its first line.
+    """Return the text of each entry, and the part of it below its first line.
 
     Args:
-        text: The block.
-        heads: Their headers.
-        first: The first line of each entry.
-        last: The last line before the next entry.
+        text: The block of lines.
+        heads: The headers of the lines.
+        first: The index of each entry's first line.
+        last: The index of each entry's last line.
 
     Returns:
         The columns ``raw`` and ``trace``.
@@ -52,12 +52,12 @@ def _spelled(below: str) -> str | None:
 
 
 def _in_front(text: Text, heads: Heads, first: Places) -> bool:
-    """Return whether something stands in front of the headers, as ``docker compose logs`` writes it."""
+    """Return whether there is text in front of headers, as ``docker compose logs`` writes it."""
     return bool((heads.start[first] > text.start[first])[heads.found[first]].any())
 
 
 def _joined_by_writer(text: Text, heads: Heads, first: Places, last: Places) -> tuple[pa.Array, pa.Array]:
-    """Do as ``join`` where a writer's name stands in front of lines, and remove it below them too."""
+    """Join entries as ``join`` does if a writer's name is in front of each line, and remove the name."""
     below = _sorted_out(text, heads, first, last)
     whole, traces = [], []
     for row, line in enumerate(first.tolist()):
@@ -71,7 +71,7 @@ def _joined_by_writer(text: Text, heads: Heads, first: Places, last: Places) -> 
 
 
 def _sorted_out(text: Text, heads: Heads, first: Places, last: Places) -> defaultdict[int, list[str]]:
-    """Find the lines below each entry where brokers' lines alternate, each behind its broker's name."""
+    """Assign continuation lines to entries where the lines of several brokers alternate."""
     latest: dict[str, int] = {}
     lengths: list[int] = []
     below: defaultdict[int, list[str]] = defaultdict(list)
@@ -83,7 +83,8 @@ def _sorted_out(text: Text, heads: Heads, first: Places, last: Places) -> defaul
             lengths = sorted([*lengths, len(name)], reverse=True)
         for line in range(head + 1, end + 1):
             spelled = text.slice(int(text.start[line]), _line_feed(text, line))
-            # Names may be as many as lines, where each is a time; their lengths are few.
+            # If the text in front contains a time, names are as many as lines, so search by the few lengths
+            # of names.
             begins = (spelled[:length] for length in lengths)
             owner = next((begin for begin in begins if begin in latest), "")
             rest = spelled.removeprefix(owner)
@@ -92,12 +93,12 @@ def _sorted_out(text: Text, heads: Heads, first: Places, last: Places) -> defaul
 
 
 def _line_feed(text: Text, line: int) -> int:
-    """Find the line feed behind a line, whose end is before its carriage return."""
+    """Return the index of the line feed that ends a line."""
     is_last = line + 1 == len(text)
     return int(text.end[line] if is_last else text.start[line + 1] - 1)
 
 
 def _name(front: str) -> str:
-    """Return the part of the text in front of a line that all lines of its writer share."""
+    """Return the writer's name: the text in front of a line, up to a bar if there is one."""
     name, bar, _ = front.partition("|")
     return name + bar if bar else front

@@ -1,4 +1,4 @@
-"""What is told of the answers: one HTML file with pictures, text for a terminal, JSON for a program.
+"""The report of the answers: an HTML file with pictures, text for a terminal, JSON for a program.
 
-``document`` reads few rows of the answers into plain data; the others only write that data down.
+``document`` reads the first rows of each answer into plain data; the other modules only format that data.
 """

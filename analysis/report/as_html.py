@@ -1,7 +1,7 @@
-"""The report for a person: one HTML file that needs no network, pictures first.
+"""The report as one HTML file that needs no network, pictures first.
 
-The file holds the data as JSON and a script that draws it, so that a reader can zoom and ask for a partition;
-every sentence is made here (``analysis.report.words``) and not in the script.
+The file holds the data as JSON and a script that draws it, so that a reader can zoom and select a partition.
+Every sentence comes from ``analysis.report.words``, none from the script.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (the logs' times have no zone)
 
 
 def html(document: Document) -> str:
-    """The whole file."""
-    # In a script element nothing but its end tag is markup: no "<" may stand in the data.
+    """Return the whole file."""
+    # A "<" in the data could start the script element's end tag, so it is escaped.
     data = json.dumps(_data(document), separators=(",", ":")).replace("<", "\\u003c")
     parts = {
         "style": _read("style.css"),
@@ -105,10 +105,10 @@ def _story(row: Row) -> dict[str, Any]:
 
 
 def _stalls(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
-    told: dict[str, list[dict[str, Any]]] = {}
+    shown: dict[str, list[dict[str, Any]]] = {}
     for name, group in groupby(rows, _name):
         around = list(group)
-        told[name] = [
+        shown[name] = [
             {
                 "what": row["what"],
                 "since": _ms(row["earliest"] or row["since"]),
@@ -119,11 +119,11 @@ def _stalls(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
             }
             for row in around
         ]
-    return told
+    return shown
 
 
-def _steps(told: Iterable[Step]) -> list[dict[str, Any]]:
-    return [{"time": _ms(step.time), "after": step.after, "text": step.text} for step in timed(told)]
+def _steps(shown: Iterable[Step]) -> list[dict[str, Any]]:
+    return [{"time": _ms(step.time), "after": step.after, "text": step.text} for step in timed(shown)]
 
 
 def _by_partition(rows: Sequence[Row], *columns: str) -> dict[str, list[dict[str, Any]]]:
@@ -201,7 +201,7 @@ _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "Led by another than the preferred leader",
         {
             "minute": "minute", "broker": "broker", "preferred": "should lead",
-            "elsewhere": "of them led by others",
+            "elsewhere": "of these led by others",
             "percent": "percent",
         },
     ),
@@ -221,7 +221,7 @@ _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         },
     ),
 }  # fmt: skip
-"""The tables at the end: the answer, its title, and its columns with their names on the page."""
+"""The tables at the end of the page: for each question its title, and the title of each column."""
 
 _TABLE_ROWS = 50
 
@@ -231,7 +231,7 @@ def _tables(document: Document) -> list[dict[str, Any]]:
         {
             "title": title,
             "columns": list(columns.values()),
-            # The script formats by these: a time, a span in milliseconds, or anything else.
+            # The script formats a column as a time, as a span in milliseconds, or as it is.
             "forms": [_form(name) for name in columns],
             "rows": [
                 [_cell(row, name) for name in columns] for row in document.answers[answer][:_TABLE_ROWS]
@@ -244,7 +244,7 @@ def _tables(document: Document) -> list[dict[str, Any]]:
 
 
 def _cell(row: Row, column: str) -> Any:
-    """The value, of an outage that has not ended no span: it would be that of those before it."""
+    """Return the value of a cell; None for the spans of a partition whose latest outage has not ended."""
     if row.get("lasting") and column.endswith("_ms"):
         return "still"
     return "?" if column == "at_most_ms" and row[column] is None else _plain(row[column])

@@ -1,4 +1,4 @@
-"""The report for a program: one JSON object."""
+"""The report as one JSON object, for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barnabas.analysis.report.document import Document
 
 
 def write_json(target: TextIO, document: Document) -> None:
-    """Write the document's attributes by name, times as ``2026-11-21T03:12:45.678``."""
+    """Write the document's attributes by name, with times such as ``2026-11-21T03:12:45.678``."""
     json.dump(asdict(document), target, default=_plain, indent=1)
     target.write("\n")
 

@@ -1,4 +1,4 @@
-"""The report for a terminal: short first, then all that happened in its order."""
+"""The report as text for a terminal: a summary first, then a timeline and tables."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from barnabas.analysis.report.words import (
 _OF_ONE_CLUSTER = frozenset((TWO_CONTROLLERS, CONTROLLER_EPOCH_FELL))
 _SAMPLE_WIDTH = 150
 _NAMED = 6
-"""So many partitions of one happening are named; more are counted."""
+"""The most partitions that one line of the timeline names; it counts the rest."""
 
 _TABLE_ROWS = 10
 _TROUBLES = 5
 
 
 def text(document: Document) -> Iterator[str]:
-    """The lines of the whole report."""
+    """Generate the lines of the whole report."""
     yield from summary(document)
     yield from _section("Timeline", _timeline(document))
     yield from _section("Failovers", _failovers(document))
@@ -45,7 +45,7 @@ def text(document: Document) -> Iterator[str]:
 
 
 def summary(document: Document) -> Iterator[str]:
-    """The first lines: what was read, and what matters most."""
+    """Generate the first lines: what was read, and the most important answers."""
     share = 100 * document.understood / document.lines if document.lines else 0
     logs = count(len(document.answers["brokers"]), "broker")
     yield (
@@ -60,18 +60,18 @@ def summary(document: Document) -> Iterator[str]:
     yield f"Times are UTC; the logs' were read as {document.zone} (--time-zone)."
     if document.others:
         others = count(document.others, "line")
-        yield f"Kept {others} more of server and controller logs, about other things."
+        yield f"Kept {others} more of server and controller logs that no question needs."
     for trouble in document.troubles[:_TROUBLES]:
         yield f"Could not read all of {trouble}."
     if len(document.troubles) > _TROUBLES:
         yield f"Nor of {len(document.troubles) - _TROUBLES:,} others: see the table files."
-    yield from _reigns(document.answers["controller_reigns"])
+    yield from _controllers(document.answers["controller_reigns"])
     yield from _outages(document)
     yield from _skew(document.answers["clock_skew"])
     yield from _audit(document)
 
 
-def _reigns(rows: Sequence[Row]) -> Iterator[str]:
+def _controllers(rows: Sequence[Row]) -> Iterator[str]:
     if rows:
         who = ", ".join(
             f"broker {row['controller']} (epoch {row['controller_epoch']})" for row in rows[:_NAMED]
@@ -84,9 +84,9 @@ def _outages(document: Document) -> Iterator[str]:
     rows = document.answers["partitions_without_leader"]
     if not rows:
         if document.partitions:
-            yield "Every partition had a leader at all times that the logs show."
+            yield "Every partition had a leader for as long as the logs show."
         else:
-            yield "The logs do not tell who led any partition."
+            yield "The logs do not show who led any partition."
         return
     worst = rows[0]
     name = f"{worst['topic']}-{worst['partition']}"
@@ -118,11 +118,11 @@ def _audit(document: Document) -> Iterator[str]:
         where = "" if row["topic"] is None else f" {row['topic']}-{row['partition']}"
         yield f"  {row['check']}:{where} {row['detail']}, {_full(row['time'])}"
     if any(row["check"] in _OF_ONE_CLUSTER for row in findings):
-        yield "  (It looks so as well where logs of several clusters, or of one set up anew, are mixed.)"
+        yield "  (Mixed logs of several clusters, or of one that was set up again, look the same.)"
 
 
 class _Happening(NamedTuple):
-    """One line of the timeline; those alike but for the partition become one."""
+    """A line of the timeline. Lines that differ only in the partition are merged."""
 
     time: datetime
     kind: str
@@ -155,7 +155,7 @@ _KINDS = ("controller", "broker", "leader", "ISR")
 
 
 def _place(happening: _Happening) -> tuple[datetime, int, str]:
-    """Its place in the timeline: what a controller does at once to many partitions has one place."""
+    """Return the sort key, which is equal for what a controller did at once to many partitions."""
     at_once = happening.time.replace(microsecond=happening.time.microsecond // 100_000 * 100_000)
     return at_once, _KINDS.index(happening.kind), happening.what
 
@@ -190,7 +190,7 @@ def _of_leaders(document: Document) -> Iterator[_Happening]:
             before = row["previous_leader"]
             what = f"no leader{epoch}: {UNSEEN if before is None else f'{before} went offline'}"
         elif row["why"] == SAME:
-            continue  # what made the new epoch is told as a change of the ISR
+            continue  # the ISR change that caused the new epoch has a line of its own
         elif row["previous_leader"] in (None, row["leader"]):
             what = f"led by {row['leader']}{epoch}: {row['why']}"
         else:
@@ -217,10 +217,10 @@ def _failovers(document: Document) -> Iterator[str]:
         yield from _steps(failover_steps(row), row["noticed"])
 
 
-def _steps(told: Sequence[Step], day: datetime) -> Iterator[str]:
-    times = ["" if step.time is None else _dated(step.time, day) for step in told]
+def _steps(found: Sequence[Step], day: datetime) -> Iterator[str]:
+    times = ["" if step.time is None else _dated(step.time, day) for step in found]
     width = max(map(len, times), default=0)
-    for step, time in zip(timed(told), times, strict=True):
+    for step, time in zip(timed(found), times, strict=True):
         after = "" if step.after is None else f"{'' if step.after < 0 else '+'}{duration(step.after)}"
         yield f"    {time:<{width}}  {after:>12}  {step.text}"
 
@@ -287,7 +287,7 @@ def _table(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _is_of_days(document: Document) -> bool:
-    """Whether the logs are of more than one day."""
+    """Return whether the logs span more than one day."""
     start, end = document.start, document.end
     return start is not None and end is not None and start.date() != end.date()
 
@@ -297,7 +297,7 @@ def _time(value: datetime) -> str:
 
 
 def _dated(value: datetime, day: datetime) -> str:
-    """A time, with its date where that is not the one of ``day``."""
+    """Format a time, with its date if that is not the date of ``day``."""
     return _time(value) if value.date() == day.date() else _full(value)
 
 

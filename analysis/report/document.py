@@ -1,4 +1,4 @@
-"""The report as plain data: few rows of each answer, whatever the size of the logs."""
+"""The report as plain data: a bounded number of rows of each answer, whatever the size of the logs."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from barnabas.analysis.questions.catalog import QUESTIONS
 Row = dict[str, Any]
 
 PICTURED = 200
-"""So many partitions are drawn one by one: those that could not be written longest, then the most moved."""
+"""The most partitions that are drawn: first those with the longest stalls, then those with most leaders."""
 
 ROWS = 500
-"""So many rows of an answer are told; all of them are in the tables."""
+"""The most rows of an answer in the report; the tables hold all of them."""
 
 DRAWN = 5_000
-"""So many reigns, ISRs and stalls of the pictured partitions are drawn."""
+"""The most leaderships, ISRs and stalls of the drawn partitions, of each kind."""
 
 CELLS = 240
-"""The cells of the strips."""
+"""The number of cells of a strip."""
 
 _AFTER = timedelta(milliseconds=1)
-"""What begins with the last line begins before the strips end."""
+"""The time that is added after the last line, so that what begins with that line is in the strips."""
 
 _LAST = datetime.fromisoformat("9999-12-31 23:59:59.999999")
-"""There is no later time."""
+"""The latest time that Python knows."""
 
 _AT_ONCE = 4
-"""Questions asked at the same time: each alone leaves most of a machine idle."""
+"""The number of questions that run at the same time; one alone leaves most of a machine idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """All that a report tells.
+    """The content of a report.
 
     Attributes:
-        start: The first time in the logs; None where no line has one.
-        end: The last.
-        lines: How many entries were read, without ``others``.
-        understood: How many of them a rule knows.
-        answers: Of each question (``analysis.questions.catalog``) its first ``ROWS`` rows.
-        counts: Of each question how many rows it has in all.
-        partitions: How many partitions there are.
-        pictured: Those drawn one by one, the most troubled first, as (topic, partition).
-        reigns: Of the pictured partitions the rows of ``leaders``, by partition and time.
-        isr: Of the pictured partitions the rows of ``isr``.
-        stalls: Of the pictured partitions the rows of ``write_stalls``.
-        others: Entries of server and controller logs that are about other things.
-        troubles: What could not be read, and why.
+        start: The first time in the logs; None if no line has a time.
+        end: The last time in the logs; None if no line has a time.
+        lines: The number of entries that were read, without ``others``.
+        understood: The number of those that a rule matches.
+        answers: The first ``ROWS`` rows of each question's answer (``analysis.questions.catalog``).
+        counts: The number of all rows of each question's answer.
+        partitions: The number of partitions.
+        pictured: The partitions that are drawn, those with the longest stalls first, as (topic, partition).
+        reigns: The rows of the table ``leaders`` for the drawn partitions, by partition and time.
+        isr: The rows of the table ``isr`` for the drawn partitions.
+        stalls: The rows of ``write_stalls`` for the drawn partitions.
+        others: The number of entries of server and controller logs that no rule concerns.
+        troubles: Sentences about what could not be read, and why.
         zone: The time zone that the logs' times were read in; all times here are UTC.
-        strips: Of ``OFFLINE`` and ``UNDER_REPLICATED`` the running numbers of partitions, by topic.
+        strips: The numbers of partitions in each cell, by topic, for ``OFFLINE`` and ``UNDER_REPLICATED``.
     """
 
     start: datetime | None
@@ -79,16 +79,16 @@ class Document:
 
 
 def gather(tables: Mapping[str, DataFrame], troubles: Sequence[str] = (), zone: str = "UTC") -> Document:
-    """Ask every question of the tables (``events`` and those of ``analysis.derived.catalog``).
+    """Answer every question from the tables (``events`` and those of ``analysis.derived.catalog``).
 
     Args:
-        tables: By name.
+        tables: The tables by name.
         troubles: As in ``Document``.
         zone: As in ``Document``.
     """
     frames = {question.name: question.of(tables) for question in QUESTIONS}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        named = dict(zip(frames, pool.map(_told, frames.values()), strict=True))
+        named = dict(zip(frames, pool.map(_collected, frames.values()), strict=True))
     answers = {name: rows for name, (rows, _) in named.items()}
     kinds = frames["coverage"].collect() if named["coverage"][1] > ROWS else answers["coverage"]
     ours = [row for row in kinds if row["understood"] is not None]
@@ -120,13 +120,13 @@ def gather(tables: Mapping[str, DataFrame], troubles: Sequence[str] = (), zone: 
     )
 
 
-def _told(frame: DataFrame) -> tuple[list[Row], int]:
+def _collected(frame: DataFrame) -> tuple[list[Row], int]:
     rows = [row.asDict(recursive=True) for row in frame.limit(ROWS + 1).collect()]
     return rows[:ROWS], len(rows) if len(rows) <= ROWS else frame.count()
 
 
 def _pictured(stalls: DataFrame, leaders: DataFrame) -> DataFrame:
-    """The partitions that a reader will ask for: first those that could not be written."""
+    """Select the partitions to draw, those with the longest stalls first."""
     waited = stalls.groupBy("topic", "partition").agg(
         sf.sum(
             sf.when(
@@ -154,7 +154,7 @@ def _drawn(frame: DataFrame, pictured: DataFrame) -> list[Row]:
     chosen = frame.join(
         sf.broadcast(pictured.select("topic", "partition")), ["topic", "partition"], "left_semi"
     )
-    # By all columns: of two that begin together the same one comes first in every run.
+    # Order by all columns, so that rows which begin together have the same order in every run.
     first = ("topic", "partition", "since")
     rows = (
         chosen.orderBy(*first, *(name for name in chosen.columns if name not in first)).limit(DRAWN).collect()
@@ -176,7 +176,7 @@ def _strips(
 
 
 def _running(steps: Sequence[SparkRow]) -> dict[str, list[int]]:
-    """From steps to what each cell shows, by topic."""
+    """Sum up the steps to the number that each cell shows, by topic."""
     change: dict[str, list[int]] = {}
     for step in steps:
         row = change.setdefault(step["topic"], [0] * (CELLS + 1))

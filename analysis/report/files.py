@@ -1,4 +1,4 @@
-"""The report in its forms: all of them written to a folder, one of them printed."""
+"""The report's files: all forms are written to a folder, and one is printed."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ from barnabas.analysis.report.as_text import summary, text
 from barnabas.analysis.report.document import Document
 
 _PRINTED_LINES = 200
-"""More than this of the text is left to ``report.txt``."""
+"""The most lines of text that are printed; ``report.txt`` holds all."""
 
 
 REPORTS = ("report.html", "report.json", "report.txt")
-"""The files of a report."""
+"""The names of a report's files."""
 
 
 class Format(StrEnum):
-    """What is printed; all three files are written whatever it is."""
+    """The form of the report that is printed; all three files are always written."""
 
     HTML = "html"
     TEXT = "text"
     JSON = "json"
 
 
-def tell(document: Document, folder: Path, form: Format = Format.HTML, *, shown: str | None = None) -> None:
+def write_report(
+    document: Document, folder: Path, form: Format = Format.HTML, *, shown: str | None = None
+) -> None:
     """Write ``report.html``, ``report.json`` and ``report.txt`` into ``folder``, and print one of them.
 
     Args:
         document: The report.
-        folder: Where the files are written; those of a former run are replaced.
-        form: ``HTML`` prints the summary and where the file is; the others print what they are.
-        shown: The folder's name for the reader, where the files do not stay in ``folder``.
+        folder: The folder for the files; those of an earlier run are replaced.
+        form: The form to print. ``HTML`` prints the summary and the file's path, the others the report
+            itself.
+        shown: The folder's name for the reader, if the files do not stay in ``folder``.
     """
     page, data, words = (folder / name for name in REPORTS)
     place = str(folder.absolute()) if shown is None else shown
@@ -61,7 +64,7 @@ def _cut(lines: Iterator[str], path: str) -> Iterator[str]:
 
 
 def _print(lines: Iterable[str]) -> None:
-    # A terminal may know fewer letters than logs hold.
+    # Characters that the terminal's encoding lacks are replaced.
     letters = sys.stdout.encoding or "utf-8"
     sys.stdout.writelines(f"{line}\n".encode(letters, "replace").decode(letters) for line in lines)
     sys.stdout.flush()

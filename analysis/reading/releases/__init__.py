@@ -1,1 +1,1 @@
-"""The lines of other releases than 2.8, as rows like those of ``cluster.model.statechange``."""
+"""Tables of the lines that other releases than 2.8 write, in the rows of ``cluster.model.statechange``."""

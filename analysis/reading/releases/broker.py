@@ -1,4 +1,4 @@
-"""The other lines of brokers under ZooKeeper that none of 2.8 writes: starts, StopReplica, UpdateMetadata.
+"""Lines of ZooKeeper-mode brokers of other releases: becoming leader, StopReplica, UpdateMetadata.
 
 Source: ``ReplicaManager.scala`` and ``Partition.scala`` of each release.
 """
@@ -26,7 +26,7 @@ _PREVIOUS_LEADER = "Previous leader <previous_leader> and previous leader epoch 
 
 _PARTITION = (
     row(
-        # Builds of the 2.6 trunk print the lists bare.
+        # Builds of the 2.6 trunk print the lists without brackets.
         Kind.LEADER_STARTS, _B, "INFO", "2.6.0",
         "Leader <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
         "<high_watermark> ISR <isr:ids> addingReplicas <adding:ids> removingReplicas "
@@ -114,4 +114,4 @@ _UPDATE_METADATA = (
 )  # fmt: skip
 
 BROKER_ROWS: tuple[Template, ...] = (*_PARTITION, *_STOP_REPLICA, *_UPDATE_METADATA)
-"""The rows; of two forms that fit one text, the one meant comes first."""
+"""The rows. If two of them match a text, the right one comes first."""

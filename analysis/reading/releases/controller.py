@@ -1,7 +1,7 @@
-"""The lines of controllers that no controller of 2.8 writes: forms and kinds of 0.8 to 2.7.
+"""Lines of controllers of other releases, 0.8 to 2.7.
 
-Up to 0.11 a text begins with a small letter, and partitions are ``[topic,0]``. The reader takes both, so a
-line whose words are those of a later release needs no row of its own.
+Up to 0.11 a text begins with a lower-case letter, and partitions are spelled ``[topic,0]``. The reader
+accepts both spellings, so a line with the words of a later release needs no row of its own.
 
 Source: ``PartitionStateMachine.scala``, ``ReplicaStateMachine.scala`` and ``ControllerChannelManager.scala``
 of each release.
@@ -96,8 +96,8 @@ _SENT = (
         "<correlation_id> to broker <broker> for partition <tp>",
     ),
     row(
-        # To brokers whose inter.broker.protocol.version is below 2.6: ours speak 2.6, so this is read and
-        # not written.
+        # Controllers log this for brokers whose inter.broker.protocol.version is below 2.6. Our brokers use
+        # 2.6, so they never write it.
         Kind.STOP_REPLICA_BATCH, _C, "INFO", "2.6 to 2.7",
         "Sending StopReplica request (delete = <delete>) for <count> replicas to broker <broker>",
     ),
@@ -129,4 +129,4 @@ _RECEIVED = (
 )  # fmt: skip
 
 CONTROLLER_ROWS: tuple[Template, ...] = (*_PARTITIONS, *_REPLICAS, *_SENT, *_RECEIVED)
-"""The rows; of two forms that fit one text, the one meant comes first."""
+"""The rows. If two of them match a text, the right one comes first."""

@@ -1,4 +1,4 @@
-"""The lines of brokers under KRaft that none under ZooKeeper writes, and that of the logger itself.
+"""Lines of KRaft-mode brokers, and the line of the logger itself.
 
 Source: ``ReplicaManager.scala`` of 3.0 and later. KRaft's controller does not write to state-change.log.
 """

@@ -1,4 +1,4 @@
-"""The lines of brokers about LeaderAndIsr that no broker of 2.8 writes: other releases' forms and kinds.
+"""Lines of brokers of other releases about LeaderAndIsr requests.
 
 Source: ``ReplicaManager.scala`` of each release.
 """
@@ -188,7 +188,7 @@ _FIRST_RELEASE = (
         "<leader_epoch>",
     ),
     row(
-        # The two numbers stand in each other's place.
+        # Kafka 0.8.0 prints the two numbers in the wrong order.
         Kind.LEADER_AND_ISR_STALE_CONTROLLER, _B, "WARN", "0.8.0",
         "Received LeaderAndIsr request correlation id <controller_epoch> with an old controller epoch "
         "<correlation_id>. Latest known controller epoch is <latest_controller_epoch>",
@@ -196,4 +196,4 @@ _FIRST_RELEASE = (
 )  # fmt: skip
 
 LEADER_AND_ISR_ROWS: tuple[Template, ...] = (*_REQUEST, *_TRANSITION, *_FIRST_RELEASE)
-"""The rows; of two forms that fit one text, the one meant comes first."""
+"""The rows. If two of them match a text, the right one comes first."""

@@ -87,7 +87,8 @@ def write_partition_state(value: PartitionState) -> str:
     """Write it as ``kafka.controller.LeaderIsrAndControllerEpoch`` prints."""
     known = value.leader_and_isr
     return (
-        f"(Leader:{known.leader},ISR:{_join(known.isr)},LeaderEpoch:{known.leader_epoch},ZkVersion:{known.version},ControllerEpoch:{value.controller_epoch})"
+        f"(Leader:{known.leader},ISR:{_join(known.isr)},LeaderEpoch:{known.leader_epoch},"
+        f"ZkVersion:{known.version},ControllerEpoch:{value.controller_epoch})"
     )
 
 

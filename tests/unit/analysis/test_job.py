@@ -43,7 +43,7 @@ def ran(spark: SparkSession, logs: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.spark
-def test_a_run_writes_tables_and_tells_the_story(spark: SparkSession, ran: Ran) -> None:
+def test_a_run_writes_tables_and_the_report(spark: SparkSession, ran: Ran) -> None:
     assert ran.code == 0
     assert ran.told == (ran.out / "report.txt").read_text()
     assert "Read 13 lines of 2 brokers, understood 12 (92.31 %)" in ran.told
@@ -54,7 +54,7 @@ def test_a_run_writes_tables_and_tells_the_story(spark: SparkSession, ran: Ran) 
 
 
 @pytest.mark.spark
-def test_what_could_not_be_read_is_told_and_the_rest_goes_on(spark: SparkSession, ran: Ran) -> None:
+def test_what_could_not_be_read_is_reported_and_the_rest_is_read(spark: SparkSession, ran: Ran) -> None:
     assert "state-change.log.1.gz: the compressed text ends early" in ran.complained
     assert spark.read.parquet(str(ran.out / "files")).where("error is not null").count() == 2
     assert "broker-3/state-change.log: [Errno 2] No such file or directory" in ran.complained
@@ -63,7 +63,7 @@ def test_what_could_not_be_read_is_told_and_the_rest_goes_on(spark: SparkSession
 
 
 @pytest.mark.spark
-def test_a_file_of_something_else_is_told_apart(
+def test_a_file_of_something_else_is_recognized(
     spark: SparkSession, logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert job.run([logs / "broker-1" / "kafkaServer.out"], tmp_path, spark) == 1
@@ -112,7 +112,7 @@ def test_nothing_but_tables_is_replaced(
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "diary.txt").touch()
     assert job.run([logs], tmp_path) == 2
-    assert "diary.txt' is no part of one" in capsys.readouterr().err
+    assert "diary.txt' is not part of one" in capsys.readouterr().err
     assert (tmp_path / "files" / "diary.txt").exists()
 
 
@@ -158,7 +158,7 @@ def test_a_form_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.spark
-def test_following_tells_what_a_run_tells_until_it_is_interrupted(
+def test_following_reports_what_a_run_reports_until_it_is_interrupted(
     spark: SparkSession,
     ran: Ran,
     tmp_path: Path,

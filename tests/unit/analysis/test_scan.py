@@ -91,7 +91,7 @@ def test_what_spark_reads_itself_is_the_same(spark: SparkSession, table: DataFra
         spark.conf.unset("spark.sql.files.openCostInBytes")
 
 
-def test_a_table_is_written_and_tells_of_each_split(
+def test_a_table_is_written_with_a_row_of_files_for_each_split(
     spark: SparkSession, table: DataFrame, logs: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "out" / "events"

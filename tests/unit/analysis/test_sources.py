@@ -42,7 +42,7 @@ def test_other_file_systems_are_left_to_spark() -> None:
     assert (found.files, found.size) == ((), None)
 
 
-def test_what_names_nothing_is_told(tmp_path: Path) -> None:
+def test_a_path_that_names_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NothingToReadError, match="no path was given"):
         find([])
     with pytest.raises(NothingToReadError, match=r"gone\.log"):
@@ -71,7 +71,7 @@ def test_a_path_may_name_its_broker(text: str, broker: int | None) -> None:
     assert broker_of(text) == broker
 
 
-def test_a_folder_that_cannot_be_looked_into_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_listed_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def walk(folder: Path, onerror: Callable[[OSError], None]) -> list[object]:
         onerror(PermissionError(13, "Permission denied", str(folder / "kept")))
         return []

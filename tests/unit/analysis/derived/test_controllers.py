@@ -1,4 +1,4 @@
-"""The reigns of controllers."""
+"""The table ``controllers``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from barnabas.cluster.model.statechange import RequestLines
 pytestmark = pytest.mark.spark
 
 
-def test_a_reign_is_one_row(story: Mapping[str, DataFrame]) -> None:
+def test_a_controller_epoch_is_one_row(story: Mapping[str, DataFrame]) -> None:
     first, second = story["controllers"].orderBy("controller_epoch").collect()
     assert (first["controller_epoch"], first["controller"], first["changes"], first["lines"]) == (7, 1, 8, 11)
     assert (first["next_controller"], first["next_since"]) == (2, second["since"])
@@ -23,7 +23,7 @@ def test_a_reign_is_one_row(story: Mapping[str, DataFrame]) -> None:
     assert (second["since"].minute, second["until"].minute, second["refused"]) == (12, 14, 0)
 
 
-def test_a_refused_request_is_no_reign_but_is_counted(read: Callable[..., DataFrame]) -> None:
+def test_a_refused_request_begins_no_controller_epoch_but_is_counted(read: Callable[..., DataFrame]) -> None:
     new, old = (RequestLines(BrokerId(3), BrokerId(epoch), ControllerEpoch(epoch), 4) for epoch in (2, 1))
     (row,) = controllers(
         read(

@@ -1,4 +1,4 @@
-"""How long a broker was heard."""
+"""The last line of a broker before a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reigns of leaders."""
+"""The table ``leaders``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from barnabas.analysis.derived.leaders import LOST, NEW, NONE, SAME
 pytestmark = pytest.mark.spark
 
 
-def test_a_reign_tells_why_it_began_and_ended(story: Mapping[str, DataFrame]) -> None:
+def test_a_leadership_has_the_reasons_why_it_began_and_ended(story: Mapping[str, DataFrame]) -> None:
     rows = story["leaders"].where("partition = 3").orderBy("leader_epoch").collect()
     assert [(row["leader"], row["why"], row["ended"]) for row in rows] == [
         (1, NEW, NONE),

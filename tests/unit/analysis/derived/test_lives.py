@@ -11,7 +11,7 @@ from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.leaders import DELETED, leaders
 from barnabas.analysis.derived.lives import lives, with_life
 from barnabas.analysis.derived.states import states
-from barnabas.analysis.questions.reigns import departures
+from barnabas.analysis.questions.controllers import departures
 from barnabas.cluster.model.epochs import ControllerEpoch, PartitionVersion
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
@@ -26,7 +26,7 @@ ONE, TWO = BrokerId(1), BrokerId(2)
 
 @pytest.fixture(scope="module")
 def twice(read: Callable[..., DataFrame]) -> DataFrame:
-    """One partition of two lives; of the second a broker speaks whose clock is a second behind."""
+    """One partition of two incarnations; the second has lines of a broker whose clock is a second behind."""
     controller = ControllerLines(ONE, ControllerEpoch(1))
     first, second = LeaderAndIsr.initial(ONE, (ONE, TWO)), LeaderAndIsr.initial(TWO, (TWO,))
     lines = (
@@ -45,7 +45,7 @@ def twice(read: Callable[..., DataFrame]) -> DataFrame:
     return read(log, behind)
 
 
-def test_each_creation_begins_a_life(twice: DataFrame) -> None:
+def test_each_creation_begins_an_incarnation(twice: DataFrame) -> None:
     first, second = lives(twice).orderBy("life").collect()
     assert (first["life"], first["born"].minute, first["deleted"].minute, first["replicas"]) == (
         1,
@@ -111,7 +111,7 @@ def test_a_deletion_at_info_is_no_outage_and_takes_no_broker_away(
     assert (away["broker"], away["since"].minute, away["partitions"]) == (2, 5, 1)
 
 
-def test_equal_epochs_of_two_lives_are_two_reigns(
+def test_equal_leader_epochs_of_two_incarnations_are_two_leaderships(
     twice: DataFrame, settle: Callable[[DataFrame], DataFrame]
 ) -> None:
     first, second = leaders(settle(states(twice)), settle(lives(twice))).orderBy("life").collect()

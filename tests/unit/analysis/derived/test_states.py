@@ -1,4 +1,4 @@
-"""Every line that tells one state of a partition becomes one row."""
+"""All lines about one state of a partition become one row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from barnabas.analysis.derived.states import states
 pytestmark = pytest.mark.spark
 
 
-def test_a_state_is_one_row_whoever_told_it(story: Mapping[str, DataFrame]) -> None:
+def test_a_state_is_one_row_however_many_lines_hold_it(story: Mapping[str, DataFrame]) -> None:
     rows = story["states"].where("partition = 3").orderBy("version").collect()
     assert [(row["leader_epoch"], row["version"], row["leader"], row["isr"]) for row in rows] == [
         (0, 0, 1, [1, 3, 2]),

@@ -1,4 +1,4 @@
-"""What must never happen, made to happen."""
+"""Logs that break each rule of the audit."""
 
 from __future__ import annotations
 

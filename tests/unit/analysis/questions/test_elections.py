@@ -48,7 +48,7 @@ def test_a_leader_that_was_not_in_sync_is_unclean(
     assert (row["leader"], row["previous_isr"], row["isr"], row["certain"]) == (2, [1], [2], False)
 
 
-def test_imbalance_is_told_for_each_minute_in_which_it_changes(story: Mapping[str, DataFrame]) -> None:
+def test_imbalance_is_shown_for_each_minute_in_which_it_changes(story: Mapping[str, DataFrame]) -> None:
     rows = preferred_imbalance(story["leaders"]).where("broker = 1").collect()
     assert [(row["minute"].minute, row["preferred"], row["elsewhere"], row["percent"]) for row in rows] == [
         (0, 2, 0, 0.0),

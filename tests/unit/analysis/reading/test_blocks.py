@@ -1,4 +1,4 @@
-"""What is said of thousands of lines at once is what the grammar says of each line alone."""
+"""The block reader gives the same columns as the grammar gives for each line alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTEGERS = {column.name for column in COLUMNS if "int32" in str(column.arrow)}
 
 
 def said_one_by_one(data: bytes) -> list[Row]:
-    """The obvious reading: line after line, each alone."""
+    """The reference: read line by line with the grammar."""
     rows: list[Row] = []
     for number, line in enumerate(clean(data)[0].decode().split("\n")[:-1], 1):
         head = find_head(line.removesuffix("\r"))

@@ -55,7 +55,7 @@ def test_a_leader_s_words_about_its_isr(
     assert (row["topic"], row["partition"], row["broker"], row["leader"]) == ("a-b", 0, 1, 1)
 
 
-def test_an_election_begins_a_reign() -> None:
+def test_an_election_gives_the_controller_epoch() -> None:
     row = companion_columns(
         "[Controller id=3] 3 successfully elected as the controller. Epoch incremented to 8 and epoch zk "
         "version is now 8"

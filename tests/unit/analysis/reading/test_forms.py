@@ -1,4 +1,4 @@
-"""Forms say of a line what the grammar says, whatever its numbers are; what they cannot say they leave."""
+"""Forms give the grammar's columns for any numbers, and leave other lines to the grammar."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_form_reads_numbers_of_any_length(form: str) -> None:
     assert (np.diff(heads.time) == 1000).all()
 
 
-def test_the_grammar_is_asked_once_for_each_form(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_grammar_reads_one_line_of_each_form(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def asking(line: str) -> Form | None:
@@ -91,7 +91,7 @@ def test_a_form_is_learned_when_it_comes_again() -> None:
         entry(LED.format(1, 2, 3, "9" * 300)),
     ],
 )
-def test_what_a_form_cannot_say_is_left_to_the_grammar(line: str) -> None:
+def test_a_line_without_a_usable_form_is_left_to_the_grammar(line: str) -> None:
     forms = Forms()
     for _ in range(2):
         assert read(forms, *[line] * 4)[0] == []
@@ -125,7 +125,7 @@ def test_a_day_that_does_not_exist_has_no_time() -> None:
     assert (heads.time == NO_TIME).tolist() == [False, False, False, True]
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_caches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(under_test, "_FORMS_MAX", 1)
     monkeypatch.setattr(under_test, "_TEXTS_MAX", 1)
     forms = Forms()

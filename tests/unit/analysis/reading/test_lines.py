@@ -86,7 +86,7 @@ def test_a_controller_s_line_may_come_without_epoch(said: Said) -> None:
         ("[Controller id=1 epoch=3] Danced", None),
     ],
 )  # fmt: skip
-def test_a_line_tells_its_releases(text: str, releases: str | None) -> None:
+def test_a_line_has_its_releases(text: str, releases: str | None) -> None:
     assert locate_message(text).releases == releases
 
 

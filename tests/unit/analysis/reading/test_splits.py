@@ -75,7 +75,7 @@ def test_of_a_torn_compressed_file_the_readable_part_is_given_out(tmp_path: Path
     assert text.startswith(b"".join(read))
 
 
-def test_what_is_no_compressed_text_is_told(tmp_path: Path) -> None:
+def test_damaged_compressed_text_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.log.gz"
     path.write_bytes(b"\x1f\x8bnonsense")
     with pytest.raises(DamagedError, match="damaged"):

@@ -41,7 +41,7 @@ def test_what_may_be_the_mixing_of_clusters_is_called_so(document: Document, fin
     mixed = finding | {"check": TWO_CONTROLLERS, "topic": None, "detail": "controllers 1 and 2 in epoch 7"}
     answers = {**document.answers, "safety_audit": [finding, mixed]}
     told = list(summary(replace(document, answers=answers)))
-    assert told[-1].strip().startswith("(It looks so as well where logs of several clusters")
+    assert told[-1].strip().startswith("(Mixed logs of several clusters")
 
 
 def test_the_timeline_holds_controllers_brokers_leaders_and_isr(document: Document) -> None:
@@ -70,7 +70,7 @@ def test_failovers_show_how_long_each_step_took(document: Document) -> None:
     assert lines[-1].startswith("  LeaderAndIsr: ")
 
 
-def test_logs_of_more_than_one_day_are_told_with_the_days(document: Document) -> None:
+def test_logs_of_more_than_one_day_are_shown_with_the_days(document: Document) -> None:
     assert document.start is not None
     lines = list(text(replace(document, start=document.start - timedelta(days=1))))
     assert lines[0].endswith("2026-11-20 03:00:00.000 to 2026-11-21 03:15:00.000.")
@@ -82,10 +82,10 @@ def test_logs_of_more_than_one_day_are_told_with_the_days(document: Document) ->
     assert lines[lines.index("Failovers") + 1].startswith("  2026-11-21  Broker 1, the controller")
 
 
-def test_what_could_not_be_read_is_told_and_what_is_about_other_things(document: Document) -> None:
+def test_what_could_not_be_read_or_was_not_needed_is_named(document: Document) -> None:
     told = list(summary(replace(document, others=7, troubles=[f"a{number}: torn" for number in range(9)])))
     assert told[2:4] == [
-        "Kept 7 lines more of server and controller logs, about other things.",
+        "Kept 7 lines more of server and controller logs that no question needs.",
         "Could not read all of a0: torn.",
     ]
     assert told[8] == "Nor of 4 others: see the table files."
@@ -106,7 +106,7 @@ def test_the_title_of_a_failover_says_what_is_a_bound(document: Document) -> Non
     lines = list(text(document))
     assert lines[lines.index("Failovers") + 1] == (
         "  Broker 1, the controller and leader of 2 partitions, was lost: "
-        "40 ms from its notice to the last new leader, at most 6.0 s in all"
+        "40 ms from the notice to the last new leader, at most 6.0 s in all"
     )
 
 
@@ -134,7 +134,7 @@ def test_nobody_is_named_who_is_not_known_to_have_led(document: Document) -> Non
     )
 
 
-def test_the_zone_of_the_logs_is_told(document: Document) -> None:
+def test_the_zone_of_the_logs_is_shown(document: Document) -> None:
     told = list(summary(replace(document, zone="Europe/Berlin")))
     assert told[1] == "Times are UTC; the logs' were read as Europe/Berlin (--time-zone)."
 
@@ -151,5 +151,5 @@ def test_nothing_is_said_of_what_is_not_there() -> None:
     empty = Document(start=None, end=None, lines=0, understood=0, answers=nothing, counts={})
     lines = list(text(empty))
     assert lines[0] == "Read 0 lines of 0 brokers, understood 0 (0.00 %)."
-    assert "The logs do not tell who led any partition." in lines
+    assert "The logs do not show who led any partition." in lines
     assert "Timeline" not in lines

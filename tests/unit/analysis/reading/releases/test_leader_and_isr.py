@@ -29,7 +29,8 @@ def test_only_a_broker_speaks_here() -> None:
 def test_a_stale_leader_epoch_is_one_kind_in_all_wordings(reason: str, current: int, said: Said) -> None:
     message = said(
         "[Broker id=1] Ignoring LeaderAndIsr request from controller 2 with correlation id 7 epoch 3 for "
-        f"partition t-0 since its associated leader epoch 8 is {reason}"
+        "partition t-0 "
+        f"since its associated leader epoch 8 is {reason}"
     )
     assert message.kind is Kind.LEADER_AND_ISR_STALE_EPOCH
     assert (message.values["leader_epoch"], message.values["current_leader_epoch"]) == (8, current)
@@ -38,8 +39,9 @@ def test_a_stale_leader_epoch_is_one_kind_in_all_wordings(reason: str, current: 
 def test_the_sender_s_epoch_is_not_the_payload_s(said: Said) -> None:
     message = said(
         "Broker 0 received LeaderAndIsr request "
-        "(LeaderAndIsrInfo:(Leader:0,ISR:0,LeaderEpoch:1,ControllerEpoch:3),ReplicationFactor:1),AllReplicas:0) "
-        "correlation id 1 from controller 2 epoch 4 for partition [my-topic,0]"
+        "(LeaderAndIsrInfo:(Leader:0,ISR:0,LeaderEpoch:1,ControllerEpoch:3),"
+        "ReplicationFactor:1),AllReplicas:0) correlation id 1 from controller 2 epoch 4 for partition "
+        "[my-topic,0]"
     )
     assert (message.values["controller"], message.values["controller_epoch"]) == (2, 4)
     assert message.values["leadership"].controller_epoch == 3

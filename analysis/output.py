@@ -1,7 +1,7 @@
-"""The place of tables and report: a folder of this machine, or one on a file system that only Spark knows.
+"""The output of a run, given as ``--out``: a local folder, or one on a file system that only Spark knows.
 
-Both are given as ``--out``. On a cluster a local folder has to be one that all machines see under its name;
-a URI (``hdfs://…``, ``s3a://…``) needs nothing but that Spark's executors can reach it.
+On a Spark cluster a local folder must be visible to all machines under the same path. A URI (``hdfs://…``,
+``s3a://…``) must only be reachable for Spark's executors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import EVENTS_TABLE
 from barnabas.analysis.parts import write_files
 from barnabas.analysis.report.document import Document
-from barnabas.analysis.report.files import REPORTS, Format, tell
+from barnabas.analysis.report.files import REPORTS, Format, write_report
 from barnabas.analysis.scan import Reading, save_events, write_events
 from barnabas.analysis.sources import Sources, is_uri
 from barnabas.analysis.tables import FILES
@@ -31,43 +31,43 @@ FILES_TABLE = "files"
 _TABLES = (EVENTS_TABLE, FILES_TABLE, *(table.name for table in DERIVED))
 
 _PARTS = ("*.parquet", "*.crc", "_SUCCESS", "_temporary")
-"""What the folder of a table holds."""
+"""The names of files in a table's folder."""
 
 
 class OccupiedError(Exception):
-    """A folder in the place of a table holds what is none: it would be gone."""
+    """An error for a folder with a table's name and other files in it, which writing would delete."""
 
 
-class Out(ABC):
-    """Where one run writes; what a former run left there is replaced."""
+class Output(ABC):
+    """The output of one run, which replaces that of an earlier run in the same place."""
 
     @property
     @abstractmethod
     def folder(self) -> str | Path:
-        """What the tables lie in."""
+        """The folder of the tables."""
 
     @abstractmethod
     def write_events(self, spark: SparkSession, sources: Sources, reading: Reading) -> list[dict[str, Any]]:
-        """Read the logs into the tables ``events`` and ``files``; gives the rows of the latter."""
+        """Read the logs into the tables ``events`` and ``files``, and return the rows of ``files``."""
 
     @abstractmethod
-    def tell(self, spark: SparkSession, document: Document, form: Format) -> None:
-        """Write the report in all its forms, and print one of them."""
+    def write_report(self, spark: SparkSession, document: Document, form: Format) -> None:
+        """Write the report in all forms, and print one of them."""
 
 
-class LocalOut(Out):
-    """A folder of this machine.
+class LocalOutput(Output):
+    """A local folder as output.
 
     Args:
-        folder: Made where it is not there.
+        folder: The folder, which is created if it does not exist.
 
     Raises:
-        OSError: It cannot be made, or nothing can be written in it.
-        OccupiedError: A folder in it has the name of a table, and is none.
+        OSError: The folder cannot be created or is not writable.
+        OccupiedError: A folder inside has the name of a table but holds other files.
     """
 
     def __init__(self, folder: Path) -> None:
-        # Executors may have another working directory.
+        # An absolute path, because executors may have another working directory.
         self._folder = folder.absolute()
         self._folder.mkdir(parents=True, exist_ok=True)
         if not os.access(self._folder, os.W_OK | os.X_OK):
@@ -77,25 +77,25 @@ class LocalOut(Out):
 
     @property
     def folder(self) -> Path:
-        """As in ``Out``."""
+        """As in ``Output``."""
         return self._folder
 
     def write_events(self, spark: SparkSession, sources: Sources, reading: Reading) -> list[dict[str, Any]]:
-        """Every task writes its own rows, without Spark."""
+        """Let every task write its own rows, without Spark's writer."""
         tallies = write_events(spark, sources, self._folder / EVENTS_TABLE, reading)
         write_files(self._folder / FILES_TABLE, tallies)
         return tallies
 
-    def tell(self, spark: SparkSession, document: Document, form: Format) -> None:  # noqa: ARG002
-        """As in ``Out``."""
-        tell(document, self._folder, form)
+    def write_report(self, spark: SparkSession, document: Document, form: Format) -> None:  # noqa: ARG002
+        """As in ``Output``."""
+        write_report(document, self._folder, form)
 
 
-class RemoteOut(Out):
-    """A folder on any file system that Spark knows.
+class RemoteOutput(Output):
+    """A folder on any file system that Spark knows, as output.
 
     Args:
-        uri: With its scheme.
+        uri: The URI with its scheme.
     """
 
     def __init__(self, uri: str) -> None:
@@ -103,33 +103,33 @@ class RemoteOut(Out):
 
     @property
     def folder(self) -> str:
-        """As in ``Out``."""
+        """As in ``Output``."""
         return self._uri
 
     def write_events(self, spark: SparkSession, sources: Sources, reading: Reading) -> list[dict[str, Any]]:
-        """Spark writes the rows: slower than tasks themselves, and to wherever it can."""
+        """Let Spark write the rows, which is slower but works on any file system."""
         tallies = save_events(spark, sources, f"{self._uri}/{EVENTS_TABLE}", reading)
         files = spark.createDataFrame(_values(tallies), FILES).coalesce(1)
         files.write.mode("overwrite").parquet(f"{self._uri}/{FILES_TABLE}")
         return tallies
 
-    def tell(self, spark: SparkSession, document: Document, form: Format) -> None:
-        """The files are made on this machine, and copied."""
+    def write_report(self, spark: SparkSession, document: Document, form: Format) -> None:
+        """Write the files to a temporary local folder and copy them."""
         with tempfile.TemporaryDirectory(prefix="barnabas-report-") as scratch:
-            tell(document, Path(scratch), form, shown=self._uri)
+            write_report(document, Path(scratch), form, shown=self._uri)
             _copy(spark, [Path(scratch) / name for name in REPORTS], self._uri)
 
 
-def out_at(place: str | Path) -> Out:
-    """Where a run writes that was given this ``--out``.
+def output_at(place: str | Path) -> Output:
+    """Return the output for a value of ``--out``.
 
     Raises:
-        OSError: A local folder cannot be made or written to.
-        OccupiedError: What lies in it is not a former run's.
+        OSError: A local folder cannot be created or is not writable.
+        OccupiedError: A local folder holds files that are not an earlier run's.
     """
     if not str(place):
         raise FileNotFoundError(errno.ENOENT, "no folder is named")
-    return RemoteOut(str(place)) if is_uri(place) else LocalOut(Path(place))
+    return RemoteOutput(str(place)) if is_uri(place) else LocalOutput(Path(place))
 
 
 def _refuse_others(table: Path) -> None:
@@ -139,8 +139,8 @@ def _refuse_others(table: Path) -> None:
     other = next((path for path in found if not any(fnmatch(path.name, part) for part in _PARTS)), None)
     if other is not None:
         raise OccupiedError(
-            f"cannot write the table {str(table)!r}: {str(other)!r} is no part of one; expected an --out in "
-            f"which {table.name!r} is a former run's table, or not there"
+            f"cannot write the table {str(table)!r}: {str(other)!r} is not part of one; expected an --out in "
+            f"which {table.name!r} is a table of an earlier run or does not exist"
         )
 
 
@@ -149,7 +149,7 @@ def _values(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 
 def _copy(spark: SparkSession, files: Sequence[Path], folder: str) -> None:
-    java = spark._jvm  # noqa: SLF001  (PySpark opens no other door to Hadoop's file systems)
+    java = spark._jvm  # noqa: SLF001  (PySpark has no other access to Hadoop file systems)
     if java is None:
         raise RuntimeError("the session has no Java process to copy the report with")
     target = java.org.apache.hadoop.fs.Path(folder)

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.catalog import DERIVED
-from barnabas.analysis.questions.reigns import controller_reigns, departures
+from barnabas.analysis.questions.controllers import controller_reigns, departures
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState

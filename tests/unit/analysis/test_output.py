@@ -1,4 +1,4 @@
-"""Where tables and report go."""
+"""The output of a run: tables and report."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pyspark.sql import SparkSession
 
 from barnabas.analysis import job
 from barnabas.analysis.derived.catalog import DERIVED
-from barnabas.analysis.outs import LocalOut, OccupiedError, RemoteOut, out_at
+from barnabas.analysis.output import LocalOutput, OccupiedError, RemoteOutput, output_at
 from barnabas.analysis.report.files import REPORTS, Format
 
 
 def test_a_scheme_makes_it_spark_s(tmp_path: Path) -> None:
-    assert out_at("hdfs://nn/report/").folder == "hdfs://nn/report"
-    assert isinstance(out_at("s3a://bucket/report"), RemoteOut)
-    assert isinstance(out_at(tmp_path / "made"), LocalOut)
+    assert output_at("hdfs://nn/report/").folder == "hdfs://nn/report"
+    assert isinstance(output_at("s3a://bucket/report"), RemoteOutput)
+    assert isinstance(output_at(tmp_path / "made"), LocalOutput)
     assert (tmp_path / "made").is_dir()
 
 
@@ -26,26 +26,24 @@ def test_a_folder_that_is_no_table_is_not_replaced(tmp_path: Path, name: str) ->
     table.mkdir()
     for part in ("part-0.parquet", ".part-0.parquet.crc", "_SUCCESS", "_temporary"):
         (table / part).touch()
-    assert isinstance(out_at(tmp_path), LocalOut)
+    assert isinstance(output_at(tmp_path), LocalOutput)
     (table / "diary.txt").touch()
-    with pytest.raises(OccupiedError, match=r"diary\.txt' is no part of one; expected an --out in which"):
-        out_at(tmp_path)
+    with pytest.raises(OccupiedError, match=r"diary\.txt' is not part of one; expected an --out in which"):
+        output_at(tmp_path)
 
 
 def test_a_file_where_a_table_would_be_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "states").touch()
-    with pytest.raises(OccupiedError, match="states' is no part of one"):
-        out_at(tmp_path)
+    with pytest.raises(OccupiedError, match="states' is not part of one"):
+        output_at(tmp_path)
 
 
-def test_a_folder_that_may_not_be_written_to_is_told_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_not_writable_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(PermissionError, match="Permission denied"):
-        out_at(tmp_path)
+        output_at(tmp_path)
     with pytest.raises(FileNotFoundError, match="no folder is named"):
-        out_at("")
+        output_at("")
 
 
 @pytest.mark.spark

@@ -1,4 +1,4 @@
-"""Who was controller when, and which brokers were gone when."""
+"""Questions about the active controller and about brokers that went away."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from barnabas.analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
 from barnabas.cluster.model.statechange import Kind
 
 _RESTART = timedelta(seconds=1)
-"""No broker is gone and back within less."""
+"""The shortest time that a broker needs to restart; a shorter absence is not a departure."""
 
 
 def controller_reigns(controllers: DataFrame) -> DataFrame:
-    """Who was controller when: the table ``controllers`` by epoch."""
+    """List the table ``controllers`` by controller epoch."""
     return controllers.orderBy("controller_epoch", "since", "controller")
 
 
 def departures(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -> DataFrame:
-    """Which brokers went away, by crash or shutdown, and when they were back.
+    """List the brokers that went away, by crash or shutdown, and when they returned.
 
-    A broker is gone when a controller takes its replicas offline or elects others in its place, and back when
-    a controller sends it LeaderAndIsr again. What a later controller says of a broker that is still gone is
-    part of the same departure, and so is what is still sent to a broker that is shutting down. The replicas
-    of a topic that is deleted go offline too, and nobody is gone.
+    A broker is gone when a controller takes its replicas offline or elects other leaders for its partitions.
+    It is back when a controller sends it LeaderAndIsr again. Lines of a later controller about a broker that
+    is still gone belong to the same departure, and so do requests to a broker in controlled shutdown.
+    Replicas of a deleted topic go offline too, which is not a departure.
 
     Columns: ``broker``, ``since`` (noticed by a controller), ``heard`` (the last line in its own log before),
-    ``back`` (null while it is gone), ``controller_epoch`` (of who noticed), ``partitions`` (that lost a
-    replica or their leader). By time.
+    ``back`` (null while it is gone), ``controller_epoch`` (of the controller that noticed), ``partitions``
+    (that lost a replica or their leader). Ordered by time.
     """
     marks = _gone(events, unavailability, lives).unionByName(_sent(events), allowMissingColumns=True)
     order = Window.partitionBy("broker").orderBy("controller_epoch", "time", sf.col("back").isNotNull())
@@ -63,7 +63,7 @@ def departures(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -
 
 
 def _gone(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -> DataFrame:
-    """Each line and outage that says that a broker is gone."""
+    """Collect the lines and outages which show that a broker is gone."""
     offline = is_kind(Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE) | (
         is_kind(Kind.REPLICA_CHANGE) & (sf.col("to") == "OfflineReplica")
     )
@@ -85,7 +85,7 @@ def _gone(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -> Dat
 
 
 def _sent(events: DataFrame) -> DataFrame:
-    """The first and the last LeaderAndIsr that a broker was sent in each second."""
+    """Find the first and the last LeaderAndIsr sent to each broker in each second."""
     own = sf.col("role") == "controller"
     return (
         events.where(own & is_kind(Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING))
