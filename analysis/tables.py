@@ -81,7 +81,7 @@ COLUMNS: tuple[Column, ...] = (
     _int("previous_leader", "The leader before, 3.6 and later; -1 for none."),
     _int("previous_leader_epoch", "The leader epoch before, for a replica that becomes leader or follower."),
     _int("current_leader_epoch", "The broker's own leader epoch, because of which it refuses a request."),
-    _int("latest_controller_epoch", "The highest controller epoch known to a broker that refuses or resigns."),
+    _int("latest_controller_epoch", "The highest controller epoch known to a refusing or resigning broker."),
     _int("last_controller_epoch", "The controller epoch of the last update of the partition (1.0 to 3.2)."),
     _int("correlation_id", "The request's number on its connection from controller to broker."),
     _text("api", "The request that the line is about: LEADER_AND_ISR, UPDATE_METADATA or STOP_REPLICA."),

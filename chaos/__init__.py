@@ -1,7 +1,7 @@
-"""The judge, in Jepsen's words: a *workload* leaves a *history*, a *nemesis* disturbs, a *checker* judges.
+"""Fault injection and its checks, in Jepsen's terms: *workload*, *history*, *nemesis*, *checker*.
 
-* ``history``: what was attempted and what came of it, as data, on disk as JSON lines.
-* ``workload``: ordinary Kafka clients that write values never written before, and read everything back.
-* ``nemesis``: what is done to the brokers meanwhile.
-* ``checker``: pure; from a history alone says what was lost, doubled, reordered or contradicts itself.
+* ``history``: what clients attempted and with what outcome, as data, on disk as JSON lines.
+* ``workload``: ordinary Kafka clients that write unique values and read everything back.
+* ``nemesis``: the faults that are injected meanwhile.
+* ``checker``: finds in a history what was lost, duplicated, reordered or contradictory. Pure.
 """

@@ -1,9 +1,9 @@
-"""``python -m barnabas.chaos``: a run of chaos, as ``make chaos`` and CI start it.
+"""``python -m barnabas.chaos``: a chaos run, as ``make chaos`` and CI start it.
 
-Three brokers and three ZooKeepers, each in a network namespace of its own, are written to and read from while
-a seeded schedule of faults goes on; then everything is judged. Exit code 0 where every promise was kept, 1
-where one was broken (history, logs, seed and the Spark report are kept then), 2 where this machine cannot do
-it.
+Clients write to and read from three brokers with three ZooKeepers, each in its own network namespace, while
+faults are injected by a seeded schedule. Afterwards the run is judged. The exit code is 0 if every promise
+was kept, 1 if one was broken (the history, logs, seed and Spark report are kept then), and 2 if this machine
+cannot run it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from pathlib import Path
 from types import FrameType
 
 from barnabas.chaos import composed, power
-from barnabas.chaos.arena import Arena, node_of
 from barnabas.chaos.chaos import Chaos, Findings
 from barnabas.chaos.disk import DiskError, remove_leftovers
 from barnabas.chaos.epochs import Act, Epochs, acts_of, check_epochs
 from barnabas.chaos.history import History, save
 from barnabas.chaos.links import NetworkError
-from barnabas.chaos.local import BROKERS, ZOOKEEPERS, keep_disks, local_arena
+from barnabas.chaos.local import BROKERS, ZOOKEEPERS, keep_disks, local_targets
 from barnabas.chaos.network import why_not
 from barnabas.chaos.quorum import agreed
-from barnabas.chaos.reckoning import Reckoning, reckon
 from barnabas.chaos.schedule import BY_NAME, KINDS, Kind, Needs, schedule
+from barnabas.chaos.summary import Summary, summarize
+from barnabas.chaos.targets import Targets, node_of
 from barnabas.chaos.traffic import TOPICS
 from barnabas.chaos.txn_log import Txn, TxnLogError, read_txns
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -46,10 +46,10 @@ CLUSTER = "cluster"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The flags."""
+    """Return the parser of the flags."""
     flags = argparse.ArgumentParser(prog="chaos", description=(__doc__ or "").split("\n\n")[1])
-    flags.add_argument("--minutes", type=minutes_of, default=8.0, help="how long faults go on (8)")
-    flags.add_argument("--seed", type=int, help="of the schedule; a fresh one is printed")
+    flags.add_argument("--minutes", type=minutes_of, default=8.0, help="minutes of faults (8)")
+    flags.add_argument("--seed", type=int, help="the schedule's seed; by default a new one, which is printed")
     flags.add_argument(
         "--only", type=kinds_of, default=KINDS, metavar="NAME,…", help=f"of {', '.join(BY_NAME)}"
     )
@@ -57,37 +57,37 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument(
         "--containers",
         action="store_true",
-        help="strike docker-compose.yml's containers instead of processes",
+        help="inject faults into docker-compose.yml's containers instead of processes",
     )
     flags.add_argument(
         "--flush",
         action="store_true",
-        help="sync each write before it is acknowledged, and cut the power of all brokers at once, too",
+        help="sync each write before it is acknowledged, and also cut the power of all brokers at once",
     )
     flags.add_argument("--keep", action="store_true", help="keep a run that passed too")
     return flags
 
 
 def minutes_of(text: str) -> float:
-    """A time that is more than none.
+    """Parse a number of minutes above 0.
 
     Raises:
-        argparse.ArgumentTypeError: It is not.
+        argparse.ArgumentTypeError: The text is not such a number.
     """
     try:
         minutes = float(text)
     except ValueError:
         minutes = 0.0
     if not 0.0 < minutes < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of minutes above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes above 0")
     return minutes
 
 
 def kinds_of(names: str) -> tuple[Kind, ...]:
-    """The nemeses of a list of names.
+    """Parse a comma-separated list of nemeses.
 
     Raises:
-        argparse.ArgumentTypeError: There is none of that name.
+        argparse.ArgumentTypeError: A name is not a nemesis.
     """
     unknown = [name for name in names.split(",") if name not in BY_NAME]
     if unknown:
@@ -96,12 +96,12 @@ def kinds_of(names: str) -> tuple[Kind, ...]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run; the exit code."""
+    """Run with the given arguments and return the exit code."""
     flags = parser().parse_args(arguments)
     kinds = possible(flags)
     reason = composed.why_not() if flags.containers else why_not()
     if reason is not None:
-        say(f"chaos: no real cut can be made here: {reason}")
+        say(f"chaos: the network cannot be cut on this machine: {reason}")
         return 2
     seed = secrets.randbelow(1 << 32) if flags.seed is None else flags.seed
     say(f"chaos: {flags.minutes:g} minutes, SEED={seed}")
@@ -109,23 +109,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _try(flags, seed, kinds)
     except (ClusterError, DiskError, NetworkError, PortError, ZooKeeperStartError, OSError) as error:
-        say(f"chaos: it could not be carried out: {error}")
+        say(f"chaos: the run failed to start or to continue: {error}")
         return 2
     except KeyboardInterrupt:
-        say(f"chaos: broken off with SEED={seed}; what there is, is in {flags.dir / str(seed)}")
+        say(f"chaos: interrupted with SEED={seed}; the files so far are in {flags.dir / str(seed)}")
         return 128 + signal.SIGINT
 
 
 def possible(flags: argparse.Namespace) -> tuple[Kind, ...]:
-    """The nemeses that can be in this run; what keeps others out is told, and ends it where none is left."""
+    """Select the nemeses that can run here, print why others cannot, and exit if none is left."""
     without: list[str] = []
     lacking: set[Needs] = set()
     if flags.containers:
         lacking = {Needs.DISK, Needs.POWER, Needs.PROCESS}
-        without.append("containers have no disks or processes of their own to strike")
+        without.append("containers have no disks or processes of their own to inject faults into")
     elif (reason := power.why_not()) is not None:
         lacking = {Needs.POWER}
-        without.append(f"no power can be cut here: {reason}")
+        without.append(f"power cannot be cut on this machine: {reason}")
     kinds = tuple(k for k in flags.only if k.needs not in lacking and (flags.flush or not k.flushed_only))
     if not flags.flush and flags.only is not KINDS:
         without += [f"{kind.name} needs --flush" for kind in flags.only if kind.flushed_only]
@@ -143,19 +143,19 @@ def _try(flags: argparse.Namespace, seed: int, kinds: Sequence[Kind]) -> int:
         shutil.rmtree(directory)
     history = History(time.monotonic)
     passed = False
-    with _arena(flags, directory) as arena:
+    with _targets(flags, directory) as targets:
         try:
             try:
-                findings = _run(arena, history, kinds, seed, flags)
+                findings = _run(targets, history, kinds, seed, flags)
             finally:
-                arena.gather(directory / CLUSTER)
-            reckoning = judge(directory, history, findings, kinds)
-            passed = not reckoning.problems
+                targets.gather(directory / CLUSTER)
+            summary = judge(directory, history, findings, kinds)
+            passed = not summary.problems
         finally:
             if not passed or flags.keep:
                 save(directory / "history.jsonl", history.ops())
-                keep_disks(arena)
-    figures = tell(flags, seed, findings, reckoning)
+                keep_disks(targets)
+    figures = report(flags, seed, findings, summary)
     if not passed:
         analyze(directory)
         say(f"chaos: FAILED with SEED={seed}; history, logs and Spark's report are in {directory}")
@@ -166,24 +166,24 @@ def _try(flags: argparse.Namespace, seed: int, kinds: Sequence[Kind]) -> int:
     return 0
 
 
-def tell(flags: argparse.Namespace, seed: int, findings: Findings, reckoning: Reckoning) -> Path:
-    """Print the table and keep it; as JSON it lies beside the run's directory and outlives a run that passed.
+def report(flags: argparse.Namespace, seed: int, findings: Findings, summary: Summary) -> Path:
+    """Print the summary and save it as JSON beside the run's directory, where it stays if the run passed.
 
     Returns:
         The JSON file.
     """
-    table = "\n".join([f"SEED={seed}", *reckoning.lines(), "", *findings.notes, *reckoning.problems])
+    table = "\n".join([f"SEED={seed}", *summary.lines(), "", *findings.notes, *summary.problems])
     say(table)
-    (flags.dir / str(seed) / "reckoning.txt").write_text(table + "\n", encoding="utf-8")
+    (flags.dir / str(seed) / "summary.txt").write_text(table + "\n", encoding="utf-8")
     run = {"seed": seed, "minutes": flags.minutes, "steps": findings.steps, "cuts": findings.cuts}
-    figures = {**run, **reckoning.figures(), "notes": findings.notes}
+    figures = {**run, **summary.figures(), "notes": findings.notes}
     file: Path = flags.dir / f"{seed}.json"
     file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     return file
 
 
 def say(line: str) -> None:
-    """Print it at once: who watches a run of an hour wants to see it."""
+    """Print a line and flush it, so that progress shows at once."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -200,25 +200,25 @@ def _least_cuts(kinds: Sequence[Kind]) -> int:
     return int(any(kind.is_cut for kind in kinds))
 
 
-def _arena(flags: argparse.Namespace, directory: Path) -> AbstractContextManager[Arena]:
+def _targets(flags: argparse.Namespace, directory: Path) -> AbstractContextManager[Targets]:
     if flags.containers:
-        return composed.composed_arena(directory)
-    return local_arena(directory / CLUSTER, say, has_power=power.why_not() is None)
+        return composed.composed_targets(directory)
+    return local_targets(directory / CLUSTER, say, has_power=power.why_not() is None)
 
 
 def _run(
-    arena: Arena, history: History, kinds: Sequence[Kind], seed: int, flags: argparse.Namespace
+    targets: Targets, history: History, kinds: Sequence[Kind], seed: int, flags: argparse.Namespace
 ) -> Findings:
-    chaos = Chaos(arena, history, say, flushed=flags.flush)
+    chaos = Chaos(targets, history, say, flushed=flags.flush)
     chaos.run(schedule(seed, kinds), flags.minutes * 60, least_cuts=_least_cuts(kinds))
     return chaos.findings
 
 
-def judge(directory: Path, history: History, findings: Findings, kinds: Sequence[Kind]) -> Reckoning:
-    """The judgement of a run that lies in ``directory``.
+def judge(directory: Path, history: History, findings: Findings, kinds: Sequence[Kind]) -> Summary:
+    """Judge the run whose files are in ``directory``.
 
-    A run that tried nothing has proven too little, and so has one whose nemeses include a cut and that made
-    none: that is a problem too.
+    A run without a fault proves nothing, and neither does one whose nemeses include a cut if no cut was made;
+    both count as problems.
     """
     found = list(findings.problems)
     if findings.steps == 0:
@@ -226,14 +226,14 @@ def judge(directory: Path, history: History, findings: Findings, kinds: Sequence
     if findings.cuts < _least_cuts(kinds):
         found.append("no real cut of the network was made")
     lasting = [TopicPartition(topic, n) for topic, (count, _) in TOPICS.items() for n in range(count)]
-    return reckon(history.ops(), epochs_of(directory / CLUSTER), found, lasting)
+    return summarize(history.ops(), epochs_of(directory / CLUSTER), found, lasting)
 
 
 def epochs_of(cluster: Path) -> Epochs:
-    """What ZooKeeper's transaction logs and the state-change logs below a cluster's directory prove.
+    """Check epochs in ZooKeeper's transaction logs and the state-change logs below a cluster's directory.
 
-    The state-change logs are read first: what they tell has taken place by then. A server of whom nothing is
-    there to read is a problem.
+    The state-change logs are read first, so that the transaction logs, read later, contain everything that
+    they refer to. A server without any log is a problem.
     """
     acts = {node_of(broker): _acts_of(broker, cluster / node_of(broker)) for broker in _brokers()}
     try:
@@ -241,7 +241,7 @@ def epochs_of(cluster: Path) -> Epochs:
         found = check_epochs(agreed([*logs.values()]), set().union(*acts.values()))
     except TxnLogError as error:
         return Epochs(0, 0, 0, (f"the transaction logs cannot be read: {error}",))
-    silent = [f"{name}'s logs tell nothing" for name, told in {**acts, **logs}.items() if not told]
+    silent = [f"{name}'s logs are empty" for name, found in {**acts, **logs}.items() if not found]
     return replace(found, problems=(*found.problems, *silent))
 
 
@@ -259,7 +259,7 @@ def _txns_of(server: Path) -> list[Txn]:
 
 
 def analyze(directory: Path) -> None:
-    """The Spark report over the brokers' logs, into ``directory``; a failure of it is told and no more."""
+    """Write the Spark report of the brokers' logs into ``directory``; only print a failure of it."""
     logs = [str(path) for path in sorted((directory / CLUSTER).glob("broker-*/logs"))]
     command = [sys.executable, "-P", "-m", "barnabas", "analyze", *logs, "--out", str(directory / "report")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

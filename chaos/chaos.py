@@ -1,4 +1,4 @@
-"""A run of chaos: strikes by a schedule while traffic runs, and a whole cluster after each of them."""
+"""A chaos run: faults by a schedule while traffic runs, and a recovered cluster after each of them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 
 import confluent_kafka
 
-from barnabas.chaos.arena import Arena
-from barnabas.chaos.blows import Blow
 from barnabas.chaos.disk import DiskError
+from barnabas.chaos.faults import InjectedFault
 from barnabas.chaos.history import Disturbed, History, Phase
 from barnabas.chaos.links import NetworkError
-from barnabas.chaos.nemeses import strike
+from barnabas.chaos.nemeses import inject
 from barnabas.chaos.recovery import (
     NotRecoveredError,
     differing,
@@ -25,6 +24,7 @@ from barnabas.chaos.recovery import (
     wait_until_whole,
 )
 from barnabas.chaos.schedule import Kind, Role, Step, choose
+from barnabas.chaos.targets import Targets
 from barnabas.chaos.traffic import ClientFailed, Traffic
 from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import BrokerId
@@ -33,26 +33,26 @@ from barnabas.local.observe import ClusterView, Observer
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 RECOVERY_TIMEOUT_S = 180.0
-"""From healing to a whole cluster: seconds on a quiet machine; longer than this and it hangs."""
+"""The longest time from healing to a recovered cluster, which takes seconds on a quiet machine."""
 
 DELETION_TIMEOUT_S = 120.0
-"""From the end of all writing to replicas that are the same, and to deleted topics that are gone."""
+"""The longest time from the end of all writing to equal replicas, and to the end of deleted topics."""
 
 OVERTIME_STEPS = 12
-"""How many steps beyond its time a run takes that had no fault or no cut by then; after them it fails."""
+"""The most steps beyond its time that a run takes to get its first fault or cut; after them it fails."""
 
 _NOT_POSSIBLE = (ClusterError, ZooKeeperStartError, NetworkError, DiskError, WireError, OSError)
 
 
 @dataclass
 class Findings:
-    """What a run found besides its history.
+    """The findings of a run in addition to its history.
 
     Attributes:
-        problems: Broken promises that no history tells, a line each.
-        notes: What is worth telling, a line each.
+        problems: Broken promises that the history does not show, a line each.
+        notes: Remarks for the reader, a line each.
         cuts: Steps with a cut that dropped packets.
-        steps: Steps in which something was struck, and after which the cluster was whole again.
+        steps: Steps with a fault after which the cluster recovered.
     """
 
     problems: list[str] = field(default_factory=list)
@@ -62,39 +62,39 @@ class Findings:
 
 
 class Chaos:
-    """Strikes an arena by a schedule while traffic runs.
+    """A chaos run that injects faults by a schedule while traffic runs.
 
     Args:
-        arena: Runs already.
-        history: Where everything is noted.
-        say: Takes a line of progress.
+        targets: The targets, which are running already.
+        history: The history to which every operation and fault is appended.
+        say: Prints a line of progress.
         flushed: Whether each write to the topics is synced before it is acknowledged.
     """
 
     def __init__(
-        self, arena: Arena, history: History, say: Callable[[str], None], *, flushed: bool = False
+        self, targets: Targets, history: History, say: Callable[[str], None], *, flushed: bool = False
     ) -> None:
-        self._arena = arena
+        self._targets = targets
         self._history = history
         self._say = say
-        self._observer = Observer(arena.cluster.bootstrap)
-        self._traffic = Traffic(arena.cluster.bootstrap, history, flushed=flushed)
+        self._observer = Observer(targets.cluster.bootstrap)
+        self._traffic = Traffic(targets.cluster.bootstrap, history, flushed=flushed)
         self._view = ClusterView()
         self._is_whole = False
         self.findings = Findings()
 
     def run(self, steps: Iterator[Step], seconds: float, *, least_cuts: int = 0) -> None:
-        """Go through ``steps`` as long as there is time, then end the traffic and read everything back.
+        """Run ``steps`` while there is time, then end the traffic and read everything back.
 
-        However slow the machine, it goes on until there was a step, and ``least_cuts`` steps cut the network,
-        but for no more than ``OVERTIME_STEPS`` steps.
+        On a slow machine the run continues until one step succeeded and ``least_cuts`` steps cut the network,
+        for at most ``OVERTIME_STEPS`` more steps.
         """
         self._traffic.start()
         try:
             self._go_through(steps, seconds, least_cuts)
             self._end()
         except BaseException:
-            self._traffic.halt()  # or the interpreter would wait for its threads for ever
+            self._traffic.halt()  # otherwise the interpreter would wait for its threads forever
             raise
 
     def _go_through(self, steps: Iterator[Step], seconds: float, least_cuts: int) -> None:
@@ -118,77 +118,78 @@ class Chaos:
         self.findings.problems += self._traffic.stop()
         deleted = frozenset(self._traffic.churn.deleted)
         self.findings.notes.append(
-            f"{self._traffic.churn.created} topics were created; {len(deleted)} were deleted, with those of "
-            "which nobody could say whether they had been created"
+            f"{self._traffic.churn.created} topics were created; {len(deleted)} were deleted, with those "
+            "whose creation had an unknown outcome"
         )
         self.findings.problems += undeleted(
-            self._arena.cluster, self._observer.look, deleted, DELETION_TIMEOUT_S
+            self._targets.cluster, self._observer.look, deleted, DELETION_TIMEOUT_S
         )
         self.findings.problems += differing(
-            self._arena.log_dirs, self._traffic.partitions, DELETION_TIMEOUT_S
+            self._targets.log_dirs, self._traffic.partitions, DELETION_TIMEOUT_S
         )
-        if self._is_whole:  # else who is missing may have been struck, and nothing healed it
-            self.findings.problems += ended(self._arena.cluster)
+        if self._is_whole:  # otherwise a broker may be down because of a fault that was not healed
+            self.findings.problems += ended(self._targets.cluster)
 
     def _step(self, step: Step) -> None:
-        struck = self._strike(step)
-        blows = [blow for _, blow in struck]
+        injected = self._inject(step)
+        faults = [fault for _, fault in injected]
         time.sleep(step.hold_s)
-        dropped = self._heal(step, blows)
-        if any(kind.is_cut for kind, _ in struck) and dropped:
+        dropped = self._heal(step, faults)
+        if any(kind.is_cut for kind, _ in injected) and dropped:
             self.findings.cuts += 1
         healed = self._history.now()
-        self._arena.ensemble.wait_ready(RECOVERY_TIMEOUT_S)
-        allowed = {broker for blow in blows for broker in blow.deadly}
-        self.findings.problems += revive(self._arena.cluster, allowed)
+        self._targets.ensemble.wait_ready(RECOVERY_TIMEOUT_S)
+        allowed = {broker for fault in faults for broker in fault.deadly}
+        self.findings.problems += revive(self._targets.cluster, allowed)
         wait_until_whole(
-            self._arena.cluster, self._observer.look, self._traffic.partitions, RECOVERY_TIMEOUT_S
+            self._targets.cluster, self._observer.look, self._traffic.partitions, RECOVERY_TIMEOUT_S
         )
-        wait_until_undone([blow for _, blow in struck], RECOVERY_TIMEOUT_S)
+        wait_until_undone([fault for _, fault in injected], RECOVERY_TIMEOUT_S)
         self._traffic.wait_for_progress(RECOVERY_TIMEOUT_S)
         self._note(step, Phase.RECOVERED)
-        self.findings.steps += any(not blow.missed for _, blow in struck)
+        self.findings.steps += any(not fault.missed for _, fault in injected)
         packets = f", {dropped} packets dropped" if dropped else ""
-        self._say(f"    whole again {self._history.now() - healed:.1f} s after the healing{packets}")
+        self._say(f"    recovered {self._history.now() - healed:.1f} s after the healing{packets}")
 
-    def _strike(self, step: Step) -> list[tuple[Kind, Blow]]:
-        blows: list[tuple[Kind, Blow]] = []
-        struck: set[BrokerId] = set()
+    def _inject(self, step: Step) -> list[tuple[Kind, InjectedFault]]:
+        faults: list[tuple[Kind, InjectedFault]] = []
+        # Two nemeses of a step never share a victim: a broker that was hit is not standing for the next one.
+        hit: set[BrokerId] = set()
         for kind, die in zip(step.kinds, step.dice, strict=True):
             standing = [
-                b.id for b in self._arena.cluster.brokers.values() if b.pid is not None and b.id not in struck
+                b.id for b in self._targets.cluster.brokers.values() if b.pid is not None and b.id not in hit
             ]
             victims = choose(kind.role, die, self._look(), standing)
-            struck.update(victims)
+            hit.update(victims)
             names = ", ".join(map(str, victims))
-            self._history.add(Disturbed(self._history.now(), kind.name, Phase.STRIKE, names))
+            self._history.add(Disturbed(self._history.now(), kind.name, Phase.INJECT, names))
             with self._noting(kind):
                 if not victims and kind.role is not Role.NOBODY:
-                    raise ClusterError("no broker is left to hit")
-                blow = strike(kind.name, self._arena, victims)
-                blows.append((kind, blow))
-                if blow.missed:
-                    raise ClusterError(blow.missed)
-        details = "; ".join(blow.detail for _, blow in blows) or "nothing could be done"
+                    raise ClusterError("no broker is left as a victim")
+                fault = inject(kind.name, self._targets, victims)
+                faults.append((kind, fault))
+                if fault.missed:
+                    raise ClusterError(fault.missed)
+        details = "; ".join(fault.detail for _, fault in faults) or "nothing could be done"
         self._say(
             f"{self._history.now():7.1f} s  {step.number:3}  {step.name}: {details}, {step.hold_s:.1f} s"
         )
-        return blows
+        return faults
 
     @contextlib.contextmanager
     def _noting(self, kind: Kind) -> Iterator[None]:
-        """A nemesis may find nothing to strike (a session that ended already, a ZooKeeper that is down)."""
+        """Record that a nemesis missed, for example because the session that it should end is gone."""
         try:
             yield
         except _NOT_POSSIBLE as error:
-            self.findings.notes.append(f"{kind.name} could not strike: {error}")
+            self.findings.notes.append(f"{kind.name} could not be injected: {error}")
             self._history.add(Disturbed(self._history.now(), kind.name, Phase.MISSED, str(error)))
 
-    def _heal(self, step: Step, blows: Sequence[Blow]) -> int:
+    def _heal(self, step: Step, faults: Sequence[InjectedFault]) -> int:
         self._note(step, Phase.HEAL)
-        dropped = self._arena.links.heal()
-        for blow in reversed(blows):
-            blow.heal()
+        dropped = self._targets.links.heal()
+        for fault in reversed(faults):
+            fault.heal()
         return dropped
 
     def _note(self, step: Step, phase: Phase) -> None:
@@ -196,7 +197,7 @@ class Chaos:
             self._history.add(Disturbed(self._history.now(), kind.name, phase, ""))
 
     def _look(self) -> ClusterView:
-        """The cluster now, or as it was seen last where nobody answers."""
+        """Return the cluster as clients see it now; the last such view if no broker answers."""
         with contextlib.suppress(confluent_kafka.KafkaException):
             self._view = self._observer.look(timeout_s=2.0)
         return self._view

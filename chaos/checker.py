@@ -1,28 +1,29 @@
-"""What a history proves about the cluster. Pure.
+"""The checker: what a history proves about the cluster. Pure.
 
-After ``jepsen.tests.kafka``, without transactions. The log of a partition is what readers saw: offset to
-value. Each reader that read a partition whole must have been given everything that was promised, whatever
-others were given before it. Judged are:
+The checks follow ``jepsen.tests.kafka`` without its transactions. A partition's log is known from what
+readers saw: a value at each offset. Every reader that read a partition from begin to end must have received
+everything that was promised, whatever other readers received before. The checker finds:
 
-* **lost**: acknowledged, not read, though a reader got past its offset or the log ends before it;
-* **unread**: acknowledged, not read, and no reader got that far (proves nothing, but is no success);
-* **vanished**: never acknowledged, but read by one reader, and not by another that got past it;
-* **misplaced**: acknowledged at one offset, and read at others alone;
-* **jumps**: a reader of a whole partition skipped offsets, or was given some again;
-* **unfinished**: a reader of a whole partition stopped before its end;
-* **duplicated**: one value at two offsets;
-* **reordered**: two values of one producer stand in a partition in the order opposite to their sending;
+* **lost**: acknowledged values that were not read, though a reader passed their offset or the log ends
+  before it;
+* **unread**: acknowledged values that no reader got far enough to read: no proof of a loss, but no success;
+* **vanished**: values not acknowledged but read by one reader, and missing for another that passed them;
+* **misplaced**: values acknowledged at one offset and read only at others;
+* **jumps**: offsets that a reader of a whole partition skipped, or received again;
+* **unfinished**: readers of a whole partition that stopped before its end;
+* **duplicated**: values at two offsets;
+* **reordered**: two values of one producer in a partition, in the opposite order of their sending;
 * **inconsistent offsets**: two values at one offset, whether by two reads, two acks, or an ack and a read;
-* **aborted reads**: read, though its write certainly failed;
-* **phantoms**: read, but sent by nobody;
-* **stale reads**: an end of a partition below what was acknowledged or read before it was asked for, while no
-  nemesis was about. (A leader that is cut off or held does not know yet that it leads no more, and tells what
-  it has: Kafka has no leases.)
+* **aborted reads**: values that were read although their write certainly failed;
+* **phantoms**: values that were read but never sent;
+* **stale reads**: an end of a partition below what had been acknowledged or read before the question, while
+  no nemesis was active. (A leader that is cut off or paused does not know that it is no longer the leader
+  and answers with its own end, because Kafka has no leases.)
 
-A producer that is not idempotent may have values twice, and a deleted topic may have lost what was sent
-before the deletion. Where nothing at all was acknowledged, nothing was proven.
+A producer that is not idempotent may write values twice, and a deleted topic may lose what was sent before
+its deletion. A history without any acknowledgement proves nothing.
 
-And measured: per partition the waits for acknowledgements (``waits``).
+The checker also measures how long writes to each partition waited for acknowledgements (``waits``).
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ from barnabas.cluster.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A record.
+    """A record that was written.
 
     Attributes:
-        offset: Where it stands or should stand; None where the client was not told.
-        reader: Who was not given it, where that is what is wrong; None where nobody read it at all.
+        offset: The offset where the record is or should be; None if the client did not learn it.
+        reader: The reader that did not receive the record, if that is the problem; None if no reader did.
     """
 
     partition: TopicPartition
@@ -55,11 +56,11 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """A value that was acknowledged at an offset at which nobody found it.
+    """A value that no reader found at the offset at which it was acknowledged.
 
     Attributes:
-        acknowledged: Where it should stand.
-        offsets: Where it stands, ascending.
+        acknowledged: The acknowledged offset.
+        offsets: The actual offsets, ascending.
     """
 
     partition: TopicPartition
@@ -70,7 +71,7 @@ class Misplaced:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A value that stands at several offsets."""
+    """A value at several offsets."""
 
     partition: TopicPartition
     value: str
@@ -79,10 +80,10 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Inversion:
-    """Two values of one producer: ``later`` was sent after ``earlier`` and stands before it.
+    """Two values of one producer in the wrong order: ``later`` was sent after ``earlier`` and is before it.
 
     Attributes:
-        offsets: Where ``later`` and ``earlier`` stand, in this order, so ascending.
+        offsets: The offsets of ``later`` and ``earlier``, in this order, which is ascending.
     """
 
     partition: TopicPartition
@@ -94,7 +95,7 @@ class Inversion:
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """Several values that are said to stand at one offset."""
+    """Several values reported at one offset."""
 
     partition: TopicPartition
     offset: int
@@ -106,16 +107,16 @@ class Verdict:
     """The judgement of a history.
 
     Attributes:
-        sent: Writes attempted.
-        acknowledged: Writes promised to be kept.
-        excused: Those of them of which nothing was read, as their topic was deleted: nobody knows of them.
-        failed: Writes certainly not made.
-        unknown: Writes of which nobody can say.
-        read: Distinct values read.
-        stale: Where a reader was told an older end, while no nemesis was about.
-        tolerated: How many duplicates of producers that are not idempotent there were, and how many stale
-            reads while a nemesis was about.
-        stalls: One for each partition that was written to, in the order of partitions.
+        sent: The number of writes attempted.
+        acknowledged: The number of writes that the cluster promised to keep.
+        excused: The number of those that were not read because their topic was deleted.
+        failed: The number of writes that certainly did not happen.
+        unknown: The number of writes with an unknown outcome.
+        read: The number of distinct values read.
+        stale: The stale reads while no nemesis was active.
+        tolerated: The numbers of duplicates of producers that are not idempotent, and of stale reads while a
+            nemesis was active.
+        stalls: The longest wait of each partition that was written to, in the order of partitions.
     """
 
     sent: int
@@ -141,16 +142,16 @@ class Verdict:
 
     @property
     def missing(self) -> int:
-        """Acknowledged writes that were not read back, for whatever reason."""
+        """Return the number of acknowledged writes that were not read back, for any reason."""
         return len(self.lost) + len(self.unread)
 
     @property
     def valid(self) -> bool:
-        """Whether there were promises and all were kept, each value standing once and in order."""
+        """Return whether there were promises and all were kept, with every value once and in order."""
         return not self.problems()
 
     def problems(self) -> list[str]:
-        """A line for each kind of broken promise, with its count and first case."""
+        """Return a line for each kind of broken promise, with its count and first case."""
         kinds = {
             "lost": self.lost,
             "unread": self.unread,
@@ -166,14 +167,14 @@ class Verdict:
             "stale reads": self.stale,
         }
         found = [f"{name}: {len(cases)}, first {cases[0]}" for name, cases in kinds.items() if cases]
-        return found if self.acknowledged else [*found, "nothing was acknowledged: that proves nothing"]
+        return found if self.acknowledged else [*found, "nothing was acknowledged, which proves nothing"]
 
 
 @dataclass(slots=True)
 class _Partition:
-    """What the history says of one partition."""
+    """The content of the history about one partition."""
 
-    sent: dict[str, tuple[str, int]] = field(default_factory=dict)  # value -> producer, its running number
+    sent: dict[str, tuple[str, int]] = field(default_factory=dict)  # value -> producer, sequence number
     acked: dict[str, int | None] = field(default_factory=dict)  # value -> offset
     failed: set[str] = field(default_factory=set)
     at: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))  # offset -> values read there
@@ -182,16 +183,16 @@ class _Partition:
     excused: set[str] = field(default_factory=set)  # sent before the topic was deleted
 
     def producer_of(self, value: str) -> str | None:
-        """Who sent it; None for a phantom."""
+        """Return the producer of a value; None for a phantom."""
         return self.sent[value][0] if value in self.sent else None
 
     def whole(self) -> dict[str, Reading]:
-        """The readings of those that set out to read everything, by reader."""
+        """Return the readings of readers that read the whole partition, by reader."""
         return {name: reading for name, reading in self.readings.items() if reading.is_whole}
 
 
 def check(history: Iterable[Op]) -> Verdict:
-    """Judge a history; the ops must be in the order of their times for the stalls to be right."""
+    """Judge a history, whose ops must be in the order of their times."""
     ops = tuple(history)
     partitions = _by_partition(ops)
     lenient = {op.process for op in ops if isinstance(op, Joined) and not op.idempotent}
@@ -265,19 +266,24 @@ def _by_partition(ops: tuple[Op, ...]) -> dict[TopicPartition, _Partition]:
 def _missing(
     partitions: Mapping[TopicPartition, _Partition],
 ) -> tuple[tuple[Write, ...], tuple[Write, ...], tuple[Write, ...]]:
-    """What is lost, what is unread and what has vanished."""
+    """Find the lost, the unread and the vanished values."""
     lost, unread, vanished = [], [], []
     for tp, partition in partitions.items():
         readings = partition.whole()
         for value, offset in partition.acked.items():
             if value in partition.excused:
                 continue
+            # An acknowledged value is lost if some reader of the whole partition did not receive it and got
+            # past its place. It is unread if readers lack it but none got that far, or if there was no such
+            # reader.
             lacking = {name: each for name, each in readings.items() if value not in each.values}
             proof = next((name for name, each in lacking.items() if each.proves_missing(offset)), None)
             if proof is not None:
                 lost.append(Write(tp, offset, value, proof))
             elif lacking or not readings:
                 unread.append(Write(tp, offset, value, next(iter(lacking), None)))
+        # A value that was never acknowledged may be in the log or not, but not both: if one reader received
+        # it, every other reader that got past its offset must receive it too.
         for value in partition.where.keys() - partition.acked.keys() - partition.excused:
             offset = min(partition.where[value])
             vanished += [
@@ -309,12 +315,14 @@ def _duplicates(tp: TopicPartition, partition: _Partition) -> list[Duplicate]:
 
 
 def _inversions(tp: TopicPartition, partition: _Partition) -> list[Inversion]:
-    """Each value that stands behind one sent later by the same producer, with the latest such one.
+    """Find each value after one that the same producer sent later, with the latest such value.
 
-    Of a duplicated value only the first place counts: its second is a duplicate, not a reordering.
+    Only the first offset of a duplicated value counts: its second is a duplicate, not a reordering.
     """
     inversions = []
-    latest: dict[str, tuple[int, str, int]] = {}  # producer -> highest running number so far, value, offset
+    latest: dict[str, tuple[int, str, int]] = {}  # producer -> highest sequence number so far, value, offset
+    # Walk through the log by offset. A value with a lower sequence number than one already seen from its
+    # producer was overtaken by it.
     places = sorted((min(offsets), value) for value, offsets in partition.where.items())
     for offset, value in places:
         if value not in partition.sent:

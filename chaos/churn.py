@@ -1,4 +1,4 @@
-"""Topics that come and go while faults happen."""
+"""Topics that are created and deleted while faults are injected."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ PREFIX = "churn"
 PARTITIONS = 2
 RATE = 40.0
 KEPT = 2
-"""How many topics stand before the oldest of them is deleted."""
+"""The number of topics that exist before the oldest is deleted."""
 
 PROGRESS_S = 20.0
-"""How long writes to a new topic may take before it is left as it is: faults happen meanwhile."""
+"""The seconds for which writes to a new topic are awaited; faults may delay them, so then it is left."""
 
 CREATE_TIMEOUT_S = 20.0
 
 PAUSE_S = 1.0
-"""After a refusal, which often is that there are fewer brokers than replicas."""
+"""The pause in seconds after a refusal, which often means that there are fewer brokers than replicas."""
 
 
 class Churn:
-    """Creates a topic, writes a few records to it, deletes an older one, and so on, in a thread.
+    """A thread that creates topics, writes a few records to each, and deletes the older ones.
 
     Args:
-        observer: Creates and deletes; no other thread may use it.
-        producer: Makes a client for each topic.
-        history: Where writes and deletions are noted.
+        observer: The client that creates and deletes topics; no other thread may use it.
+        producer: Creates a client for each topic.
+        history: The history to which writes and deletions are appended.
         configs: The topics' settings.
 
     Attributes:
-        deleted: Topics whose deletion was asked for.
-        created: How many were created.
+        deleted: The topics whose deletion was requested.
+        created: The number of topics created.
     """
 
     def __init__(
@@ -66,32 +66,32 @@ class Churn:
         self.created = 0
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._churning = self._thread.submit(self._churn)
 
     def halt(self) -> None:
-        """End after the topic that is being dealt with, without waiting for that."""
+        """Tell the thread to end after the current topic, without waiting for it."""
         self._stopping.set()
 
     def stop(self) -> tuple[TopicPartition, ...]:
         """End after the topic that is being dealt with.
 
         Returns:
-            The partitions of the topics that stand, all of them written to.
+            The partitions of the topics that still exist, all of which were written to.
 
         Raises:
-            Exception: Whatever ended it early.
+            Exception: The exception that ended the thread early.
         """
         self._stopping.set()
         self._thread.shutdown()
         self._churning.result(0)
         for name in self._unsure:
-            # Perhaps it was created only after its deletion had been refused, or nobody had heard of that.
+            # The topic may have been created after its deletion was refused, so delete it again.
             self._delete_for_good(name)
         return tuple(tp for partitions in self._standing for tp in partitions)
 
     def _delete_for_good(self, name: str) -> None:
-        """Until it is taken on, or there is no such topic; one that stays is for the judge to find."""
+        """Retry the deletion until it is accepted or the topic is unknown."""
 
         def is_gone() -> bool:
             stands = any(tp.topic == name for tp in self._observer.look().partitions)
@@ -114,7 +114,7 @@ class Churn:
                     timeout_s=CREATE_TIMEOUT_S,
                 )
             except (confluent_kafka.KafkaException, TimeoutError):
-                # Nobody could create it now, or nobody can say; whether it came to be does not matter.
+                # The creation failed or its outcome is unknown; delete the topic in both cases.
                 self._delete(name)
                 self._stopping.wait(PAUSE_S)
                 continue
@@ -130,7 +130,7 @@ class Churn:
         try:
             workload.wait_for_progress(PROGRESS_S)
         except TimeoutError:
-            pass  # a fault is about; what was not acknowledged by the end is of unknown outcome
+            pass  # a fault is active; writes not acknowledged by the end have an unknown outcome
         finally:
             workload.stop()
 

@@ -1,8 +1,9 @@
-"""The ordinary Kafka clients a workload works through, each behind the same two small doors.
+"""The Kafka clients of a workload, behind a common interface for producers and one for readers.
 
-Two independent implementations of the protocol: librdkafka (confluent-kafka) and kafka-python. Both are
-idempotent and ``acks=all``, with their defaults but for a shorter back-off, since the cluster is to be
-measured, and one request at a time, since the cluster is to be judged.
+The clients are two independent implementations of the protocol: librdkafka (confluent-kafka) and
+kafka-python. Both are idempotent with ``acks=all`` and use their defaults with two exceptions: a shorter
+back-off, so that stalls measure the cluster and not the client, and one request in flight, so that errors of
+the client are not blamed on the cluster.
 """
 
 from __future__ import annotations
@@ -18,36 +19,38 @@ import kafka.errors
 from barnabas.cluster.model.ids import TopicPartition
 
 METADATA_REFRESH_MS = 10_000
-"""librdkafka holds a topic for unknown until it looks again, by default for 5 minutes; and so a broker calls
-every topic that has waited for the controller as long as it may (``broker.lifecycle.first_metadata``), or
-that was made
-before the controller's word of it arrived."""
+"""The interval in ms at which librdkafka refreshes metadata; the default is 5 minutes.
+
+librdkafka treats a topic as unknown until the next refresh. A broker reports a topic as unknown if it has
+waited for the controller as long as it may (``broker.first_metadata``), and before it received the topic's
+metadata.
+"""
 
 RECONNECT_BACKOFF_MS_MAX = 500
-"""Clients wait up to 10 or 30 s by default before they try a dead broker again."""
+"""The longest back-off before reconnecting to a dead broker; the clients' defaults are 10 and 30 s."""
 
 REQUESTS_IN_FLIGHT = 1
-"""How many requests librdkafka may have under way to a broker.
+"""The number of requests that librdkafka may have in flight to a broker.
 
-With more, it writes records twice where leaders move. A request of few records is refused with
-NOT_LEADER_OR_FOLLOWER, the next one is already on its way, reaches the broker when it leads, and is refused
-for the gap in its sequence. librdkafka then begins a new producer epoch for all its partitions, and numbers
-the records anew, also those that another partition's old leader has appended but could not acknowledge any
-more. In the new epoch nobody can know them again. (librdkafka issue 4953; no broker can help it.)
+With more than one, librdkafka writes records twice when leaders move. A first request is refused with
+NOT_LEADER_OR_FOLLOWER. The second one, already in flight, reaches the broker after it became leader and is
+refused for the gap in its sequence. librdkafka then starts a new producer epoch for all partitions and
+renumbers the records, including those that another partition's old leader appended but could not acknowledge.
+In the new epoch no broker can recognize them (librdkafka issue 4953).
 """
 
 QUEUE_FULL_WAIT_S = 0.05
-"""How long a producer whose queue is full works on its answers before it tries again."""
+"""The seconds for which a producer with a full queue handles responses before it tries again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What the client says became of a record.
+    """The outcome of a record, as the client reports it.
 
     Attributes:
-        offset: Where it stands, None where the client was not told; meaningless on error.
-        error: None where it was acknowledged.
-        certain: On error: whether it can be in no log.
+        offset: The record's offset; None if the client did not learn it; meaningless on error.
+        error: The client's error; None if the record was acknowledged.
+        certain: Whether, after an error, the record is certainly in no log.
     """
 
     offset: int | None = None
@@ -56,47 +59,47 @@ class Delivery:
 
 
 class Producer(Protocol):
-    """Writes records to the partitions it is told."""
+    """A client that writes records to given partitions."""
 
     def send(self, partition: TopicPartition, value: bytes, done: Callable[[Delivery], None]) -> None:
-        """Queue a record; ``done`` is called once, from any thread, when its outcome is known."""
+        """Queue a record and call ``done`` once, from any thread, when its outcome is known."""
         ...
 
     def poll(self) -> None:
-        """Let outcomes that have arrived be told."""
+        """Report the outcomes that have arrived."""
         ...
 
     def close(self, timeout_s: float) -> None:
-        """Wait for outcomes, at most so long, and end."""
+        """Wait for outcomes for at most ``timeout_s`` seconds, then close the client."""
         ...
 
 
 class Reader(Protocol):
-    """Reads whole partitions from their first record on."""
+    """A client that reads whole partitions from their first record on."""
 
     def poll(self) -> Iterable[tuple[TopicPartition, int, bytes]]:
-        """Records that have arrived: partition, offset, value; empty where none came for a moment."""
+        """Return the records that arrived as (partition, offset, value); empty if none came for a moment."""
         ...
 
     def position(self, partition: TopicPartition) -> int:
-        """The next offset to be read."""
+        """Return the next offset to read."""
         ...
 
     def end(self, partition: TopicPartition) -> int | None:
-        """The partition's high watermark as its leader tells it now, None where none answers."""
+        """Ask the partition's leader for the high watermark; None if no broker answers."""
         ...
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         ...
 
 
 class ConfluentProducer:
-    """confluent-kafka, that is librdkafka.
+    """A producer of confluent-kafka, which wraps librdkafka.
 
     Args:
         bootstrap: ``host:port,…``.
-        settings: What differs from the settings of every run.
+        settings: Settings that override those of every run.
     """
 
     _CERTAIN = frozenset(
@@ -122,10 +125,10 @@ class ConfluentProducer:
         )
 
     def send(self, partition: TopicPartition, value: bytes, done: Callable[[Delivery], None]) -> None:
-        """As the protocol says; waits while the queue is full.
+        """Queue a record as in ``Producer``, waiting while the queue is full.
 
         Raises:
-            confluent_kafka.KafkaException: The client has failed for good.
+            confluent_kafka.KafkaException: The client failed permanently.
         """
 
         def report(error: confluent_kafka.KafkaError | None, message: confluent_kafka.Message) -> None:
@@ -143,11 +146,12 @@ class ConfluentProducer:
             except BufferError:
                 self._client.poll(QUEUE_FULL_WAIT_S)
             except confluent_kafka.KafkaException as error:
-                told = error.args[0]
-                if told.fatal():
+                problem = error.args[0]
+                if problem.fatal():
                     raise
-                # It was not queued: a broker that has just started knew no topics yet, say.
-                done(Delivery(error=told.name(), certain=True))
+                # The record was not queued, for example because a broker that just started knows no topics
+                # yet.
+                done(Delivery(error=problem.name(), certain=True))
                 return
             else:
                 return
@@ -162,11 +166,11 @@ class ConfluentProducer:
 
 
 class KafkaPythonProducer:
-    """kafka-python.
+    """A producer of kafka-python.
 
     Args:
         bootstrap: ``host:port,…``.
-        settings: What differs from the settings of every run.
+        settings: Settings that override those of every run.
     """
 
     _CERTAIN = (kafka.errors.MessageSizeTooLargeError, kafka.errors.RecordListTooLargeError)
@@ -183,11 +187,11 @@ class KafkaPythonProducer:
         )
 
     def send(self, partition: TopicPartition, value: bytes, done: Callable[[Delivery], None]) -> None:
-        """As the protocol says; waits while the topic is not known yet."""
+        """Queue a record as in ``Producer``, waiting while the topic is unknown."""
         try:
             future = self._client.send(partition.topic, value=value, partition=partition.partition)
         except kafka.errors.KafkaError as error:
-            # It was not queued: nobody told of the topic in time, or the queue stayed full.
+            # The record was not queued: the topic stayed unknown, or the queue stayed full.
             done(Delivery(error=repr(error), certain=True))
             return
         future.add_callback(
@@ -198,7 +202,7 @@ class KafkaPythonProducer:
         )
 
     def poll(self) -> None:
-        """Nothing to do: the client has a thread of its own."""
+        """Do nothing: the client reports outcomes from a thread of its own."""
 
     def close(self, timeout_s: float) -> None:
         """As the protocol says."""
@@ -206,7 +210,7 @@ class KafkaPythonProducer:
 
 
 class ConfluentReader:
-    """confluent-kafka with assigned partitions, outside of any group."""
+    """A reader of confluent-kafka with assigned partitions and without a group."""
 
     _TIMEOUT_S = 1.0
 
@@ -214,7 +218,7 @@ class ConfluentReader:
         self._client = confluent_kafka.Consumer(
             {
                 "bootstrap.servers": bootstrap,
-                "group.id": "judge",  # librdkafka insists on one; it is never joined
+                "group.id": "judge",  # librdkafka requires one; the group is never joined
                 "enable.auto.commit": False,
                 "auto.offset.reset": "error",
                 "reconnect.backoff.max.ms": RECONNECT_BACKOFF_MS_MAX,
@@ -226,7 +230,7 @@ class ConfluentReader:
         self._client.assign([confluent_kafka.TopicPartition(*tp, 0) for tp in self._positions])
 
     def poll(self) -> Iterable[tuple[TopicPartition, int, bytes]]:
-        """As the protocol says; errors are the client's to retry."""
+        """Return records as in ``Reader``; the client itself retries after errors."""
         records = []
         for message in self._client.consume(1000, timeout=0.2):
             topic, partition, offset = message.topic(), message.partition(), message.offset()
@@ -260,7 +264,7 @@ class ConfluentReader:
 
 
 class KafkaPythonReader:
-    """kafka-python with assigned partitions, outside of any group."""
+    """A reader of kafka-python with assigned partitions and without a group."""
 
     def __init__(self, bootstrap: str, partitions: Iterable[TopicPartition]) -> None:
         self._client = kafka.KafkaConsumer(
@@ -301,7 +305,7 @@ class KafkaPythonReader:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A client library: how to get a producer and a reader of it."""
+    """A client library, with the functions that create its producer and its reader."""
 
     producer: Callable[[str], Producer]
     reader: Callable[[str, Iterable[TopicPartition]], Reader]

@@ -1,22 +1,22 @@
-"""The system's own commands (ip, mount), run to their end."""
+"""A runner of system commands such as ip and mount."""
 
 from __future__ import annotations
 
 import subprocess
 
 TIMEOUT_S = 60.0
-"""They take milliseconds; one that takes longer hangs."""
+"""The longest time for a command in seconds; commands take milliseconds."""
 
 
 def run(failure: type[Exception], *command: str, may_fail: bool = False, timeout_s: float = TIMEOUT_S) -> str:
-    """Run a command; what it printed.
+    """Run a command and return its standard output.
 
     Args:
-        failure: What is raised where it cannot be run or ends with another status than 0; its message names
-            the command and what it said.
+        failure: The exception to raise if the command cannot be run or fails; its message holds the command
+            and its error output.
         command: The program and its arguments.
-        may_fail: Whether another status is no failure.
-        timeout_s: How long it may take.
+        may_fail: Whether a status other than 0 is ignored.
+        timeout_s: The longest time for the command in seconds.
     """
     try:
         done = subprocess.run(

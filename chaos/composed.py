@@ -1,7 +1,7 @@
-"""The cluster of docker-compose.yml as an arena: its containers are struck, and the links between them.
+"""The cluster of docker-compose.yml as fault targets: its containers and the network between them.
 
-Three brokers and the profile ``ensemble``, in a Compose project of their own. A container's network is cut in
-the namespace that it has (``barnabas.chaos.links``). Needs a container engine on this machine, and root.
+The cluster is three brokers and the profile ``ensemble`` in a separate Compose project. A container's network
+is cut in its own namespace (``barnabas.chaos.links``). This needs root and a local container engine.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from barnabas.chaos.arena import Arena, node_of
 from barnabas.chaos.commands import run
 from barnabas.chaos.links import CLIENTS, Links
+from barnabas.chaos.targets import Targets, node_of
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import ClusterError
@@ -31,15 +31,15 @@ from barnabas.local.zookeeper_jars import ZooKeeperStartError
 FILE = Path(__file__).resolve().parents[1] / "docker-compose.yml"
 BROKERS = 3
 SETTINGS = {"auto.create.topics.enable": "false", "log.segment.bytes": str(1 << 20)}
-"""Else who asks for a deleted topic creates it again; and short segments roll."""
+"""The settings of brokers: no topic is created by a request for it, and short segments roll."""
 
 ZOOKEEPERS = ("zookeeper", "zookeeper-2", "zookeeper-3")
 
 UP_TIMEOUT_S = 1800.0
-"""To start everything, where images may have to be built first."""
+"""The longest time to start everything in seconds; images may have to be built first."""
 
 END_TIMEOUT_S = 180.0
-"""For a container's end; Compose gives a controlled shutdown two minutes."""
+"""The longest time for a container to end in seconds; Compose allows controlled shutdown two minutes."""
 
 _SETTINGS_FILE = FILE.parent / "scripts" / "container" / "server.properties"
 _UP = ("up", "--detach", "--wait")
@@ -55,9 +55,9 @@ _run = partial(run, ClusterError)
 
 
 def why_not() -> str | None:
-    """Why no containers can be struck here; None where they can."""
+    """Return why containers cannot be used here; None if they can."""
     if os.geteuid() != 0:
-        return "the networks of containers can be cut by root alone"
+        return "only root can cut the networks of containers"
     for program in ("docker", "nsenter", "iptables"):
         if shutil.which(program) is None:
             return f"there is no {program}"
@@ -72,10 +72,10 @@ def why_not() -> str | None:
 
 
 class Container:
-    """A container, whether it runs or not; an end of its own meanwhile is no error.
+    """A container, running or not. If it ended by itself, that is not an error.
 
     Args:
-        name: As ``docker ps`` has it.
+        name: The name in ``docker ps``.
     """
 
     def __init__(self, name: str) -> None:
@@ -83,38 +83,38 @@ class Container:
 
     @property
     def pid(self) -> int | None:
-        """The process id on this machine, or None while it does not run."""
-        return int(self._told("{{.State.Pid}}")) or None
+        """The process id on this machine; None while the container does not run."""
+        return int(self._inspected("{{.State.Pid}}")) or None
 
     @property
     def exit_status(self) -> int | None:
-        """How its last process ended, or None where that still runs."""
-        return None if self.pid is not None else int(self._told("{{.State.ExitCode}}"))
+        """The exit status of the last process; None while it runs."""
+        return None if self.pid is not None else int(self._inspected("{{.State.ExitCode}}"))
 
     @property
     def host(self) -> str:
-        """Its address in the project's network; it may be another one after a start."""
-        return self._told(_ADDRESS)
+        """The address in the project's network, which may change with a restart."""
+        return self._inspected(_ADDRESS)
 
     def volume(self, destination: str) -> Path:
-        """Where a volume of it lies on this machine."""
-        found = json.loads(self._told("{{json .Mounts}}"))
+        """Return the local path of one of the container's volumes."""
+        found = json.loads(self._inspected("{{json .Mounts}}"))
         (source,) = (mount["Source"] for mount in found if mount["Destination"] == destination)
         return Path(source)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal; does nothing where no process runs."""
+        """Send a signal, if a process runs."""
         _run("docker", "kill", "--signal", number.name, self.name, may_fail=True)
 
     def launch(self) -> None:
-        """Start it, without waiting for it."""
+        """Start the container without waiting for it."""
         _run("docker", "start", self.name)
 
     def stop(self) -> None:
-        """SIGTERM, and wait for its end.
+        """Send SIGTERM and wait for the container's end.
 
         Raises:
-            ClusterError: It did not end in time.
+            ClusterError: The container did not end in time.
         """
         self.signal(signal.SIGTERM)
         self._wait()
@@ -125,42 +125,42 @@ class Container:
         self._wait()
 
     def pause(self) -> None:
-        """Freeze it."""
+        """Freeze the processes."""
         _run("docker", "pause", self.name, may_fail=True)
 
     def resume(self) -> None:
-        """Thaw it."""
+        """Thaw the processes."""
         _run("docker", "unpause", self.name, may_fail=True)
 
     def last_words(self) -> str:
-        """The last line it printed on its standard output."""
+        """Return the last line on the container's standard output."""
         return _run("docker", "logs", "--tail", "1", self.name).strip() or "it printed nothing"
 
     def _wait(self) -> None:
         _run("docker", "wait", self.name, timeout_s=END_TIMEOUT_S)
 
-    def _told(self, form: str) -> str:
+    def _inspected(self, form: str) -> str:
         (answer,) = _inspect(form, self.name)
         return answer
 
 
 class ContainedServer(Container):
-    """A ZooKeeper."""
+    """The container of a ZooKeeper."""
 
     @property
     def address(self) -> str:
-        """``host:port``, on this machine too."""
+        """The address as ``host:port``, which works on this machine too."""
         return f"{self.host}:{_CLIENT_PORT}"
 
     def mode(self) -> str | None:
-        """``leader`` or ``follower``; None while it serves nobody."""
+        """The mode, ``leader`` or ``follower``; None while the server does not serve."""
         return mode_of(self.host, _CLIENT_PORT) if self.pid is not None else None
 
     def wait_ready(self, timeout_s: float) -> None:
-        """Return when it serves.
+        """Wait until the server serves.
 
         Raises:
-            ZooKeeperStartError: It does not in time.
+            ZooKeeperStartError: The server does not serve in time.
         """
         try:
             wait_until(self.mode, f"{self.name} serving", timeout_s, self.last_words)
@@ -169,7 +169,7 @@ class ContainedServer(Container):
 
 
 class ContainedBroker(Container):
-    """A broker."""
+    """The container of a broker."""
 
     def __init__(self, name: str, broker_id: BrokerId) -> None:
         super().__init__(name)
@@ -177,17 +177,17 @@ class ContainedBroker(Container):
 
     @property
     def directory(self) -> Path:
-        """Where its log directories lie on this machine."""
+        """The local folder of the broker's log directories."""
         return self.volume(_DATA)
 
 
 class ComposedCluster:
-    """The brokers of a project.
+    """The brokers of a Compose project.
 
     Attributes:
-        brokers: By id.
-        ensemble: Their ZooKeepers.
-        links: What lies between all of them.
+        brokers: The brokers by id.
+        ensemble: The ZooKeepers.
+        links: The network between all of them.
         bootstrap: ``bootstrap.servers`` for clients on this machine.
     """
 
@@ -210,10 +210,10 @@ class ComposedCluster:
         self.links = Links(self._places)
 
     def start(self) -> None:
-        """Start all of it, and return when it serves.
+        """Start all containers and wait until they serve.
 
         Raises:
-            ClusterError: That is not possible here.
+            ClusterError: The containers cannot be started here.
         """
         _remove_leftovers()
         files = ("--file", str(FILE), "--file", str(self._write_settings()))
@@ -221,12 +221,12 @@ class ComposedCluster:
         self.links.try_netem()
 
     def _write_settings(self) -> Path:
-        """Settings that differ from those of people's own clusters; the Compose file that has them used."""
+        """Write the brokers' settings, and return a Compose file that mounts them."""
         self._directory.mkdir(parents=True, exist_ok=True)
         settings = self._directory / "server.properties"
         own = "".join(f"{name}={value}\n" for name, value in SETTINGS.items())
         settings.write_text(_SETTINGS_FILE.read_text(encoding="utf-8") + own, encoding="utf-8")
-        # A broker that ends by itself must not come back by itself, or nobody would notice.
+        # Without a restart policy, a broker that ends by itself stays down and is noticed.
         changed = {"volumes": [f"{settings}:/etc/barnabas/server.properties:ro"], "restart": "no"}
         compose = self._directory / "docker-compose.yml"
         services = {node_of(number): changed for number in self.brokers}
@@ -234,7 +234,7 @@ class ComposedCluster:
         return compose
 
     def stop(self) -> None:
-        """Remove all of it, volumes too."""
+        """Remove all containers, networks and volumes."""
         _down(self._project)
 
     def kill(self, broker_id: BrokerId) -> None:
@@ -242,10 +242,10 @@ class ComposedCluster:
         self.brokers[broker_id].kill()
 
     def terminate(self, broker_id: BrokerId, timeout_s: float) -> None:
-        """SIGTERM, and wait for its end, ``timeout_s`` at most.
+        """Send SIGTERM and wait at most ``timeout_s`` seconds for the container's end.
 
         Raises:
-            ClusterError: It did not end in time.
+            ClusterError: The container did not end in time.
         """
         broker = self.brokers[broker_id]
         broker.signal(signal.SIGTERM)
@@ -255,15 +255,15 @@ class ComposedCluster:
             raise ClusterError(str(error)) from error
 
     def pause(self, broker_id: BrokerId) -> None:
-        """Freeze it."""
+        """Freeze the processes."""
         self.brokers[broker_id].pause()
 
     def resume(self, broker_id: BrokerId) -> None:
-        """Thaw it."""
+        """Thaw the processes."""
         self.brokers[broker_id].resume()
 
     def restart(self, broker_id: BrokerId, *, wait: bool) -> None:
-        """Start a broker, with ``wait`` until all are ready."""
+        """Start a broker, and wait until all brokers are ready if ``wait`` is set."""
         self.brokers[broker_id].launch()
         if wait:
             self.wait_ready(END_TIMEOUT_S)
@@ -272,7 +272,7 @@ class ComposedCluster:
         """Wait until all brokers are healthy.
 
         Raises:
-            ClusterError: They are not in time.
+            ClusterError: Some are not healthy in time.
         """
         try:
             wait_until(
@@ -285,7 +285,7 @@ class ComposedCluster:
             raise ClusterError(str(error)) from error
 
     def gather(self, directory: Path) -> None:
-        """Copy the logs of brokers and ZooKeepers below ``directory``, as a local cluster has them there."""
+        """Copy the logs of brokers and ZooKeepers below ``directory``, in the layout of a local cluster."""
         for broker in self.brokers.values():
             shutil.copytree(broker.directory / "logs", directory / node_of(broker.id) / "logs")
         for number, name in enumerate(ZOOKEEPERS, start=1):
@@ -300,13 +300,13 @@ class ComposedCluster:
         return [container.name for container in containers]
 
     def _places(self) -> dict[str, Place]:
-        """Of the containers that run now, and of clients."""
+        """Return the places of the running containers and of clients."""
         network = f"{self._project}_default"
-        # Who connects to a port that is published on this machine comes from the network's gateway.
+        # Connections to a port that is published on this machine come from the network's gateway.
         gateway = _run("docker", "network", "inspect", "--format", _GATEWAY, network).strip()
         found = {CLIENTS: Place(gateway)}
-        told = _inspect(f"{{{{.State.Pid}}}} {_ADDRESS}", *self._names(self._containers.values()))
-        for node, line in zip(self._containers, told, strict=True):
+        inspected = _inspect(f"{{{{.State.Pid}}}} {_ADDRESS}", *self._names(self._containers.values()))
+        for node, line in zip(self._containers, inspected, strict=True):
             pid, _, host = line.partition(" ")
             if int(pid):
                 found[node] = Place(host, ("nsenter", f"--net=/proc/{pid}/ns/net"))
@@ -314,18 +314,18 @@ class ComposedCluster:
 
 
 @contextmanager
-def composed_arena(directory: Path) -> Iterator[Arena]:
-    """A running cluster in containers; what it writes on this machine lies below ``directory``."""
+def composed_targets(directory: Path) -> Iterator[Targets]:
+    """Run a cluster in containers, with its local files below ``directory``."""
     cluster = ComposedCluster(directory)
     try:
         cluster.start()
-        yield Arena(cluster, cluster.ensemble, cluster.links, gather=cluster.gather)
+        yield Targets(cluster, cluster.ensemble, cluster.links, gather=cluster.gather)
     finally:
         cluster.stop()
 
 
 def _inspect(form: str, *names: str) -> list[str]:
-    """What the engine says of each container; one question for all costs little more than one for one."""
+    """Inspect several containers with one call, which costs little more than a call for one."""
     return _run("docker", "inspect", "--format", form, *names).splitlines()
 
 
@@ -339,7 +339,7 @@ def _down(project: str) -> None:
 
 
 def _remove_leftovers() -> None:
-    """The projects of processes that were killed before they could."""
+    """Remove the projects of processes that were killed before they could do so."""
     seen = _run("docker", "ps", "--all", "--format", '{{.Label "com.docker.compose.project"}}')
     for owner in {found[1] for found in _PROJECT.finditer(seen)}:
         if not Path(f"/proc/{owner}").exists():

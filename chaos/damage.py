@@ -1,4 +1,4 @@
-"""Damages sealed segments of a broker that runs, as a disk does that forgets or invents bits."""
+"""Damage to sealed segments of a running broker, as from a disk that loses or flips bits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from barnabas.chaos.segments import base_of, differences, partitions_in, replica
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 ZEROS = 4096
-"""Bytes that a block has which was never written."""
+"""The bytes of a block that was never written."""
 
 MOST = 6
-"""How many partitions are damaged at once; the broker leads some of them and follows in others."""
+"""The most partitions that are damaged at once, some of which the broker leads."""
 
 
 class Harm(StrEnum):
-    """What is done to bytes."""
+    """The kind of damage."""
 
     FLIP = "a bit flipped"
     ZEROS = "a block of zeros"
@@ -28,12 +28,12 @@ class Harm(StrEnum):
 
 @dataclass(frozen=True)
 class Damage:
-    """What was damaged on one broker.
+    """The damage on one broker.
 
     Attributes:
-        broker: Whose replicas.
-        harm: How.
-        ranges: The first offset of each damaged segment and the first of the next one.
+        broker: The broker of the replicas.
+        harm: The kind of damage.
+        ranges: For each partition, the first offset of the damaged segment and that of the next segment.
     """
 
     broker: BrokerId
@@ -45,7 +45,7 @@ class Damage:
         return f"{self.harm} in sealed segments of broker {self.broker}: {where}"
 
     def lacking(self, log_dirs: Mapping[BrokerId, Sequence[Path]]) -> str:
-        """What is still damaged or differs between brokers, by the files themselves, or nothing."""
+        """Return what is still damaged or differs between brokers, from the files; empty if nothing is."""
         lines = [
             f"{tp}: {line}"
             for tp, (start, end) in self.ranges.items()
@@ -55,10 +55,10 @@ class Damage:
 
 
 def damage(log_dirs: Mapping[BrokerId, Sequence[Path]], broker: BrokerId, harm: Harm) -> Damage:
-    """Damage one sealed segment in each of some of a broker's replicas.
+    """Damage one sealed segment in each of up to ``MOST`` replicas of a broker.
 
     Raises:
-        DiskError: It has no sealed segment.
+        DiskError: The broker has no sealed segment.
     """
     ranges: dict[TopicPartition, tuple[int, int]] = {}
     for tp in partitions_in(log_dirs[broker]):
@@ -74,7 +74,7 @@ def damage(log_dirs: Mapping[BrokerId, Sequence[Path]], broker: BrokerId, harm: 
 
 
 def ruin(segment: Path, harm: Harm) -> None:
-    """Damage the middle of a file, which stays as long as it is."""
+    """Damage the middle of a file without changing its length."""
     with segment.open("r+b", buffering=0) as file:
         middle = os.fstat(file.fileno()).st_size // 2
         length = 1 if harm is Harm.FLIP else ZEROS

@@ -1,7 +1,7 @@
-"""A small disk that can be filled, and a directory that turns read-only under a running process.
+"""Disk faults: a small disk that can be filled, and a directory that becomes read-only for a running process.
 
-Needs root on Linux: the disk is a tmpfs of its own, and the read-only view is a mount in the process's mount
-namespace alone (``ip netns exec`` gives it one), so it ends with the process.
+This needs root on Linux. The disk is a tmpfs. The read-only view is a mount only in the process's own mount
+namespace (``ip netns exec`` creates one), so it ends with the process.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _CHUNK = bytes(1 << 20)
 
 
 class DiskError(Exception):
-    """The disk cannot be had or changed; the message names the command and what it said."""
+    """An error for a disk that cannot be set up or changed, with the command and its output."""
 
 
 run = partial(commands.run, DiskError)
-"""Run a command of the system's; raises DiskError where it fails."""
+"""The runner of system commands, which raises DiskError if one fails."""
 
 
 class SmallDisk:
-    """A tmpfs at a directory, from ``start`` to ``stop``.
+    """A tmpfs that is mounted from ``start`` to ``stop``.
 
     Args:
-        directory: Where it is mounted; created where it is not there.
-        size_mib: Its size in MiB.
+        directory: The mount point, which is created if it does not exist.
+        size_mib: The size in MiB.
     """
 
     def __init__(self, directory: Path, size_mib: int) -> None:
@@ -42,16 +42,16 @@ class SmallDisk:
         self._size_mib = size_mib
 
     def start(self) -> None:
-        """Mount it, empty.
+        """Mount an empty disk.
 
         Raises:
-            DiskError: That is not possible here.
+            DiskError: The disk cannot be mounted here.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         run("mount", "-t", "tmpfs", "-o", f"size={self._size_mib}m", mine(), str(self.directory))
 
     def stop(self) -> None:
-        """Unmount it, also while files are open; its content is gone."""
+        """Unmount the disk, even while files are open; its content is lost."""
         run("umount", "--lazy", str(self.directory))
 
     def __enter__(self) -> Self:
@@ -64,15 +64,16 @@ class SmallDisk:
         self.stop()
 
     def fill(self) -> None:
-        """Take all its free space: the next write meets ENOSPC.
+        """Use all free space, so that the next write fails with ENOSPC.
 
         Raises:
-            DiskError: It is not mounted.
+            DiskError: The disk is not mounted.
         """
         if not os.path.ismount(self.directory):
             raise DiskError(f"{self.directory} is no mounted disk: what would be filled is another")
         with (self.directory / FILLER).open("wb", buffering=0) as filler:
-            # Until the system says so: others write at the same time, and its own count is of a moment ago.
+            # Write until the system reports ENOSPC: brokers write too, so the free space counted before is
+            # outdated.
             while True:
                 try:
                     filler.write(_CHUNK)
@@ -82,12 +83,12 @@ class SmallDisk:
                     return
 
     def free(self) -> None:
-        """Give the space back."""
+        """Release the space."""
         (self.directory / FILLER).unlink(missing_ok=True)
 
 
 def remove_leftovers() -> None:
-    """Unmount the disks of processes that were killed before they could."""
+    """Unmount the disks of processes that were killed before they could do so."""
     for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
         source, directory, *_ = line.split(" ")
         owner = _SOURCE.match(source)
@@ -96,7 +97,7 @@ def remove_leftovers() -> None:
 
 
 def sync(directory: Path) -> None:
-    """Make the names in a directory outlive a loss of power."""
+    """Sync a directory, so that the names in it survive a power cut."""
     fd = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -105,15 +106,15 @@ def sync(directory: Path) -> None:
 
 
 def mine() -> str:
-    """What mounts of this process name as their source."""
+    """Return the source name of this process's mounts."""
     return f"barnabas-{os.getpid()}"
 
 
 def turn_read_only(directory: Path, pid: int) -> None:
-    """Have process ``pid`` find ``directory`` read-only from now on (EROFS); files it has open stay writable.
+    """Make ``directory`` read-only (EROFS) for process ``pid``; files that are open stay writable.
 
     Raises:
-        DiskError: That is not possible here, or the process shares its mounts with this one.
+        DiskError: The mount fails, or the process shares its mounts with this one.
     """
     namespaces = [Path(f"/proc/{each}/ns/mnt").readlink() for each in ("self", pid)]
     if namespaces[0] == namespaces[1]:

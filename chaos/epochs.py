@@ -1,20 +1,21 @@
-"""Never two acting in one epoch: ZooKeeper's own history held against itself and what brokers logged. Pure.
+"""The check of epochs: no epoch has two actors, in ZooKeeper's history and in the brokers' logs. Pure.
 
-From the transactions, which ZooKeeper alone writes:
+Rules for the transactions, which only ZooKeeper writes:
 
-* ``/controller_epoch`` rises by one at a time, in the transaction that creates ``/controller``: one winner
-  each;
+* ``/controller_epoch`` rises by one in the transaction that creates ``/controller``, so each epoch has one
+  winner;
 * a partition's controller epoch and leader epoch never fall, and one leader epoch has one leader;
-* a leader epoch is raised in the session alone that won the controller epoch which stands there then, and
-  names that epoch, and so is a partition's state deleted: nothing of a deposed controller gets through;
-* within a leader epoch nobody else but its leader writes the state, in a session of the leader's broker.
+* a leader epoch is raised, and a partition's state deleted, only in the session that won the current
+  controller epoch, and the state names that epoch: no write of an older controller succeeds;
+* within a leader epoch only its leader writes the state, in a session of the leader's broker.
 
-From the state-change logs:
+Rules for the state-change logs:
 
-* who speaks as the controller of an epoch is the one who won it;
-* who starts to lead a partition in a leader epoch is the leader whom ZooKeeper has in that epoch.
+* a broker that logs as the controller of an epoch is the one that won it;
+* a broker that starts to lead a partition in a leader epoch is the leader in ZooKeeper in that epoch.
 
-Where ZooKeeper tells of no election, or the logs of nobody who acted, that is a problem: it proves nothing.
+It is a problem, too, if ZooKeeper's history has no election or the logs no action, because that proves
+nothing.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class ActedAsController:
     """A line of state-change.log by a controller.
 
     Attributes:
-        log: Whose log it stands in.
-        controller: Who it says is speaking.
-        epoch: In which reign.
+        log: The broker whose log holds the line.
+        controller: The controller that the line names.
+        epoch: The controller epoch that the line names.
     """
 
     log: BrokerId
@@ -67,10 +68,10 @@ _STARTS = " starts at leader epoch "
 
 
 def acts_of(log: BrokerId, lines: Iterable[str]) -> set[Act]:
-    """What a broker's state-change.log says that it did, each act once."""
+    """Return the distinct acts in a broker's state-change.log."""
     found: set[Act] = set()
     for line in lines:
-        # A broker that is killed leaves half a line, and what it says next time stands behind that.
+        # A killed broker leaves half a line, and its next process appends to that.
         spoke = _CONTROLLER.findall(line)
         found |= {
             ActedAsController(log, BrokerId(int(who)), ControllerEpoch(int(epoch))) for who, epoch in spoke
@@ -85,16 +86,16 @@ def acts_of(log: BrokerId, lines: Iterable[str]) -> set[Act]:
 
 @dataclass(frozen=True, slots=True)
 class Epochs:
-    """What was found.
+    """The result of the check.
 
     Attributes:
-        reigns: How many controllers were elected.
-        elections: How many leader epochs were begun, over all partitions.
-        acts: How many different acts the logs tell.
+        controllers: The number of controllers elected.
+        elections: The number of leader epochs, over all partitions.
+        acts: The number of distinct acts in the logs.
         problems: A line for each broken rule.
     """
 
-    reigns: int
+    controllers: int
     elections: int
     acts: int
     problems: tuple[str, ...]
@@ -102,27 +103,27 @@ class Epochs:
 
 @dataclass(slots=True)
 class _Tree:
-    """What stands in ZooKeeper after the transactions so far."""
+    """The content of ZooKeeper after the transactions so far."""
 
     epoch: int = 0
     session: int = 0
-    brokers: dict[int, BrokerId] = field(default_factory=dict)  # by the session that registered it
+    brokers: dict[int, BrokerId] = field(default_factory=dict)  # by the session that registered the broker
     winners: dict[ControllerEpoch, BrokerId] = field(default_factory=dict)
     states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     leaders: dict[tuple[TopicPartition, LeaderEpoch], set[BrokerId]] = field(default_factory=dict)
 
 
 def check_epochs(txns: Iterable[Txn], acts: Iterable[Act]) -> Epochs:
-    """Judge a whole history: the transactions from the first one on, and the acts of all brokers."""
+    """Check a whole history: all transactions since the first one, and the acts of all brokers."""
     tree = _Tree()
     problems = [problem for txn in txns for problem in _judge(tree, txn)]
     acts = sorted(set(acts), key=str)
     problems += [problem for act in acts for problem in _check_act(tree, act)]
     if not tree.winners:
-        problems.append("ZooKeeper's history tells of no election of a controller: that proves nothing")
+        problems.append("ZooKeeper's history has no election of a controller, which proves nothing")
     for kind, deed in ((ActedAsController, "acted as controller"), (StartedToLead, "started to lead")):
         if not any(isinstance(act, kind) for act in acts):
-            problems.append(f"the state-change logs tell of nobody who {deed}: that proves nothing")
+            problems.append(f"the state-change logs have no broker that {deed}, which proves nothing")
     return Epochs(len(tree.winners), len(tree.leaders), len(acts), tuple(problems))
 
 
@@ -134,7 +135,7 @@ def _judge(tree: _Tree, txn: Txn) -> Iterator[str]:
 
 
 def _apply(tree: _Tree, txn: Txn) -> Iterator[str]:
-    # The epoch first: what a controller writes along with its election belongs to its own reign.
+    # Apply the epoch first: what a controller writes in its election's transaction belongs to its own epoch.
     yield from _apply_election(tree, txn)
     for change in txn.changes:
         if change.change is Change.CREATE and (mine := _REGISTRATION.fullmatch(change.path)) is not None:
@@ -145,7 +146,8 @@ def _apply(tree: _Tree, txn: Txn) -> Iterator[str]:
         if change.change is Change.DELETE:
             if txn.session != tree.session:
                 yield f"{_at(txn)}: the state of {tp} was deleted in session {_session(tree, txn.session)}"
-            # Its leaders stay known: the logs do not tell a topic from an earlier one of its name.
+            # Its leaders are kept, because log lines do not distinguish a topic from an earlier one of the
+            # same name.
             tree.states.pop(tp, None)
         else:
             yield from _apply_state(tree, txn, tp, decode_state(tp, change.data, 0))
@@ -216,8 +218,8 @@ def _check_act(tree: _Tree, act: Act) -> Iterator[str]:
             winner = tree.winners.get(epoch)
             if winner != controller or log != controller:
                 yield (
-                    f"broker {log}'s log has controller {controller} act in epoch {epoch}, "
-                    f"which {'nobody' if winner is None else f'broker {winner}'} won"
+                    f"in broker {log}'s log controller {controller} acts in epoch {epoch}, "
+                    f"which {'no broker' if winner is None else f'broker {winner}'} won"
                 )
         case StartedToLead(log, tp, epoch):
             leaders = tree.leaders.get((tp, epoch))

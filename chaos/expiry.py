@@ -1,7 +1,7 @@
-"""Ends the ZooKeeper session of somebody else, as the server would: nobody but the server is asked.
+"""Expiry of another client's ZooKeeper session, with requests to the server only.
 
-A session may be moved to another connection by whoever knows its id and password, and closed there. Ids are
-public (the ``ephemeralOwner`` of a znode), and the server derives the password from the id alone
+A client that knows a session's id and password can move the session to its own connection and close it there.
+Ids are public (the ``ephemeralOwner`` of a znode), and the server derives the password from the id alone
 (``ZooKeeperServer.generatePasswd``).
 """
 
@@ -11,14 +11,14 @@ from barnabas.chaos.zookeeper_wire import Connection, WireError
 
 _SUPER_SECRET = 0xB3415C00
 _MULTIPLIER, _INCREMENT, _MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
-"""``java.util.Random``: a linear congruential generator of 48 bits."""
+"""The constants of ``java.util.Random``, a linear congruential generator of 48 bits."""
 
 _PASSWORD_BYTES = 16
 _TRIES = 10
 
 
 def password_of(session_id: int) -> bytes:
-    """The password that a ZooKeeper server gives the session."""
+    """Return the password that a ZooKeeper server gives to a session."""
     seed = ((session_id ^ _SUPER_SECRET) ^ _MULTIPLIER) & _MASK
     password = b""
     while len(password) < _PASSWORD_BYTES:
@@ -33,13 +33,13 @@ def expire_owner(address: str, path: str, timeout_s: float = 10.0) -> int:
     Args:
         address: ``host:port`` of the server.
         path: The znode, such as ``/brokers/ids/1``.
-        timeout_s: For each answer.
+        timeout_s: The timeout of each response in seconds.
 
     Returns:
-        The session's id.
+        The id of the session.
 
     Raises:
-        WireError: There is no such znode, no session owns it, or the server refused.
+        WireError: The znode does not exist, no session owns it, or the server refused.
         OSError: The server does not answer.
     """
     with Connection(address, timeout_s) as own:

@@ -1,9 +1,9 @@
-"""What clients attempted and what came of it, in the order it was seen.
+"""The history of a run: what clients attempted and with what outcome, in the order observed.
 
-A history is the only thing the checker reads, so a run can be judged again years later from its file. An
-attempt to write is a ``Sent`` and later at most one of ``Acked``, ``Failed`` and ``Unknown``, as in Jepsen an
-``invoke`` is followed by ``ok``, ``fail`` or ``info``; without any of them its outcome is unknown too. Times
-are seconds on one monotonic clock, 0 at the start of the run.
+The checker reads nothing but the history, so a run can be judged again from its file at any time. An attempt
+to write is a ``Sent``, followed by at most one of ``Acked``, ``Failed`` and ``Unknown``, as Jepsen's
+``invoke`` is followed by ``ok``, ``fail`` or ``info``. Without any of these the outcome is unknown, too.
+Times are seconds on one monotonic clock, 0 at the start of the run.
 
 On disk: one JSON object a line, ``{"op": "acked", "time": 1.25, ...}``, with the attributes' names as keys.
 """
@@ -22,13 +22,13 @@ from barnabas.cluster.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A producer handed this value to its client.
+    """An attempt of a producer to write a value.
 
     Attributes:
-        time: When, in seconds.
-        process: The producer's name; its sends to one partition are ordered among themselves.
-        partition: Where to.
-        value: What, never sent by anybody else.
+        time: The time in seconds.
+        process: The producer's name; its sends to one partition are ordered.
+        partition: The partition.
+        value: A value that nobody else sends.
     """
 
     time: float
@@ -39,10 +39,10 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Acked:
-    """The cluster promised to keep the value.
+    """An acknowledgement: the cluster promised to keep the value.
 
     Attributes:
-        offset: Where it stands, or None where the client was not told.
+        offset: The value's offset; None if the client did not learn it.
     """
 
     time: float
@@ -54,10 +54,10 @@ class Acked:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The value was certainly not written: it was refused before any log could hold it.
+    """A refusal before any log could hold the value, which therefore was certainly not written.
 
     Attributes:
-        error: What the client said.
+        error: The client's error.
     """
 
     time: float
@@ -69,10 +69,10 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nobody can say whether the value was written: the answer was lost or came too late.
+    """An unknown outcome: the response was lost or late, so the value may have been written.
 
     Attributes:
-        error: What the client said.
+        error: The client's error.
     """
 
     time: float
@@ -84,7 +84,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A consumer was given this value at this offset."""
+    """A record that a consumer received, with its offset."""
 
     time: float
     process: str
@@ -95,12 +95,12 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Where a reader of a whole partition stopped.
+    """The end of reading a whole partition.
 
     Attributes:
-        position: The next offset it would have read.
-        end: The high watermark it was told last: everything below was there to be read. None where no broker
-            would say.
+        position: The next offset that the reader would have read.
+        end: The last high watermark that the reader learned; everything below it could be read. None if no
+            broker answered.
     """
 
     time: float
@@ -112,10 +112,10 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The nemesis did something.
+    """An action of the nemesis.
 
     Attributes:
-        what: A sentence, such as ``SIGKILL broker 2, which leads most partitions``.
+        what: A description, such as ``SIGKILL broker 2, which leads most partitions``.
     """
 
     time: float
@@ -123,9 +123,9 @@ class Fault:
 
 
 class Phase(StrEnum):
-    """Of a nemesis."""
+    """The phases of a nemesis."""
 
-    STRIKE = "strike"
+    INJECT = "strike"
     MISSED = "missed"
     HEAL = "heal"
     RECOVERED = "recovered"
@@ -133,11 +133,12 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Disturbed:
-    """A nemesis of a schedule struck, missed after all, was undone, or the cluster is whole again after it.
+    """A phase of a scheduled nemesis: it was injected, missed or healed, or the cluster recovered from it.
 
     Attributes:
-        nemesis: Its name.
-        detail: Whom it hit, in words, or why it missed; something of it may have been done all the same.
+        nemesis: The name of the nemesis.
+        detail: The victims, or the reason why it missed; a nemesis that missed may still have had some
+            effect.
     """
 
     time: float
@@ -148,10 +149,10 @@ class Disturbed:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A producer that does not promise what others do; without this a producer is idempotent.
+    """The start of a producer that may differ from the default, which is idempotent.
 
     Attributes:
-        idempotent: Whether its retries may not be written twice.
+        idempotent: Whether the cluster must not write the producer's retries twice.
     """
 
     time: float
@@ -161,7 +162,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The deletion of a topic was asked for: from now on its records may be gone."""
+    """A request to delete a topic, whose records may be gone from now on."""
 
     time: float
     topic: str
@@ -169,12 +170,12 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A reader asked where a partition ends.
+    """A reader's question for the end of a partition.
 
     Attributes:
-        time: When it was answered.
-        asked: When it asked.
-        end: The high watermark it was told.
+        time: The time of the response.
+        asked: The time of the question.
+        end: The high watermark in the response.
     """
 
     time: float
@@ -193,15 +194,15 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 def encode(op: Op) -> str:
-    """One line of JSON, without the newline."""
+    """Encode an op as one line of JSON without the line feed."""
     return _ENCODER.encode({"op": type(op).__name__.lower(), **asdict(op)})
 
 
 def decode(line: str) -> Op:
-    """The op of one line.
+    """Decode the op of one line.
 
     Raises:
-        ValueError: The line is no JSON, or no op of ours; the message says what was found.
+        ValueError: The line is not the JSON of an op; the message says what was found.
     """
     body: dict[str, Any] = json.loads(line)
     name = body.pop("op", None)
@@ -219,10 +220,10 @@ def decode(line: str) -> Op:
 
 
 class History:
-    """Ops as they happen, from any number of threads: appending to a list is atomic in CPython.
+    """A history in memory, to which any number of threads append (which is atomic for a list in CPython).
 
     Args:
-        clock: Seconds; only differences count.
+        clock: Returns seconds; only differences count.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -231,33 +232,33 @@ class History:
         self._ops: list[Op] = []
 
     def now(self) -> float:
-        """Seconds since this history began."""
+        """Return the seconds since this history began."""
         return self._clock() - self._start
 
     def add(self, op: Op) -> None:
-        """Append one op."""
+        """Append an op."""
         self._ops.append(op)
 
     def fault(self, what: str) -> None:
-        """Note what the nemesis is about to do."""
+        """Append what the nemesis is about to do."""
         self.add(Fault(self.now(), what))
 
     def ops(self) -> tuple[Op, ...]:
-        """All ops so far, oldest first."""
+        """Return all ops so far, the oldest first."""
         return tuple(self._ops)
 
 
 def save(path: Path, ops: Iterable[Op]) -> None:
-    """Write ``ops`` to a file, one a line."""
+    """Write ``ops`` to a file, one on each line."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(encode(op) + "\n" for op in ops)
 
 
 def load(path: Path) -> Iterator[Op]:
-    """The ops of a file that ``save`` wrote.
+    """Read the ops of a file that ``save`` wrote.
 
     Raises:
-        ValueError: A line is no op; the message names file and line.
+        ValueError: A line is not an op; the message names file and line.
     """
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):

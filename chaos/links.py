@@ -1,8 +1,8 @@
-"""The links between nodes that live in network namespaces, wherever those come from: cut, slowed, made lossy.
+"""Links between nodes in network namespaces, which can be cut, slowed and made lossy.
 
-A cut is one way: the receiver's namespace drops what comes from the sender (or, towards the clients, the
-sender's drops what it sends), as a broken path does: no reset, no refusal, connections stand and say nothing.
-Needs root, ``iptables`` and ``tc`` on Linux.
+A cut works in one direction: the receiver's namespace drops packets from the sender (or, towards clients, the
+sender's namespace drops its own). As with a broken path there is no reset and no refusal; connections stay
+open and silent. This needs root, ``iptables`` and ``tc`` on Linux.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from barnabas.chaos.commands import run
 from barnabas.local.place import Place
 
 CLIENTS = "clients"
-"""The machine itself, where the clients run, as a node."""
+"""The name of the node that is the machine itself, on which the clients run."""
 
 SLOW_DELAY_MS = 100
 SLOW_RATE_MBIT = 3
-"""What Trogdor's degraded network has: 100 ms and 3 Mbit/s."""
+"""The rate of a slow link; Kafka's Trogdor degrades networks to 100 ms and 3 Mbit/s."""
 
 _DROPPED = re.compile(r"^\s*(\d+)\s+\d+\s+DROP\b(?!.*\bstatistic\b)", re.MULTILINE)
-"""A rule of a cut, and how many packets it dropped; a rule that loses a part of them is none."""
+"""A pattern of a cut's iptables rule and its number of dropped packets; rules of lossy links do not match."""
 
 
 class NetworkError(Exception):
-    """The network cannot be had or changed; the message names the command and what it said."""
+    """An error for a network that cannot be set up or changed, with the command and its output."""
 
 
 _run = partial(run, NetworkError)
 
 
 class Links:
-    """Those of some nodes, each of which has one interface ``eth0``.
+    """The links of nodes, each of which has one interface ``eth0``.
 
     Args:
-        look: Where each node that has a namespace lives now, and ``CLIENTS``.
+        look: Returns the current places of the nodes that have a namespace, and of ``CLIENTS``.
 
     Attributes:
-        can_delay: Whether this kernel has netem; without it a slow link is one of few bits (tbf) alone.
+        can_delay: Whether this kernel has netem; without it a slow link has a low rate (tbf) but no delay.
     """
 
     def __init__(self, look: Callable[[], Mapping[str, Place]]) -> None:
@@ -47,7 +47,7 @@ class Links:
         self.can_delay = False
 
     def try_netem(self) -> None:
-        """Find out whether this kernel can delay, on any node."""
+        """Test on one node whether this kernel can delay packets."""
         place = next(place for node, place in self._look().items() if node != CLIENTS)
         try:
             _in(place, "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", "1ms")
@@ -58,10 +58,10 @@ class Links:
             self.can_delay = True
 
     def cut(self, ways: Iterable[tuple[str, str]]) -> None:
-        """Have nothing that the first of each two sends arrive at the second; the way back stays.
+        """Drop everything that the first node of each pair sends to the second, but nothing on the way back.
 
         Raises:
-            NetworkError: That is not possible here, or a node has no namespace now.
+            NetworkError: A command failed, or a node has no namespace at the moment.
         """
         places = self._look()
         for sender, receiver in ways:
@@ -77,7 +77,7 @@ class Links:
             _in(places[node], "iptables", "-w", "-A", *rule, "-j", "DROP")
 
     def lose(self, node: str, fraction: float) -> None:
-        """Have this fraction of the packets that other nodes and clients send to ``node`` not arrive."""
+        """Drop this fraction of the packets that other nodes and clients send to ``node``."""
         _in(
             self._place(node),
             *("iptables", "-w", "-A", "INPUT", "-i", "eth0", "-m", "statistic", "--mode", "random"),
@@ -85,7 +85,7 @@ class Links:
         )
 
     def slow(self, node: str) -> None:
-        """Have ``node`` send ``SLOW_RATE_MBIT``, with ``SLOW_DELAY_MS`` where this kernel can delay."""
+        """Limit ``node`` to sending ``SLOW_RATE_MBIT``, with ``SLOW_DELAY_MS`` if this kernel can delay."""
         rate = f"{SLOW_RATE_MBIT}mbit"
         how = (
             ("netem", "delay", f"{SLOW_DELAY_MS}ms", "rate", rate)
@@ -95,10 +95,10 @@ class Links:
         _in(self._place(node), "tc", "qdisc", "replace", "dev", "eth0", "root", *how)
 
     def heal(self) -> int:
-        """Undo everything; what was done to a namespace that is no more went with it.
+        """Undo all faults; those of a namespace that no longer exists ended with it.
 
         Returns:
-            How many packets the cuts have dropped; what lossy links lost is no cut.
+            The number of packets that cuts dropped, without those that lossy links lost.
         """
         dropped = 0
         for node, place in self._look().items():

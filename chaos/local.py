@@ -1,4 +1,4 @@
-"""A cluster of processes as an arena: each in a network namespace of its own, with disks of its own."""
+"""A local cluster as fault targets: each process has its own network namespace and disks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from barnabas.chaos.arena import Arena, node_of
 from barnabas.chaos.disk import SmallDisk, run
 from barnabas.chaos.network import Network
 from barnabas.chaos.power import PowerDisk, SharedMounts
+from barnabas.chaos.targets import Targets, node_of
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.broker_process import BrokerProcess
 from barnabas.local.cluster import LocalCluster
@@ -24,23 +24,23 @@ LARGE_MIB, SMALL_MIB = 2048, 256
 
 SETTINGS = {
     "zookeeper.session.timeout.ms": "6000",
-    "log.segment.bytes": str(1 << 20),  # short segments roll, and recovery finds several
+    "log.segment.bytes": str(1 << 20),  # short segments, so that recovery finds several
     "auto.create.topics.enable": "false",
-    # Damage is found within a minute, and a check of small batches leaves the machine to others.
+    # Damage is found within a minute; checking small batches leaves most of the CPU to the cluster.
     "log.scrub.interval.ms": "2000",
     "log.scrub.io.max.bytes.per.second": "500000",
 }
 
 
 @contextmanager
-def local_arena(directory: Path, say: Callable[[str], None], *, has_power: bool) -> Iterator[Arena]:
-    """A running cluster; each broker has two log directories, of which the second is on a small disk.
+def local_targets(directory: Path, say: Callable[[str], None], *, has_power: bool) -> Iterator[Targets]:
+    """Run a cluster whose brokers have two log directories each, the second on a small disk.
 
     Args:
-        directory: Where everything lies.
-        say: Takes a line for people.
-        has_power: Whether log directories are on disks whose power can be cut; else they are plain ones, the
-            small disk a tmpfs.
+        directory: The folder for all files.
+        say: Prints a line of progress.
+        has_power: Whether log directories are on disks whose power can be cut; otherwise they are plain
+            folders, and the small disk is a tmpfs.
     """
     brokers = [BrokerId(n) for n in range(1, BROKERS + 1)]
     with ExitStack() as cleaning:
@@ -65,7 +65,7 @@ def local_arena(directory: Path, say: Callable[[str], None], *, has_power: bool)
         cleaning.enter_context(cluster)
         if not network.links.can_delay:
             say("chaos: this kernel has no netem: slow links are of few bits (tbf) without delay")
-        yield Arena(
+        yield Targets(
             cluster,
             ensemble,
             network.links,
@@ -84,14 +84,14 @@ def _power_disks(broker: BrokerProcess, cleaning: ExitStack) -> tuple[PowerDisk,
     return cleaning.enter_context(large), cleaning.enter_context(small)
 
 
-def keep_disks(arena: Arena) -> None:
-    """Copy what is on disks that end with the run into the brokers' directories."""
+def keep_disks(targets: Targets) -> None:
+    """Copy the content of disks that end with the run into the brokers' directories."""
     mounted: Mapping[BrokerId, tuple[SmallDisk, ...]] = {
-        broker: arena.power.get(broker, (disk,)) for broker, disk in arena.disks.items()
+        broker: targets.power.get(broker, (disk,)) for broker, disk in targets.disks.items()
     }
     for broker, disks in mounted.items():
         for disk in disks:
-            target = arena.cluster.brokers[broker].directory / f"{disk.directory.name}-kept"
-            # Files that their brokers delete meanwhile are missing in the copy, and it has all others.
-            # Indexes are large and mostly empty.
+            target = targets.cluster.brokers[broker].directory / f"{disk.directory.name}-kept"
+            # The copy lacks files that brokers delete meanwhile; that is no error. Indexes are large and
+            # mostly empty.
             run("cp", "-a", "--sparse=always", str(disk.directory), str(target), may_fail=True)

@@ -1,4 +1,4 @@
-"""What each nemesis of the schedule does to a cluster, and how it is undone."""
+"""The nemeses of the schedule: how each fault is injected, and how it is undone."""
 
 from __future__ import annotations
 
@@ -7,195 +7,197 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from barnabas.chaos import copies, registrations
-from barnabas.chaos.arena import Arena, node_of
-from barnabas.chaos.blows import TERMINATE_TIMEOUT_S, Blow, kill, names, restart
 from barnabas.chaos.disk import turn_read_only
 from barnabas.chaos.expiry import expire_owner
+from barnabas.chaos.faults import TERMINATE_TIMEOUT_S, InjectedFault, kill, names, restart
 from barnabas.chaos.links import CLIENTS
+from barnabas.chaos.targets import Targets, node_of
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import ClusterError
 
 LOSS = 0.1
-"""The fraction of packets that a lossy link loses."""
+"""The fraction of packets that a lossy link drops."""
 
 
-def strike(name: str, arena: Arena, victims: Sequence[BrokerId]) -> Blow:
-    """Do it.
+def inject(name: str, targets: Targets, victims: Sequence[BrokerId]) -> InjectedFault:
+    """Inject the fault ``name`` into ``targets`` and return how to undo it.
 
     Args:
-        name: That of a kind of the schedule.
-        arena: To what.
-        victims: As the schedule chose them.
+        name: The name of a kind of the schedule.
+        targets: The targets of faults.
+        victims: The brokers that the schedule chose.
 
     Raises:
         KeyError: There is no such nemesis.
-        ClusterError, ZooKeeperStartError, NetworkError, DiskError, WireError, OSError: It could not be
-            done.
+        ClusterError, ZooKeeperStartError, NetworkError, DiskError, WireError, OSError: The fault could not be
+            injected.
     """
-    return _STRIKES[name](arena, tuple(victims))
+    return _INJECTIONS[name](targets, tuple(victims))
 
 
-def _terminate(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+def _terminate(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     for broker in victims:
-        arena.cluster.brokers[broker].signal(signal.SIGTERM)
+        targets.cluster.brokers[broker].signal(signal.SIGTERM)
 
     def heal() -> None:
         for broker in victims:
-            arena.cluster.terminate(broker, TERMINATE_TIMEOUT_S)
-            status = arena.cluster.brokers[broker].exit_status
+            targets.cluster.terminate(broker, TERMINATE_TIMEOUT_S)
+            status = targets.cluster.brokers[broker].exit_status
             if status != 0:
-                words = arena.cluster.brokers[broker].last_words()
+                words = targets.cluster.brokers[broker].last_words()
                 raise ClusterError(f"broker {broker} ended with status {status} on SIGTERM: {words}")
-        restart(arena, victims)
+        restart(targets, victims)
 
-    return Blow(f"SIGTERM {names(victims)}", heal, deadly=victims)
+    return InjectedFault(f"SIGTERM {names(victims)}", heal, deadly=victims)
 
 
-def _pause(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+def _pause(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     for broker in victims:
-        arena.cluster.pause(broker)
+        targets.cluster.pause(broker)
 
     def heal() -> None:
         for broker in victims:
-            arena.cluster.resume(broker)
+            targets.cluster.resume(broker)
 
-    return Blow(f"SIGSTOP {names(victims)}", heal)
+    return InjectedFault(f"SIGSTOP {names(victims)}", heal)
 
 
-def _cut(arena: Arena, ways: Sequence[tuple[str, str]], detail: str) -> Blow:
-    arena.links.cut(ways)
-    return Blow(detail, lambda: None)
+def _cut(targets: Targets, ways: Sequence[tuple[str, str]], detail: str) -> InjectedFault:
+    targets.links.cut(ways)
+    return InjectedFault(detail, lambda: None)
 
 
 def _both(one: str, others: Sequence[str]) -> list[tuple[str, str]]:
     return [way for other in others for way in ((one, other), (other, one))]
 
 
-def _partition_one_way(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    ways = [(node_of(broker), other) for broker in victims for other in arena.others(broker)]
-    return _cut(arena, ways, f"other brokers hear nothing of {names(victims)}")
+def _partition_one_way(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
+    ways = [(node_of(broker), other) for broker in victims for other in targets.others(broker)]
+    return _cut(targets, ways, f"nothing from {names(victims)} reaches other brokers")
 
 
-def _partition(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    ways = [way for broker in victims for way in _both(node_of(broker), arena.others(broker))]
-    return _cut(arena, ways, f"{names(victims)} | other brokers")
+def _partition(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
+    ways = [way for broker in victims for way in _both(node_of(broker), targets.others(broker))]
+    return _cut(targets, ways, f"{names(victims)} | other brokers")
 
 
-def _cut_off(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+def _cut_off(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     ways = [
         way
         for broker in victims
-        for way in _both(node_of(broker), [*arena.others(broker), *arena.zookeepers, CLIENTS])
+        for way in _both(node_of(broker), [*targets.others(broker), *targets.zookeepers, CLIENTS])
     ]
-    return _cut(arena, ways, f"{names(victims)} | everybody else")
+    return _cut(targets, ways, f"{names(victims)} | everybody else")
 
 
-def _cut_from_zookeeper(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    ways = [way for broker in victims for way in _both(node_of(broker), arena.zookeepers)]
-    return _cut(arena, ways, f"{names(victims)} | ZooKeeper")
+def _cut_from_zookeeper(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
+    ways = [way for broker in victims for way in _both(node_of(broker), targets.zookeepers)]
+    return _cut(targets, ways, f"{names(victims)} | ZooKeeper")
 
 
-def _cut_zookeeper_one_way(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    ways = [(server, node_of(broker)) for broker in victims for server in arena.zookeepers]
-    return _cut(arena, ways, f"{names(victims)} hears nothing of ZooKeeper")
+def _cut_zookeeper_one_way(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
+    ways = [(server, node_of(broker)) for broker in victims for server in targets.zookeepers]
+    return _cut(targets, ways, f"nothing from ZooKeeper reaches {names(victims)}")
 
 
-def _cut_from_clients(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+def _cut_from_clients(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     ways = [way for broker in victims for way in _both(node_of(broker), [CLIENTS])]
-    return _cut(arena, ways, f"{names(victims)} | clients")
+    return _cut(targets, ways, f"{names(victims)} | clients")
 
 
-def _slow(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+def _slow(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     for broker in victims:
-        arena.links.slow(node_of(broker))
-    return Blow(f"slow links from {names(victims)}", lambda: None)
+        targets.links.slow(node_of(broker))
+    return InjectedFault(f"slow links from {names(victims)}", lambda: None)
 
 
-def _lose(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+def _lose(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     for broker in victims:
-        arena.links.lose(node_of(broker), LOSS)
-    return Blow(f"{LOSS:.0%} of packets to {names(victims)} are lost", lambda: None)
+        targets.links.lose(node_of(broker), LOSS)
+    return InjectedFault(f"{LOSS:.0%} of packets to {names(victims)} are lost", lambda: None)
 
 
-def _zookeeper_restart(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    arena.ensemble.stop()
-    return Blow("SIGTERM all ZooKeepers", arena.ensemble.launch)
+def _zookeeper_restart(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    targets.ensemble.stop()
+    return InjectedFault("SIGTERM all ZooKeepers", targets.ensemble.launch)
 
 
-def _zookeeper_kill(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    arena.ensemble.kill()
-    return Blow("SIGKILL all ZooKeepers", arena.ensemble.launch)
+def _zookeeper_kill(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    targets.ensemble.kill()
+    return InjectedFault("SIGKILL all ZooKeepers", targets.ensemble.launch)
 
 
-def _zookeeper_pause(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    return _hold(arena, arena.zookeepers)
+def _zookeeper_pause(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    return _hold(targets, targets.zookeepers)
 
 
-def _hold(arena: Arena, servers: Sequence[str]) -> Blow:
+def _hold(targets: Targets, servers: Sequence[str]) -> InjectedFault:
     for server in servers:
-        arena.ensemble.servers[server].pause()
+        targets.ensemble.servers[server].pause()
 
     def heal() -> None:
         for server in servers:
-            arena.ensemble.servers[server].resume()
+            targets.ensemble.servers[server].resume()
 
-    return Blow(f"SIGSTOP {', '.join(servers)}", heal)
-
-
-def _leader_restart(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    leader = arena.ensemble.leader()
-    arena.ensemble.servers[leader].stop()
-    return Blow(f"SIGTERM {leader}, which leads", arena.ensemble.launch)
+    return InjectedFault(f"SIGSTOP {', '.join(servers)}", heal)
 
 
-def _leader_kill(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    leader = arena.ensemble.leader()
-    arena.ensemble.servers[leader].kill()
-    return Blow(f"SIGKILL {leader}, which leads", arena.ensemble.launch)
+def _leader_restart(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    leader = targets.ensemble.leader()
+    targets.ensemble.servers[leader].stop()
+    return InjectedFault(f"SIGTERM {leader}, which leads", targets.ensemble.launch)
 
 
-def _leader_pause(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    return _hold(arena, [arena.ensemble.leader()])
+def _leader_kill(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    leader = targets.ensemble.leader()
+    targets.ensemble.servers[leader].kill()
+    return InjectedFault(f"SIGKILL {leader}, which leads", targets.ensemble.launch)
 
 
-def _leader_cut(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    leader = arena.ensemble.leader()
-    others = [server for server in arena.zookeepers if server != leader]
-    return _cut(arena, _both(leader, others), f"{leader}, which leads | other ZooKeepers")
+def _leader_pause(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    return _hold(targets, [targets.ensemble.leader()])
 
 
-def _expire(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    leader = arena.ensemble.servers[arena.ensemble.leader()]
+def _leader_cut(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    leader = targets.ensemble.leader()
+    others = [server for server in targets.zookeepers if server != leader]
+    return _cut(targets, _both(leader, others), f"{leader}, which leads | other ZooKeepers")
+
+
+def _expire(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
+    leader = targets.ensemble.servers[targets.ensemble.leader()]
     owners = [expire_owner(leader.address, f"/brokers/ids/{broker}") for broker in victims]
     sessions = ", ".join(f"{owner:#x}" for owner in owners)
-    return Blow(f"session {sessions} of {names(victims)} ended", lambda: None)
+    return InjectedFault(f"session {sessions} of {names(victims)} ended", lambda: None)
 
 
-def _disk_full(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+def _disk_full(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     for broker in victims:
-        arena.disks[broker].fill()
+        targets.disks[broker].fill()
 
     def heal() -> None:
         for broker in victims:
-            arena.disks[broker].free()
-        restart(arena, victims)  # a log directory that failed comes back with its broker
+            targets.disks[broker].free()
+        restart(targets, victims)  # a log directory that failed comes back with its broker
 
-    return Blow(f"a disk of {names(victims)} is full", heal, deadly=victims)
+    return InjectedFault(f"a disk of {names(victims)} is full", heal, deadly=victims)
 
 
-def _disk_read_only(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+def _disk_read_only(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     for broker in victims:
-        pid = arena.cluster.brokers[broker].pid
+        pid = targets.cluster.brokers[broker].pid
         if pid is not None:
-            turn_read_only(_directory(arena, broker), pid)
-    return Blow(f"a disk of {names(victims)} is read-only", lambda: restart(arena, victims), deadly=victims)
+            turn_read_only(_directory(targets, broker), pid)
+    return InjectedFault(
+        f"a disk of {names(victims)} is read-only", lambda: restart(targets, victims), deadly=victims
+    )
 
 
-def _directory(arena: Arena, broker: BrokerId) -> Path:
-    return arena.disks[broker].directory
+def _directory(targets: Targets, broker: BrokerId) -> Path:
+    return targets.disks[broker].directory
 
 
-_STRIKES: dict[str, Callable[[Arena, tuple[BrokerId, ...]], Blow]] = {
+_INJECTIONS: dict[str, Callable[[Targets, tuple[BrokerId, ...]], InjectedFault]] = {
     **dict.fromkeys(("kill-any", "kill-leader", "kill-controller", "kill-several", "kill-all"), kill),
     **dict.fromkeys(("term-any", "term-leader", "term-controller"), _terminate),
     **dict.fromkeys(("pause-any", "pause-leader", "pause-controller", "pause-several"), _pause),

@@ -1,4 +1,4 @@
-"""What is done to the brokers while the workload runs; each deed is first noted in the history."""
+"""A nemesis that is called by hand; it records each fault in the history before injecting it."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from barnabas.local.observe import ClusterView
 
 
 class Victims(Protocol):
-    """Broker processes that signals can reach; ``barnabas.local.cluster.LocalCluster`` is one."""
+    """Broker processes that can be signalled, such as ``barnabas.local.cluster.LocalCluster``."""
 
     def kill(self, broker_id: BrokerId) -> None:
-        """SIGKILL, and wait until the process is gone."""
+        """Send SIGKILL and wait until the process is gone."""
         ...
 
     def pause(self, broker_id: BrokerId) -> None:
-        """SIGSTOP."""
+        """Send SIGSTOP."""
         ...
 
     def resume(self, broker_id: BrokerId) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         ...
 
     def restart(self, broker_id: BrokerId) -> None:
-        """Start a dead broker again, with its old directory and ports."""
+        """Start a dead broker again with its old directory and ports."""
         ...
 
 
 class Nemesis:
-    """Chooses victims by what an ordinary client sees, and strikes.
+    """A nemesis that chooses victims by what an ordinary client sees.
 
     Args:
-        victims: The processes.
-        look: The cluster as it is seen now.
-        history: Where each deed is noted.
+        victims: The broker processes.
+        look: Returns the cluster as a client sees it now.
+        history: The history to which each fault is appended.
     """
 
     def __init__(self, victims: Victims, look: Callable[[], ClusterView], history: History) -> None:
@@ -45,7 +45,7 @@ class Nemesis:
         self._history = history
 
     def kill_leader_of_most(self) -> BrokerId:
-        """SIGKILL the broker that leads most partitions; its id.
+        """Send SIGKILL to the broker that leads most partitions, and return its id.
 
         Raises:
             LookupError: No partition has a leader.
@@ -56,7 +56,7 @@ class Nemesis:
         return broker
 
     def kill_controller(self) -> BrokerId:
-        """SIGKILL the broker that is the controller; its id.
+        """Send SIGKILL to the controller, and return its id.
 
         Raises:
             LookupError: There is no controller.
@@ -69,21 +69,21 @@ class Nemesis:
         return broker
 
     def kill(self, broker: BrokerId) -> None:
-        """SIGKILL this broker."""
+        """Send SIGKILL to a broker."""
         self._history.fault(f"SIGKILL broker {broker}")
         self._victims.kill(broker)
 
     def pause(self, broker: BrokerId) -> None:
-        """SIGSTOP this broker."""
+        """Send SIGSTOP to a broker."""
         self._history.fault(f"SIGSTOP broker {broker}")
         self._victims.pause(broker)
 
     def resume(self, broker: BrokerId) -> None:
-        """SIGCONT this broker."""
+        """Send SIGCONT to a broker."""
         self._history.fault(f"SIGCONT broker {broker}")
         self._victims.resume(broker)
 
     def restart(self, broker: BrokerId) -> None:
-        """Start this broker again."""
+        """Start a broker again."""
         self._history.fault(f"restart broker {broker}")
         self._victims.restart(broker)

@@ -1,9 +1,9 @@
-"""Network namespaces on one machine, joined by a bridge, whose links can be cut, slowed and made lossy.
+"""A network of namespaces on one machine, joined by a bridge, with links that can be disturbed.
 
-Each node (a broker, ZooKeeper) gets a namespace of its own with one interface ``eth0``; the bridge lies in a
-namespace of its own too, so that no firewall of the machine meets what passes it. The machine itself, where
-the clients run, has one interface on the bridge. Addresses come from 198.18.0.0/15, which RFC 2544 keeps for
-tests. Needs root, ``ip`` (iproute2) and ``iptables`` on Linux.
+Each node (a broker or a ZooKeeper) gets its own namespace with one interface ``eth0``. The bridge has its own
+namespace too, so that the machine's firewall does not see its packets. The machine itself, on which the
+clients run, has one interface on the bridge. Addresses are from 198.18.0.0/15, which RFC 2544 reserves for
+tests. This needs root, ``ip`` (iproute2) and ``iptables`` on Linux.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _run = partial(run, NetworkError)
 
 
 def why_not() -> str | None:
-    """Why this machine cannot have such a network; None where it can."""
+    """Return why this machine cannot have such a network; None if it can."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return "network namespaces need root"
     for program, package in (("ip", "iproute2"), ("iptables", "iptables")):
@@ -47,13 +47,13 @@ def why_not() -> str | None:
 
 
 class Network:
-    """The namespaces of ``nodes``, from ``start`` to ``stop``.
+    """The namespaces of ``nodes``, which exist from ``start`` to ``stop``.
 
-    What a process that was killed left behind is removed at the next start.
+    Leftovers of killed processes are removed at the next start.
 
     Attributes:
-        places: Where each node lives, for its processes.
-        links: What lies between them.
+        places: The place of each node, for starting its processes.
+        links: The links between the nodes.
     """
 
     def __init__(self, nodes: Iterable[str]) -> None:
@@ -71,10 +71,10 @@ class Network:
         self.links = Links(lambda: everywhere)
 
     def start(self) -> None:
-        """Build it.
+        """Create the network.
 
         Raises:
-            NetworkError: A command failed; nothing is left then.
+            NetworkError: A command failed; everything created before is removed.
         """
         _remove_leftovers()
         try:
@@ -111,7 +111,7 @@ class Network:
         self._in_switch("ip", "link", "set", node, "up")
 
     def stop(self) -> None:
-        """Remove it; what lives in it lives on without a network."""
+        """Remove the network; processes in it continue without one."""
         for name in (*map(self._namespace, self._nodes), self._switch):
             _run("ip", "netns", "del", name, may_fail=True)
         _run("ip", "link", "del", self._uplink, may_fail=True)
@@ -140,7 +140,7 @@ def _ip() -> str:
 
 
 def _free_net() -> str:
-    """The first three parts of addresses that no other network of this machine has, such as another run's."""
+    """Find the first three bytes of addresses that no other network of this machine uses."""
     taken = set(_NET.findall(_run("ip", "-o", "-4", "addr")))
     return random.choice([net for net in _NETS if net not in taken])
 

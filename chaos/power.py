@@ -1,13 +1,13 @@
-"""A disk that loses its power: an ext4 in a file, from which everything is lost that was never synced.
+"""A disk that can lose its power: an ext4 in a file that then loses everything that was not synced.
 
-The file system is mounted from an image through a loop device. ``cut`` shuts it down as the loss of power
-does (``EXT4_IOC_SHUTDOWN`` without a flush of the journal, with which xfstests tests file systems): what lies
-in the page cache and in the running transaction of the journal never reaches the image. Mounted again, it has
-what ``fsync`` promised: files end where they were synced last, and names that were made, changed or removed
-since are as they were. Data stays in memory for half a minute or longer (``vm.dirty_expire_centisecs``), and
-the journal does not commit by itself.
+The file system is mounted from an image through a loop device. ``cut`` shuts it down as a power cut does
+(``EXT4_IOC_SHUTDOWN`` without a flush of the journal, as xfstests does): the page cache and the journal's
+running transaction never reach the image. Mounted again, the disk holds what ``fsync`` promised: files have
+the length of their last sync, and names that were created, changed or removed since then are as before. Data
+stays in memory for half a minute or longer (``vm.dirty_expire_centisecs``), and the journal does not commit
+by itself.
 
-Needs root on Linux, ``mkfs.ext4`` (Debian's ``e2fsprogs``) and loop devices.
+This needs root on Linux, ``mkfs.ext4`` (Debian's ``e2fsprogs``) and loop devices.
 """
 
 from __future__ import annotations
@@ -25,25 +25,24 @@ from barnabas.chaos.disk import DiskError, SmallDisk, mine, run, sync
 from barnabas.chaos.waiting import wait_until
 
 _SHUTDOWN = 2 << 30 | 4 << 16 | ord("X") << 8 | 125
-"""``EXT4_IOC_SHUTDOWN``, which is ``_IOR('X', 125, __u32)``."""
+"""The ioctl ``EXT4_IOC_SHUTDOWN``, which is ``_IOR('X', 125, __u32)``."""
 
 _NO_LOG_FLUSH = struct.pack("I", 2)
-"""``EXT4_GOING_FLAGS_NOLOGFLUSH``."""
+"""The flag ``EXT4_GOING_FLAGS_NOLOGFLUSH``."""
 
 _OPTIONS = "loop,noatime,commit=86400,noauto_da_alloc"
-"""The journal commits once a day unless somebody syncs, and nothing is synced because it was renamed."""
+"""Mount options: the journal commits once a day unless a process syncs, and a rename syncs nothing."""
 
 _RELEASE_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a power cut took.
+    """The loss of a power cut.
 
     Attributes:
-        files: How many files are gone, shorter, or back under an older name.
-        bytes: By how much those files that were there before are shorter; what was never written in them
-            (indexes are made large) does not count.
+        files: The number of files that are gone, shorter, or back under an older name.
+        bytes: The bytes by which files are shorter; holes (indexes are created large) do not count.
     """
 
     files: int = 0
@@ -54,13 +53,12 @@ class Loss:
 
 
 class PowerDisk(SmallDisk):
-    """An ext4 at a directory, from ``start`` to ``stop``, in an image beside it.
+    """An ext4 in an image, mounted from ``start`` to ``stop``.
 
     Args:
-        directory: Where it is mounted, below mounts that are shared (``SharedMounts``); created where it is
-            not there.
-        image: The file that holds it; created.
-        size_mib: Its size in MiB; the image takes no more room than what is written.
+        directory: The mount point, below ``SharedMounts``; it is created if it does not exist.
+        image: The image file, which is created.
+        size_mib: The size in MiB; the image is sparse.
     """
 
     def __init__(self, directory: Path, image: Path, size_mib: int) -> None:
@@ -68,25 +66,25 @@ class PowerDisk(SmallDisk):
         self._image = image
 
     def start(self) -> None:
-        """Make the file system and mount it, empty.
+        """Create an empty file system and mount it.
 
         Raises:
-            DiskError: That is not possible here.
+            DiskError: The file system cannot be created or mounted here.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         with self._image.open("wb") as image:
             image.truncate(self._size_mib << 20)
         run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "nodiscard", str(self._image))
         self._mount()
-        # Brokers refuse a log directory with a directory that is no partition's, as Kafka does.
+        # Brokers, as Kafka's, refuse a log directory that holds a folder which is not a partition's.
         (self.directory / "lost+found").rmdir()
         sync(self.directory)
 
     def cut(self) -> Loss:
-        """Lose what was not synced; nobody may have a file of it open.
+        """Lose what was not synced; no process may have a file of the disk open.
 
         Raises:
-            DiskError: It cannot be mounted again, or somebody holds it.
+            DiskError: The disk cannot be mounted again, or a process holds it.
         """
         before = _sizes(self.directory)
         fd = os.open(self.directory, os.O_RDONLY)
@@ -103,7 +101,7 @@ class PowerDisk(SmallDisk):
         run("mount", "-o", _OPTIONS, str(self._image), str(self.directory))
 
     def _wait_until_released(self) -> None:
-        """Two file systems in one image at once would ruin it: the old one's last block must be written."""
+        """Wait until the loop device is gone: a second mount of the image before that would ruin it."""
         try:
             wait_until(
                 lambda: not run("losetup", "--associated", str(self._image)),
@@ -115,10 +113,10 @@ class PowerDisk(SmallDisk):
 
 
 class SharedMounts:
-    """A tmpfs for mount points: what is unmounted below it is unmounted in all younger namespaces.
+    """A tmpfs for mount points, below which an unmount applies to all later mount namespaces too.
 
-    Processes in network namespaces have mounts of their own, copied when they start (``ip netns exec``). A
-    disk that lives on in one of them could not be mounted anew.
+    A process in a network namespace has its own mounts, copied at its start (``ip netns exec``). A disk that
+    stays mounted in one of them could not be mounted again.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -137,7 +135,7 @@ class SharedMounts:
 
 
 def why_not() -> str | None:
-    """Why no power can be cut on this machine; None where it can."""
+    """Return why power cannot be cut on this machine; None if it can."""
     with tempfile.TemporaryDirectory() as directory:
         try:
             with SharedMounts(Path(directory) / "mounts"):
@@ -151,7 +149,7 @@ def why_not() -> str | None:
 
 
 def loss(before: dict[str, int], after: dict[str, int]) -> Loss:
-    """What is lost between two looks at a disk, each the size of every file by its name."""
+    """Compare the sizes of files, by name, before and after a cut."""
     changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
     return Loss(len(changed), sum(max(0, before.get(name, 0) - after.get(name, 0)) for name in changed))
 

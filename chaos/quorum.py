@@ -1,12 +1,12 @@
-"""The one history of an ensemble of ZooKeepers, from the transaction logs of its servers. Pure.
+"""The history of a ZooKeeper ensemble, from the transaction logs of its servers. Pure.
 
-A server writes down what a leader proposes before it agrees to it, and what most servers agreed to is done:
-so each transaction that took place lies in most of the logs. One that lies in fewer was proposed by a leader
-that lost its followers just then, and came to nothing.
+A server logs a leader's proposal before it acknowledges it, and a proposal that a majority acknowledged is
+committed. So a committed transaction is in the logs of a majority. A transaction in fewer logs was proposed
+by a leader that lost its followers, and was not committed.
 
-A deposed leader's last proposals stay in its own log, which cannot be cut across the beginning of an epoch.
-It is sent a snapshot instead, and what was done while it was away is missing in its log, though not in those
-of the servers that did it. Source: ZooKeeper Internals, "Zab"; ``LearnerHandler.syncFollower`` of 3.9.
+A former leader's last proposals stay in its log, because a log is not truncated across the begin of an epoch;
+the server receives a snapshot instead. Its log then lacks the transactions of the time it was away, which the
+logs of other servers have. Source: ZooKeeper Internals, "Zab"; ``LearnerHandler.syncFollower`` of 3.9.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from barnabas.chaos.txn_log import Txn, TxnLogError
 
 
 def agreed(logs: Sequence[Iterable[Txn]]) -> tuple[Txn, ...]:
-    """What took place, in order.
+    """Return the committed transactions in order.
 
     Args:
-        logs: The transactions of each server's log; one log alone is the history.
+        logs: The transactions of each server's log; a single log is the history.
 
     Raises:
-        TxnLogError: There are different transactions under one zxid.
+        TxnLogError: Two logs have different transactions with one zxid.
     """
     found: dict[int, Txn] = {}
     held: dict[int, int] = {}

@@ -1,7 +1,7 @@
-"""What each reader saw of a partition that it read from the first record on, in its own order. Pure.
+"""The readings of a partition by each reader, in its own order from the first record on. Pure.
 
-A record that one reader was given and another, which got past it, was not, is not kept: what was read along
-while faults happened says nothing about what stands there in the end. So each reader answers for itself.
+Each reader is judged alone: a record that one reader received during faults may be missing for a reader that
+comes later, which then counts as lost.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from barnabas.cluster.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """A reader of a whole partition did not go on with the next offset: records are missing, or came again.
+    """A jump of a reader of a whole partition: the next record did not have the next offset.
 
-    Nothing of ours compacts a log or writes control records, so each offset has its record.
+    Records are missing or were received again. The logs are not compacted and hold no control records, so
+    every offset has a record.
 
     Attributes:
-        reader: Its process.
-        expected: The offset behind the one before.
-        found: The offset it was given instead, or where it stopped.
+        reader: The reader's process.
+        expected: The offset after the previous record.
+        found: The offset of the record received instead, or at which the reader stopped.
     """
 
     partition: TopicPartition
@@ -31,14 +32,14 @@ class Jump:
 
 @dataclass(slots=True)
 class Reading:
-    """What one reader was given of one partition.
+    """The records that one reader received from one partition.
 
     Attributes:
-        values: All of them.
-        position: The offset behind the highest that it was given, or where it says it stopped.
-        end: The high watermark that it was told last; None where no broker would say.
-        is_whole: Whether it set out to read everything, which it says when it stops.
-        jumps: What it expected and what it found instead, in order.
+        values: All values.
+        position: The offset after the highest record received, or at which the reader stopped.
+        end: The last high watermark that the reader learned; None if no broker answered.
+        is_whole: Whether the reader meant to read everything, which its ``Tail`` shows.
+        jumps: The expected and the actual offset of each jump, in order.
     """
 
     values: set[str] = field(default_factory=set)
@@ -49,14 +50,14 @@ class Reading:
     _next: int = 0
 
     def take(self, offset: int, value: str) -> None:
-        """It was given a record."""
+        """Add a record that the reader received."""
         self._step(offset)
         self._next = offset + 1
         self.values.add(value)
         self.position = max(self.position, self._next)
 
     def stop(self, position: int, end: int | None) -> None:
-        """It read no further."""
+        """Record where the reader stopped."""
         self._step(position)
         self._next = position
         self.position = max(self.position, position)
@@ -65,14 +66,15 @@ class Reading:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it read all there was."""
+        """Return whether the reader reached the end."""
         return self.end is not None and self.position >= self.end
 
     def proves_missing(self, offset: int | None) -> bool:
-        """Whether a record that it was not given is not there, by where it was said to stand.
+        """Return whether a record that the reader did not receive is certainly missing at ``offset``.
 
         Args:
-            offset: None where nobody was told: then only the whole log proves it.
+            offset: The record's offset; None if it is unknown, in which case only a complete reading proves
+                it.
         """
         if offset is not None and offset < self.position:
             return True

@@ -1,4 +1,4 @@
-"""Whether a cluster is whole again after faults, and what must not have happened on the way."""
+"""The wait for recovery after faults, and checks of what must not have happened meanwhile."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import confluent_kafka
 
-from barnabas.chaos.arena import Brokers
-from barnabas.chaos.blows import Blow
+from barnabas.chaos.faults import InjectedFault
 from barnabas.chaos.segments import differences, replica
+from barnabas.chaos.targets import Brokers
 from barnabas.chaos.waiting import wait_until
 from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -21,18 +21,18 @@ from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 
 class NotRecoveredError(Exception):
-    """The cluster is not whole in time; the message says what was missing last."""
+    """An error for a cluster that did not recover in time; the message says what was missing last."""
 
 
 def ended(cluster: Brokers, allowed: Container[BrokerId] = ()) -> list[str]:
-    """Who of the brokers does not run.
+    """Find the brokers that do not run.
 
     Args:
-        cluster: Theirs.
-        allowed: Who may have ended by itself.
+        cluster: The cluster.
+        allowed: The brokers that may end by themselves.
 
     Returns:
-        A line for each other one: how it ended, and its last words.
+        A line for each other broker: its exit status and its last line.
     """
     return [
         f"broker {broker.id} ended by itself with status {broker.exit_status}: {broker.last_words()}"
@@ -45,7 +45,7 @@ def revive(cluster: Brokers, allowed: Container[BrokerId]) -> list[str]:
     """Start brokers that do not run.
 
     Returns:
-        What ``ended`` says of them.
+        As ``ended``.
     """
     problems = ended(cluster, allowed)
     for broker in cluster.brokers.values():
@@ -63,7 +63,7 @@ def wait_until_whole(
     """Wait until all brokers serve under one controller, and ``partitions`` have leaders and full ISRs.
 
     Raises:
-        NotRecoveredError: They do not in time, or a broker ends meanwhile.
+        NotRecoveredError: The time is over, or a broker ended meanwhile.
     """
     lacking = ""
 
@@ -93,24 +93,24 @@ def _lacking(look: Callable[[], ClusterView], partitions: tuple[TopicPartition, 
     )
 
 
-def wait_until_undone(blows: Sequence[Blow], timeout_s: float) -> None:
-    """Wait until nothing lacks that faults took.
+def wait_until_undone(faults: Sequence[InjectedFault], timeout_s: float) -> None:
+    """Wait until the effects of the faults are gone.
 
     Raises:
-        NotRecoveredError: Something still does after ``timeout_s``.
+        NotRecoveredError: Some effect is left after ``timeout_s`` seconds.
     """
     lacking = ""
 
     def are_undone() -> bool:
         nonlocal lacking
         try:
-            lacking = "; ".join(filter(None, (blow.lacking() for blow in blows)))
+            lacking = "; ".join(filter(None, (fault.lacking() for fault in faults)))
         except (OSError, WireError, ZooKeeperStartError) as error:
             lacking = str(error)
         return not lacking
 
     try:
-        wait_until(are_undone, "the end of all that faults did", timeout_s, lambda: lacking)
+        wait_until(are_undone, "the end of all effects of faults", timeout_s, lambda: lacking)
     except TimeoutError as error:
         raise NotRecoveredError(str(error)) from error
 
@@ -118,10 +118,10 @@ def wait_until_undone(blows: Sequence[Blow], timeout_s: float) -> None:
 def differing(
     log_dirs: Mapping[BrokerId, Sequence[Path]], partitions: Iterable[TopicPartition], timeout_s: float
 ) -> list[str]:
-    """Wait until all replicas of partitions that nobody writes to are whole on every disk, and the same.
+    """Wait until all replicas of partitions are complete on every disk, and equal; nobody may write to them.
 
     Returns:
-        A line for each difference that is left in time.
+        A line for each difference that is left after ``timeout_s`` seconds.
     """
     waiting = list(partitions)
     lines: list[str] = []
@@ -152,7 +152,7 @@ def undeleted(
     """Wait until deleted topics are gone, from metadata and from every disk.
 
     Returns:
-        A line for each that is not in time.
+        A line for each topic that is left after ``timeout_s`` seconds.
     """
     left: list[str] = []
 
@@ -169,10 +169,10 @@ def _left(cluster: Brokers, look: Callable[[], ClusterView], deleted: frozenset[
     try:
         known = {tp.topic for tp in look().partitions}
     except confluent_kafka.KafkaException as error:
-        return [f"no broker says which topics there are: {error}"]
+        return [f"no broker lists its topics: {error}"]
     lines = [f"topic {topic} was deleted and is in the metadata" for topic in sorted(known & deleted)]
     for broker in cluster.brokers.values():
-        # A log that is being deleted has another name already, and so another topic's in this sense.
+        # A log that is being deleted was renamed already, so it does not match.
         logs = sorted(
             log.name
             for depth in ("*", "*/*")

@@ -1,4 +1,4 @@
-"""Nemeses of who is who: registrations deleted by hand, and a second process under a broker's id."""
+"""Nemeses of registrations: deleted ones, and a second process with a broker's id."""
 
 from __future__ import annotations
 
@@ -6,75 +6,78 @@ import signal
 import time
 from collections.abc import Sequence
 
-from barnabas.chaos.arena import Arena, Second
-from barnabas.chaos.blows import Blow, names
+from barnabas.chaos.faults import InjectedFault, names
+from barnabas.chaos.targets import Second, Targets
 from barnabas.chaos.waiting import wait_until
 from barnabas.chaos.wiping import missing, wipe, wipe_parent
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 
 ARRIVAL_TIMEOUT_S = 60.0
-"""A process takes seconds to start; a machine that does other work beside gives it more."""
+"""The longest time for a process to start in seconds; on a busy machine it takes longer."""
 
 PAUSE_S = 2.0
-"""A third of a session; the last ping of a broker that is held may be as old as that."""
+"""The seconds of a pause.
+
+That is a third of a session, and the paused broker's last ping may be a third old.
+"""
 
 _ARRIVES = "Connecting to zookeeper on"
 _REGISTERED = "Registered broker"
 
 
-def wipe_brokers(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
+def wipe_brokers(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     """Delete the registrations of brokers."""
-    return _wipe(arena, [paths.broker(broker) for broker in victims])
+    return _wipe(targets, [paths.broker(broker) for broker in victims])
 
 
-def wipe_controller(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    """Delete the registration of the controller as controller."""
-    return _wipe(arena, [paths.CONTROLLER])
+def wipe_controller(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    """Delete ``/controller``."""
+    return _wipe(targets, [paths.CONTROLLER])
 
 
-def wipe_both(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    """Delete the registrations of brokers, and of the controller as controller."""
-    return _wipe(arena, [paths.CONTROLLER, *(paths.broker(broker) for broker in victims)])
+def wipe_both(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
+    """Delete the registrations of brokers, and ``/controller``."""
+    return _wipe(targets, [paths.CONTROLLER, *(paths.broker(broker) for broker in victims)])
 
 
-def wipe_all(arena: Arena, _: tuple[BrokerId, ...]) -> Blow:
-    """Delete all registrations of brokers, and the znode that they stand in."""
-    return _blow(arena, wipe_parent(_server(arena), paths.BROKER_IDS))
+def wipe_all(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    """Delete all registrations of brokers, and their parent znode."""
+    return _wiped_fault(targets, wipe_parent(_server(targets), paths.BROKER_IDS))
 
 
-def _wipe(arena: Arena, znodes: Sequence[str]) -> Blow:
-    return _blow(arena, wipe(_server(arena), znodes))
+def _wipe(targets: Targets, znodes: Sequence[str]) -> InjectedFault:
+    return _wiped_fault(targets, wipe(_server(targets), znodes))
 
 
-def _blow(arena: Arena, wiped: Sequence[str]) -> Blow:
+def _wiped_fault(targets: Targets, wiped: Sequence[str]) -> InjectedFault:
     def lacking() -> str:
-        gone = missing(_server(arena), wiped)
+        gone = missing(_server(targets), wiped)
         return f"{', '.join(gone)} did not come back" if gone else ""
 
-    return Blow(f"{', '.join(wiped)} deleted", lambda: None, lacking=lacking)
+    return InjectedFault(f"{', '.join(wiped)} deleted", lambda: None, lacking=lacking)
 
 
-def _server(arena: Arena) -> str:
-    return arena.ensemble.servers[arena.ensemble.leader()].address
+def _server(targets: Targets) -> str:
+    return targets.ensemble.servers[targets.ensemble.leader()].address
 
 
-def duplicate(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    """Start a second process under the id of a broker that runs."""
+def duplicate(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
+    """Start a second process with the id of a running broker."""
     (broker,) = victims
-    second = arena.duplicate(broker)
-    return Blow(
+    second = targets.duplicate(broker)
+    return InjectedFault(
         f"a second {names(victims)} was started", lambda: None, lacking=lambda: _unrefused(broker, second)
     )
 
 
-def duplicate_of_paused(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
-    """Start a second process under a broker's id, and hold the first for a moment when the second arrives.
+def duplicate_of_paused(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
+    """Start a second process with a broker's id, and pause the first when the second arrives.
 
-    The moment ends before the first one's session does: whoever comes later may take its place.
+    The pause ends before the first one's session would expire, because after that the second may register.
     """
     (broker,) = victims
-    second = arena.duplicate(broker)
+    second = targets.duplicate(broker)
     try:
         wait_until(
             lambda: second.pid is None or _ARRIVES in second.said(),
@@ -84,12 +87,12 @@ def duplicate_of_paused(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
     except TimeoutError:
         second.signal(signal.SIGKILL)
         raise
-    arena.cluster.pause(broker)
+    targets.cluster.pause(broker)
     try:
         time.sleep(PAUSE_S)
     finally:
-        arena.cluster.resume(broker)
-    return Blow(
+        targets.cluster.resume(broker)
+    return InjectedFault(
         f"a second {names(victims)} was started, SIGSTOP of the first for {PAUSE_S:g} s",
         lambda: None,
         lacking=lambda: _unrefused(broker, second),
@@ -97,7 +100,7 @@ def duplicate_of_paused(arena: Arena, victims: tuple[BrokerId, ...]) -> Blow:
 
 
 def _unrefused(broker: BrokerId, second: Second) -> str:
-    """Why the second process cannot be said to be refused, or nothing; one that was registered is ended."""
+    """Return why the second process was not refused; empty if it was. End one that was registered."""
     if _REGISTERED in second.said():
         second.signal(signal.SIGKILL)
         return f"a second broker {broker} was registered"

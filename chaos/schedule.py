@@ -1,9 +1,9 @@
-"""Which nemesis strikes when: pure, and the same for the same seed.
+"""The schedule of nemeses, which depends only on the seed. Pure.
 
-A schedule is endless; a run takes what its time allows. It goes through all nemeses in a shuffled order,
-then through all again in another, so each strikes about equally often and a short run meets as many as it
-can. From the second round on some strike in pairs. Whom a strike hits is decided when it strikes, among those
-that fit (``choose``); the dice for that are in the step.
+A schedule is endless; a run takes as many steps as its time allows. The schedule goes through all nemeses in
+a shuffled order, then through all again in another order, so that all occur equally often and a short run has
+as many different ones as possible. From the second round on some come in pairs. The victims are chosen when a
+fault is injected (``choose``), by random numbers in the step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from barnabas.local.observe import ClusterView
 
 
 class Needs(StrEnum):
-    """What a nemesis works through."""
+    """The resource through which a nemesis works."""
 
     SIGNALS = "signals"
     NETWORK = "network"
@@ -29,7 +29,7 @@ class Needs(StrEnum):
 
 
 class Role(StrEnum):
-    """Whom a nemesis hits."""
+    """The role of the brokers that a nemesis hits."""
 
     ANY = "any"
     LEADER = "leader"
@@ -41,19 +41,18 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A nemesis.
+    """A kind of nemesis.
 
     Attributes:
-        name: As in Jepsen's histories.
-        needs: What it works through.
-        role: Whom it hits among the brokers.
-        hold_s: How long it lasts: the least and the most, in seconds. Sessions of brokers end within the
-            longer ones, so that both a short absence and a failover happen; within the shortest a broker may
-            be back before anybody has missed it.
-        takes_copies: Whether what a broker has on its disks may be gone afterwards. Such a nemesis strikes
-            alone or together with one that hits no broker: of three copies one may be gone at a time.
-        flushed_only: Whether it takes all copies of what was not synced, so that only topics survive it that
-            sync each write (``flush.messages=1``).
+        name: The name, as in Jepsen's histories.
+        needs: The resource through which it works.
+        role: The role of its victims.
+        hold_s: The shortest and the longest duration in seconds. A long one outlasts brokers' sessions and
+            causes a failover; after a short one a broker may be back before the controller noticed.
+        takes_copies: Whether the data on a broker's disks may be lost. Such a nemesis comes alone or with one
+            that hits no broker, because only one of three copies may be lost at a time.
+        flushed_only: Whether all copies of data that was not synced are lost, so that only topics survive
+            that sync each write (``flush.messages=1``).
     """
 
     name: str
@@ -65,7 +64,7 @@ class Kind:
 
     @property
     def is_cut(self) -> bool:
-        """Whether it cuts a network."""
+        """Return whether the nemesis cuts the network."""
         return self.needs is Needs.NETWORK and self.name.startswith(("partition", "cut"))
 
 
@@ -127,27 +126,27 @@ KINDS: tuple[Kind, ...] = (
     Kind("wipe-both", Needs.ZOOKEEPER, Role.CONTROLLER, SHORT),
     Kind("wipe-all-registrations", Needs.ZOOKEEPER, Role.ALL, SHORT),
 )
-"""Every nemesis there is."""
+"""All kinds of nemesis."""
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 
 PAIRS_FRACTION = 0.25
-"""How many steps, from the second round on, are pairs."""
+"""The fraction of steps, from the second round on, that are pairs."""
 
 CALM_S = (1.0, 4.0)
-"""The pause between a recovery and the next strike."""
+"""The shortest and the longest pause in seconds between a recovery and the next fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Strike, hold, heal.
+    """A step: inject faults, hold them, heal.
 
     Attributes:
-        number: From 1.
-        kinds: What strikes at once; healed in the opposite order.
-        hold_s: How long.
-        calm_s: How long to wait before it.
-        dice: A number for each kind, by which its victims are chosen.
+        number: The number of the step, from 1.
+        kinds: The nemeses injected at once, which are healed in reverse order.
+        hold_s: The duration of the faults in seconds.
+        calm_s: The pause before the step in seconds.
+        dice: A random number for each kind, by which its victims are chosen.
     """
 
     number: int
@@ -158,15 +157,15 @@ class Step:
 
     @property
     def name(self) -> str:
-        """The kinds' names, joined."""
+        """Return the names of the kinds, joined."""
         return "+".join(kind.name for kind in self.kinds)
 
 
 def schedule(seed: int, kinds: Sequence[Kind] = KINDS) -> Iterator[Step]:
-    """The endless schedule of a seed.
+    """Generate the endless schedule of a seed.
 
-    Where there is a cut among ``kinds``, one is among the first three steps: a run that is too short for a
-    whole round has one all the same.
+    If ``kinds`` include a cut, one of the first three steps is a cut, so that a run too short for a whole
+    round has one.
     """
     dice = random.Random(seed)
     number, first = 0, True
@@ -191,7 +190,7 @@ def schedule(seed: int, kinds: Sequence[Kind] = KINDS) -> Iterator[Step]:
 
 
 def _may_meet(one: Kind, other: Kind) -> bool:
-    """Whether two may strike at once: who takes copies away meets nobody who hits brokers."""
+    """Return whether two kinds may be paired; one that loses data may not meet one that hits brokers."""
     return not any(a.takes_copies and b.role is not Role.NOBODY for a, b in ((one, other), (other, one)))
 
 
@@ -202,16 +201,16 @@ def _bring_a_cut_forward(order: list[Kind], place: int) -> None:
 
 
 def choose(role: Role, die: int, view: ClusterView, standing: Iterable[BrokerId]) -> tuple[BrokerId, ...]:
-    """Whom a nemesis of this role hits.
+    """Choose the victims of a nemesis with this role.
 
     Args:
-        role: Whom it wants.
-        die: Decides among several that fit.
-        view: The cluster as clients see it now; where it knows no leader or controller, anybody fits.
+        role: The role of the victims.
+        die: The random number that decides between several candidates.
+        view: The cluster as clients see it; if it has no leader or controller, every broker is a candidate.
         standing: The brokers that no other nemesis of this step has hit.
 
     Returns:
-        The victims in an order that the die decides; none where nobody is left.
+        The victims in an order that the die decides; empty if no broker is left.
     """
     order = sorted(standing)
     random.Random(die).shuffle(order)

@@ -1,6 +1,6 @@
-"""What stands in a replica's segments, read from the files themselves: the judge trusts no broker's word.
+"""The content of a replica's segments, read from the files without asking a broker.
 
-Source: the record batch of message format v2 (KIP-98). Only headers are decoded; what is compared is each
+Only the headers of record batches are decoded (message format v2, KIP-98). Replicas are compared by each
 batch's first offset, leader epoch, length and checksum.
 """
 
@@ -27,15 +27,15 @@ _SEGMENT = re.compile(r"^(\d{20})\.log$")
 
 
 class Batch(NamedTuple):
-    """A record batch as it stands on a disk.
+    """A record batch on a disk.
 
     Attributes:
-        base: Its first offset.
-        end: The offset behind its last.
-        epoch: The leader epoch it was written in.
-        size: Its bytes.
-        crc: The checksum that it names.
-        is_sound: Whether its bytes have that checksum.
+        base: The first offset.
+        end: The offset after the last one.
+        epoch: The leader epoch in which the batch was written.
+        size: The number of bytes.
+        crc: The checksum in the header.
+        is_sound: Whether the bytes have that checksum.
     """
 
     base: int
@@ -47,7 +47,7 @@ class Batch(NamedTuple):
 
 
 def batches(data: bytes) -> Iterator[Batch]:
-    """The batches of a segment, up to the first bytes that are the header of none."""
+    """Read the batches of a segment, up to the first bytes that are not a batch's header."""
     at = 0
     while at + _LEAST <= len(data):
         base, length, epoch, magic, crc = _HEADER.unpack_from(data, at)
@@ -61,28 +61,28 @@ def batches(data: bytes) -> Iterator[Batch]:
 
 
 def segments_of(log_dirs: Iterable[Path], tp: TopicPartition) -> list[Path]:
-    """The segments of a replica, in the order of their offsets; none where it is not there."""
+    """List the segments of a replica in the order of their offsets; empty if there is no replica."""
     logs = [directory / f"{tp.topic}-{tp.partition}" for directory in log_dirs]
     found = [file for log in logs if log.is_dir() for file in log.iterdir() if _SEGMENT.match(file.name)]
     return sorted(found, key=lambda file: file.name)
 
 
 def base_of(segment: Path) -> int:
-    """The offset that a segment's name tells."""
+    """Return the offset in a segment's name."""
     return int(segment.stem)
 
 
 def partitions_in(log_dirs: Iterable[Path]) -> list[TopicPartition]:
-    """Whose replicas lie in log directories; not those that are being deleted, moved or were put aside."""
+    """List the partitions with replicas in log directories, except deleted, moved and stray ones."""
     names = {log.name for directory in log_dirs for log in directory.iterdir() if log.is_dir()}
     found = [match for name in names if (match := _PARTITION.match(name)) is not None]
     return sorted(TopicPartition(match[1], int(match[2])) for match in found)
 
 
 def replica(log_dirs: Iterable[Path], tp: TopicPartition) -> list[Batch]:
-    """All batches of a replica, as far as they can be told apart.
+    """Read all batches of a replica, as far as headers are intact.
 
-    A segment that is deleted meanwhile is left out.
+    A segment that is deleted meanwhile is skipped.
     """
     found: list[Batch] = []
     for segment in segments_of(log_dirs, tp):
@@ -94,7 +94,7 @@ def replica(log_dirs: Iterable[Path], tp: TopicPartition) -> list[Batch]:
 
 
 def faults_in(found: Sequence[Batch], start: int, end: int) -> str:
-    """What keeps batches from being all records from ``start`` on below ``end``, in words, or nothing."""
+    """Return why batches do not hold all records from ``start`` to before ``end``; empty if they do."""
     offset = start
     for batch in found:
         if batch.end <= start:
@@ -106,18 +106,18 @@ def faults_in(found: Sequence[Batch], start: int, end: int) -> str:
         if batch.base > offset:
             return f"offsets {offset} to {batch.base - 1} are missing"
         if not batch.is_sound:
-            return f"the batch at offset {batch.base} has another checksum than it says"
+            return f"the batch at offset {batch.base} does not match its checksum"
         offset = batch.end
     return f"offsets {offset} to {end - 1} are missing" if offset < end else ""
 
 
 def differences(replicas: Mapping[BrokerId, Sequence[Batch]], start: int, end: int) -> list[str]:
-    """How replicas of a partition differ below ``end``: a line for each that is not whole, or is another's.
+    """Compare the replicas of a partition below ``end``; return a line for each incomplete or different one.
 
     Args:
         replicas: Each broker's batches.
         start: The first offset that matters.
-        end: The offset behind the last that matters.
+        end: The offset after the last one that matters.
     """
     lines: list[str] = []
     whole: dict[BrokerId, list[Batch]] = {}
@@ -130,9 +130,9 @@ def differences(replicas: Mapping[BrokerId, Sequence[Batch]], start: int, end: i
     for (one, mine), (other, theirs) in zip([*whole.items()], [*whole.items()][1:], strict=False):
         pair = next((pair for pair in zip(mine, theirs, strict=False) if pair[0] != pair[1]), None)
         if pair is not None:
-            lines.append(f"broker {one} has {_told(pair[0])}, broker {other} has {_told(pair[1])}")
+            lines.append(f"broker {one} has {_described(pair[0])}, broker {other} has {_described(pair[1])}")
     return lines
 
 
-def _told(batch: Batch) -> str:
+def _described(batch: Batch) -> str:
     return f"offsets {batch.base} to {batch.end - 1} of epoch {batch.epoch} with checksum {batch.crc:#010x}"

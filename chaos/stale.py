@@ -1,4 +1,4 @@
-"""Answers that were older than what was known before the question. Pure."""
+"""Stale reads: answers older than what was known before the question. Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from barnabas.cluster.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class StaleRead:
-    """A reader was told that a partition ends before what had been promised when it asked.
+    """A stale read: the end that a reader was given is before what had been promised when it asked.
 
     Attributes:
-        end: The high watermark it was told.
-        known: The offset behind the last record acknowledged or read before it asked.
-        disturbed: Whether a nemesis was about between question and answer.
+        end: The high watermark in the answer.
+        known: The offset after the last record acknowledged or read before the question.
+        disturbed: Whether a nemesis was active between question and answer.
     """
 
     partition: TopicPartition
@@ -31,7 +31,7 @@ class StaleRead:
 
 
 def stale_reads(ops: Sequence[Op]) -> list[StaleRead]:
-    """All of a history, in the order of the answers."""
+    """Find all stale reads of a history, in the order of the answers."""
     spans = disturbances(ops)
     known = _known(ops)
     found = []
@@ -46,7 +46,7 @@ def stale_reads(ops: Sequence[Op]) -> list[StaleRead]:
 
 
 def _known(ops: Sequence[Op]) -> dict[TopicPartition, list[tuple[float, int]]]:
-    """For each partition when it was known to reach how far: times and offsets, both ascending."""
+    """Return for each partition the known end over time, as times and offsets that both ascend."""
     known: dict[TopicPartition, list[tuple[float, int]]] = defaultdict(list)
     for op in ops:
         if isinstance(op, Acked | Read) and op.offset is not None:
@@ -57,6 +57,6 @@ def _known(ops: Sequence[Op]) -> dict[TopicPartition, list[tuple[float, int]]]:
 
 
 def _before(steps: Sequence[tuple[float, int]], time: float) -> int:
-    """How far it was known to reach before ``time``; 0 where nothing was known."""
+    """Return the known end before ``time``; 0 if nothing was known."""
     at = bisect_left(steps, time, key=lambda step: step[0])
     return steps[at - 1][1] if at else 0

@@ -1,4 +1,4 @@
-"""A consumer that reads along while faults happen, and asks now and then where partitions end."""
+"""A consumer that reads while faults are injected, and asks for the ends of partitions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LOOK_EVERY_S = 0.25
 
 
 class Tailer:
-    """Reads partitions from their first record on, in a thread, until it is stopped.
+    """A thread that reads partitions from their first record on until it is stopped.
 
     Args:
-        reader: The client; closed at the end.
-        partitions: Those that the reader reads.
-        history: Where what is read is noted.
+        reader: The client, which is closed at the end.
+        partitions: The partitions to read.
+        history: The history to which records are appended.
         process: The reader's name in the history.
-        looks: Whether it asks where partitions end, one after the other.
+        looks: Whether to ask for the ends of partitions, one after the other.
     """
 
     def __init__(
@@ -47,16 +47,16 @@ class Tailer:
         self._reading: Future[None] = Future()
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._reading = self._thread.submit(self._read)
 
     def wait_for(self, ends: Mapping[TopicPartition, int], timeout_s: float) -> None:
-        """Wait until it has read as far as these offsets, of those partitions that it reads.
+        """Wait until the thread has read up to these offsets, in the partitions that it reads.
 
-        Where its reading ended early, which ``stop`` tells, nobody waits.
+        If the thread ended early, return at once; ``stop`` raises the reason.
 
         Raises:
-            TimeoutError: It has not in time; the message says where it stands, and where it should.
+            TimeoutError: The time is over; the message holds the actual and the wanted offsets.
         """
 
         def behind() -> dict[str, tuple[int, int]]:
@@ -68,14 +68,14 @@ class Tailer:
         wait_until(is_there, f"{self._process} at the end", timeout_s, behind)
 
     def halt(self) -> None:
-        """Read no more, without waiting for anything."""
+        """Stop reading without waiting."""
         self._stopping.set()
 
     def stop(self) -> None:
-        """Read no more.
+        """Stop reading and wait for the thread.
 
         Raises:
-            Exception: Whatever ended the reading early.
+            Exception: The exception that ended the thread early.
         """
         self._stopping.set()
         self._thread.shutdown()

@@ -1,4 +1,4 @@
-"""The workload of a run of chaos: several topics, several clients of two libraries, readers, and churn."""
+"""The traffic of a chaos run: several topics, producers and readers of two libraries, and churn."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer
 
 TOPICS: Mapping[str, tuple[int, Mapping[str, str]]] = {
-    "ledger": (6, {**SAFE, "segment.bytes": "32768"}),  # it rolls within half a minute
+    "ledger": (6, {**SAFE, "segment.bytes": "32768"}),  # segments roll within half a minute
     "journal": (4, SAFE),
     "packed": (2, {**SAFE, "compression.type": "lz4"}),
     "retried": (2, SAFE),
 }
-"""Topics that last as long as the run: partitions and settings."""
+"""The topics that exist during the whole run, with their partitions and settings."""
 
 FLUSHED: Mapping[str, str] = {"flush.messages": "1"}
-"""What is acknowledged in topics of these settings survives the loss of power everywhere at once."""
+"""Settings with which acknowledged records survive a power cut of all brokers at once."""
 
 FOR_CONFLUENT_ALONE = frozenset({"packed"})
-"""Topics in a codec that kafka-python reads only with another package."""
+"""Topics with a codec that kafka-python cannot read without another package."""
 
 READ_BACK_TIMEOUT_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A producer of the run.
+    """A producer of a run.
 
     Attributes:
-        name: Its process in the history.
-        topic: Where to.
+        name: The producer's process in the history.
+        topic: The topic.
         rate: Records per second.
-        producer: Makes its client.
-        idempotent: Whether that promises no duplicates.
+        producer: Creates the client.
+        idempotent: Whether the client is idempotent, so that duplicates are forbidden.
     """
 
     name: str
@@ -63,7 +63,7 @@ def _confluent(settings: dict[str, str | int | bool]) -> Callable[[str], Produce
 
 
 def _once_more(bootstrap: str) -> Producer:
-    """Not idempotent: what is retried may stand twice, but with one request in flight not out of order."""
+    """Create a producer that is not idempotent, with one request in flight to keep the order."""
     return KafkaPythonProducer(
         bootstrap, {"enable_idempotence": False, "max_in_flight_requests_per_connection": 1}
     )
@@ -76,25 +76,28 @@ WRITERS: tuple[Writer, ...] = (
     Writer("confluent-3", "packed", 40.0, _confluent({"compression.type": "zstd"})),
     Writer("kafka-python-2", "retried", 40.0, _once_more, idempotent=False),
 )
-"""300 records per second: an hour of them is a million, which the checker holds in memory."""
+"""The producers.
+
+They send 300 records per second, a million in an hour, which the checker holds in memory.
+"""
 
 
 class ClientFailed(Exception):
-    """A client raised what ended its writing; the message names it and what it raised."""
+    """An error of a client that ended its writing; the message names the client and its exception."""
 
 
 class Traffic:
     """All clients of a run.
 
     Args:
-        bootstrap: Of a cluster that runs.
-        history: Where everything is noted.
-        flushed: Whether topics are created with ``FLUSHED`` too.
+        bootstrap: ``bootstrap.servers`` of a running cluster.
+        history: The history to which every op is appended.
+        flushed: Whether topics also get the settings ``FLUSHED``.
 
     Attributes:
-        partitions: Those that last as long as the run.
-        workloads: The producers to them.
-        churn: The topics that come and go.
+        partitions: The partitions that exist during the whole run.
+        workloads: The producers that write to them.
+        churn: The topics that are created and deleted.
     """
 
     def __init__(self, bootstrap: str, history: History, *, flushed: bool = False) -> None:
@@ -136,7 +139,7 @@ class Traffic:
         ]
 
     def start(self) -> None:
-        """Begin."""
+        """Start all clients."""
         for workload in self.workloads:
             workload.start()
         for tailer in self._tailers:
@@ -144,10 +147,10 @@ class Traffic:
         self.churn.start()
 
     def wait_for_progress(self, timeout_s: float) -> None:
-        """Wait until a record sent from now on is acknowledged to each producer on each partition.
+        """Wait until each producer has an acknowledgement, on each partition, of a record sent from now on.
 
         Raises:
-            TimeoutError: It took longer; the message names the partitions.
+            TimeoutError: The time is over; the message names the partitions.
             ClientFailed: A client ended early.
         """
         deadline = time.monotonic() + timeout_s
@@ -160,7 +163,7 @@ class Traffic:
                 raise ClientFailed(f"{writer.name} ended early: {error!r}") from error
 
     def halt(self) -> None:
-        """Have all threads end as soon as they can: the run is broken off and nothing will be judged."""
+        """Tell all threads to end as soon as they can, because the run was interrupted and is not judged."""
         self.churn.halt()
         for workload in self.workloads:
             workload.halt()
@@ -168,10 +171,10 @@ class Traffic:
             tailer.halt()
 
     def stop(self) -> list[str]:
-        """End all writing, and reading along once it has caught up; read everything back by both libraries.
+        """Stop the producers, then the readers once they caught up, and read everything back.
 
         Returns:
-            What went wrong with a client, a line each.
+            A line for each client that failed.
         """
         problems: list[str] = []
         standing: tuple[TopicPartition, ...] = ()
@@ -180,14 +183,14 @@ class Traffic:
         for writer, workload in zip(WRITERS, self.workloads, strict=True):
             with _noting(problems, writer.name):
                 workload.stop()
-        # Whoever reads along must not stand still for ever after a fault.
+        # A reader that stays behind after a fault is a problem.
         ends = promised_ends(self._history)
         deadline = time.monotonic() + READ_BACK_TIMEOUT_S
         for tailer in self._tailers:
             try:
                 tailer.wait_for(ends, max(0.0, deadline - time.monotonic()))
             except TimeoutError as error:
-                problems.append(f"a reader stands still: {error}")
+                problems.append(f"a reader stays behind: {error}")
             with _noting(problems, "a reader"):
                 tailer.stop()
         for name, reader, partitions in _readers((*self.partitions, *standing)):
@@ -208,7 +211,7 @@ _Partitions = tuple[TopicPartition, ...]
 def _readers(
     partitions: _Partitions,
 ) -> Iterator[tuple[str, Callable[[str, _Partitions], Reader], _Partitions]]:
-    """Each library, what makes its reader, and what it can read."""
+    """List each library with the constructor of its reader and the partitions that it can read."""
     yield "confluent", ConfluentReader, partitions
     others = tuple(tp for tp in partitions if tp.topic not in FOR_CONFLUENT_ALONE)
     yield "kafka-python", KafkaPythonReader, others
@@ -216,7 +219,7 @@ def _readers(
 
 @contextmanager
 def _noting(problems: list[str], whose: str) -> Iterator[None]:
-    """A client may end with whatever its library raises: that is a finding, and the judgement goes on."""
+    """Turn any exception of a client into a problem, so that the check continues."""
     try:
         yield
     except Exception as error:  # noqa: BLE001  # any exception of a client is a line of the verdict

@@ -1,4 +1,4 @@
-"""A trial: a topic under load, a nemesis at hand, and the judgement of what was left."""
+"""A trial: a topic under load, a nemesis, and the check of the history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from barnabas.local.observe import ClusterView, Observer
 
 
 class Defendant(Victims, Protocol):
-    """A cluster that can be tried."""
+    """A cluster under trial."""
 
     @property
     def bootstrap(self) -> str:
@@ -29,21 +29,21 @@ class Defendant(Victims, Protocol):
 
 
 class Trial:
-    """Writes to a new topic while its ``with`` block runs; ``judge`` afterwards reads everything back.
+    """A trial that writes to a new topic while its ``with`` block runs; ``judge`` then reads everything back.
 
     Args:
-        cluster: Runs already.
+        cluster: A running cluster.
         library: The client to write and read with, a key of ``LIBRARIES``.
-        topic: Created here.
-        partitions: How many it has.
+        topic: The name of the topic, which the trial creates.
+        partitions: The number of partitions.
         rate: Records per second.
         configs: The topic's settings.
 
     Attributes:
-        observer: What an ordinary client sees.
-        history: What happened so far.
-        nemesis: Strikes and takes note.
-        workload: The producer; runs inside the block.
+        observer: The client's view of the cluster.
+        history: The history so far.
+        nemesis: The nemesis, which records its faults.
+        workload: The producer, which runs inside the block.
     """
 
     def __init__(
@@ -79,16 +79,16 @@ class Trial:
         self.workload.stop()
 
     def look(self) -> ClusterView:
-        """The cluster as an ordinary client sees it, with the partitions of this trial."""
+        """Return the cluster as a client sees it, with the partitions of this trial."""
         return self.observer.look(self._topic)
 
     def wait_for(
         self, holds: Callable[[ClusterView], bool], what: str, timeout_s: float = 60.0
     ) -> ClusterView:
-        """Look until ``holds``; the look in which it did.
+        """Poll the cluster until ``holds`` is true, and return that view.
 
         Raises:
-            TimeoutError: It never did; the message names ``what`` and the last look.
+            TimeoutError: The time is over; the message names ``what`` and the last view.
         """
         view = ClusterView()
 
@@ -97,14 +97,14 @@ class Trial:
             try:
                 view = self.look()
             except confluent_kafka.KafkaException:
-                return False  # whoever was asked may be dead or paused, and not answer within its own timeout
+                return False  # the broker that was asked may be dead or paused
             return holds(view)
 
         wait_until(seen, what, timeout_s, last=lambda: view)
         return view
 
     def wait_until_in_sync(self, timeout_s: float = 60.0) -> ClusterView:
-        """Wait until every partition has a leader and all its replicas in sync; the look in which it had."""
+        """Wait until every partition has a leader and all replicas in sync, and return that view."""
         return self.observer.wait_until_in_sync(
             self._topic, partitions=len(self.partitions), timeout_s=timeout_s
         )
@@ -113,7 +113,7 @@ class Trial:
         """Read everything back and check the history.
 
         Args:
-            keep_in: A directory for ``history.jsonl``, or None.
+            keep_in: The directory for ``history.jsonl``; None to keep no file.
         """
         reader = self._library.reader(self._cluster.bootstrap, self.partitions)
         read_back(reader, self.partitions, self.history)

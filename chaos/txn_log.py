@@ -1,4 +1,4 @@
-"""ZooKeeper's transaction log, read as it lies on disk: every change of every znode, in order. Pure.
+"""The reader of ZooKeeper's transaction log: every change of every znode, in order. Pure.
 
 A log file is a header (``ZKLG``, version 2, database id) and records: checksum (Adler-32, 8 bytes), length,
 body, ``B``; zeros, which the server allocates ahead, end it. A body is a header (session, cxid, zxid, time in
@@ -26,11 +26,11 @@ _CREATES = (_CREATE, _CREATE2, _CREATE_CONTAINER, _CREATE_TTL)
 
 
 class TxnLogError(ValueError):
-    """These bytes are no transaction log; the message says where and what was expected."""
+    """An error for bytes that are not a transaction log; the message says where and what was expected."""
 
 
 class Change(StrEnum):
-    """What a transaction does to a znode."""
+    """The kinds of change of a znode."""
 
     CREATE = "create"
     SET = "set"
@@ -39,12 +39,12 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ZnodeChange:
-    """One change of one znode.
+    """A change of a znode.
 
     Attributes:
-        change: What is done.
-        path: To which znode.
-        data: Its new content; empty for a deletion.
+        change: The kind of change.
+        path: The path of the znode.
+        data: The new content; empty for a deletion.
     """
 
     change: Change
@@ -54,14 +54,14 @@ class ZnodeChange:
 
 @dataclass(frozen=True, slots=True)
 class Txn:
-    """A transaction that took place.
+    """A transaction.
 
     Attributes:
-        zxid: Its number; ascending.
-        time_ms: When the server took it, in ms since 1970.
-        session: Who asked for it.
-        changes: What it did, in order. Znodes that go with their session are not listed.
-        closes_session: Whether the session ends with it, and all ephemeral znodes it owns.
+        zxid: The transaction's id, which ascends.
+        time_ms: The time on the server in ms since 1970.
+        session: The session that requested it.
+        changes: The changes in order, without those of ephemeral znodes that end with their session.
+        closes_session: Whether the transaction ends the session and deletes its ephemeral znodes.
     """
 
     zxid: int
@@ -72,10 +72,10 @@ class Txn:
 
 
 def read_txns(content: bytes) -> Iterator[Txn]:
-    """The transactions of a file that change znodes or end sessions; a record that was not finished ends it.
+    """Read the transactions of a file that change znodes or end sessions, up to an incomplete record.
 
     Raises:
-        TxnLogError: It does not begin like a transaction log, or a whole record is damaged.
+        TxnLogError: The content does not begin like a transaction log, or a complete record is damaged.
     """
     if len(content) < _FILE_HEADER.size:
         return
@@ -119,7 +119,7 @@ def _changes(kind: int, reader: _Jute) -> tuple[ZnodeChange, ...]:
 
 
 class _Jute:
-    """ZooKeeper's serialization, read from a place on."""
+    """A reader of ZooKeeper's serialization (jute), from a given byte on."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self._data = data

@@ -1,4 +1,4 @@
-"""To wait for a fact that lies in other processes, and of which nothing tells: to ask until it is there."""
+"""Polling for facts of other processes that send no notification."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, PartitionMetadata
 T = TypeVar("T")
 
 PAUSE_S = 0.1
-"""How long to leave the others alone between two questions."""
+"""The pause between two polls in seconds."""
 
 
 def wait_until(
@@ -20,18 +20,18 @@ def wait_until(
     timeout_s: float = 60.0,
     last: Callable[[], object] | None = None,
 ) -> T:
-    """Ask until the answer is true in Python's sense; that answer.
+    """Poll until the result is truthy, and return it.
 
-    The deadline is there to end what hangs: it is generous, and nothing is asserted by it.
+    The timeout only ends a wait that hangs; it is generous, and no test asserts durations with it.
 
     Args:
-        holds: What to ask; it is asked once at least.
-        what: What was waited for, in words.
-        timeout_s: How long to ask, in seconds.
-        last: What there was to see instead, for the error.
+        holds: The function to poll, at least once.
+        what: A description of the fact.
+        timeout_s: The timeout in seconds.
+        last: Returns what is there instead, for the error.
 
     Raises:
-        TimeoutError: The answer never was; the message says ``what``.
+        TimeoutError: The result was never truthy; the message contains ``what``.
     """
     deadline = time.monotonic() + timeout_s
     while not (found := holds()):
@@ -43,10 +43,10 @@ def wait_until(
 
 
 def partitions_of(admin: AdminClient, topic: str) -> dict[int, PartitionMetadata]:
-    """A topic's partitions by number, as a broker tells that knows it: just after a creation not all do.
+    """Return a topic's partitions by number, once a broker that knows the topic is found.
 
     Raises:
-        TimeoutError: None does within a minute.
+        TimeoutError: No broker knows the topic within a minute.
     """
     return wait_until(
         lambda: admin.list_topics(topic, timeout=20).topics[topic].partitions, f"{topic} in the metadata"

@@ -1,9 +1,9 @@
-"""How long writes waited, of a history. Pure.
+"""The times for which writes of a history waited. Pure.
 
-A wait of a partition begins with an acknowledgement after which something is outstanding, or with the first
-send after a time in which nothing was; it ends with the next acknowledgement or with the end of the writing.
-A write that fails does not end it, for the next one waits on: a partition that refuses all writes takes none.
-Where no other follows, it ends with the failure of the last one.
+A partition's wait begins with an acknowledgement after which writes are outstanding, or with the first send
+after a time without outstanding writes. It ends with the next acknowledgement or with the end of the writing.
+A failed write does not end it, because a partition that refuses all writes is unavailable too; if no other
+write follows, the wait ends with the failure of the last one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from barnabas.chaos.history import Acked, Disturbed, Failed, Op, Phase, Sent, Un
 from barnabas.cluster.model.ids import TopicPartition
 
 UNAVAILABLE_S = 1.0
-"""A wait of this length or more is an outage; a shorter one is latency."""
+"""The seconds from which a wait counts as an outage; a shorter one is latency."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A stretch in which a partition took no write although one was waiting; times in seconds."""
+    """A time in which a partition accepted no write although one was waiting, in seconds."""
 
     partition: TopicPartition
     start: float
@@ -29,17 +29,17 @@ class Stall:
 
     @property
     def seconds(self) -> float:
-        """How long it lasted."""
+        """Return the duration in seconds."""
         return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """How much of its time a partition took writes.
+    """The availability of a partition for writes.
 
     Attributes:
-        seconds: From the first send to the last outcome, anywhere.
-        unavailable_s: The sum of its waits of ``UNAVAILABLE_S`` or more.
+        seconds: The time from the first send to the last outcome of any partition.
+        unavailable_s: The sum of the partition's waits of ``UNAVAILABLE_S`` or more.
     """
 
     partition: TopicPartition
@@ -48,35 +48,35 @@ class Availability:
 
     @property
     def fraction(self) -> float:
-        """Between 0 and 1."""
+        """Return the available part of the time, between 0 and 1."""
         return 1.0 - self.unavailable_s / self.seconds if self.seconds > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class NemesisStall:
-    """The longest wait that a strike of a nemesis shares a moment with, up to the recovery from it.
+    """The longest wait that overlaps with a nemesis, from its injection to the recovery.
 
     Attributes:
-        strikes: How often it struck; those that missed do not count.
-        stall: None where no write waited at all.
-        recovery_s: The longest time from the healing to the recovery; None where it never did.
+        injections: The number of times the nemesis was injected; those that missed do not count.
+        stall: The longest wait; None if no write waited.
+        recovery_s: The longest time from healing to recovery; None if there was no recovery.
     """
 
     nemesis: str
-    strikes: int
+    injections: int
     stall: Stall | None
     recovery_s: float | None
 
 
 def waits(ops: Iterable[Op]) -> Iterator[Stall]:
-    """Every wait, in the order of their ends but for the last of each partition.
+    """Generate the waits in the order of their ends; the last of each partition comes at the end.
 
     Args:
-        ops: In the order of their times.
+        ops: The ops in the order of their times.
     """
     outstanding: dict[TopicPartition, int] = defaultdict(int)
     since: dict[TopicPartition, float] = {}
-    given_up: dict[TopicPartition, float] = {}  # of waits that nothing is outstanding in: when it failed
+    given_up: dict[TopicPartition, float] = {}  # partitions whose last outstanding write failed, and when
     last = 0.0
     for op in ops:
         match op:
@@ -101,7 +101,7 @@ def waits(ops: Iterable[Op]) -> Iterator[Stall]:
 
 
 def longest(ops: Iterable[Op]) -> tuple[Stall, ...]:
-    """The longest wait of each partition that was written to, in the order of partitions."""
+    """Return the longest wait of each partition that was written to, in the order of partitions."""
     found: dict[TopicPartition, Stall] = {}
     for wait in waits(ops):
         before = found.get(wait.partition)
@@ -111,7 +111,7 @@ def longest(ops: Iterable[Op]) -> tuple[Stall, ...]:
 
 
 def availability(ops: Iterable[Op]) -> tuple[Availability, ...]:
-    """Of each partition that was written to, in the order of partitions."""
+    """Return the availability of each partition that was written to, in the order of partitions."""
     ops = tuple(ops)
     times = [op.time for op in ops if isinstance(op, Sent | Acked | Failed | Unknown)]
     seconds = max(times, default=0.0) - min(times, default=0.0)
@@ -122,7 +122,7 @@ def availability(ops: Iterable[Op]) -> tuple[Availability, ...]:
 
 
 def by_nemesis(ops: Iterable[Op]) -> tuple[NemesisStall, ...]:
-    """For each nemesis, in the order of names."""
+    """Return the longest wait with each nemesis, in the order of names."""
     ops = tuple(ops)
     end = max((op.time for op in ops), default=0.0)
     spans = [*_spans(ops, end)]
@@ -155,27 +155,27 @@ class _Span:
 
 
 def _spans(ops: Iterable[Op], end: float) -> Iterator[_Span]:
-    struck: dict[str, float] = {}
+    injected: dict[str, float] = {}
     healed: dict[str, float] = {}
     missed: set[str] = set()
     for op in ops:
         match op:
-            case Disturbed(time=time, nemesis=name, phase=Phase.STRIKE):
-                struck.setdefault(name, time)
+            case Disturbed(time=time, nemesis=name, phase=Phase.INJECT):
+                injected.setdefault(name, time)
             case Disturbed(nemesis=name, phase=Phase.MISSED):
                 missed.add(name)
             case Disturbed(time=time, nemesis=name, phase=Phase.HEAL):
                 healed[name] = time
-            case Disturbed(time=time, nemesis=name, phase=Phase.RECOVERED) if name in struck:
-                start = struck.pop(name)
+            case Disturbed(time=time, nemesis=name, phase=Phase.RECOVERED) if name in injected:
+                start = injected.pop(name)
                 yield _Span(name, start, time, time - healed.pop(name, start), name in missed)
                 missed.discard(name)
             case _:
                 pass
-    for name, start in struck.items():
+    for name, start in injected.items():
         yield _Span(name, start, end, None, name in missed)
 
 
 def disturbances(ops: Iterable[Op]) -> tuple[tuple[float, float], ...]:
-    """The spans of time from a strike to the recovery from it; unbounded where there was none."""
+    """Return the times from an injection to its recovery, with an infinite end if there was none."""
     return tuple((span.start, span.end) for span in _spans(ops, float("inf")))

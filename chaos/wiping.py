@@ -1,4 +1,4 @@
-"""Deletes what brokers registered in ZooKeeper, as somebody with ``zkCli.sh`` and a wrong idea would."""
+"""Deletion of brokers' registrations in ZooKeeper, as by a mistake with ``zkCli.sh``."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.topics import decode_state
 
 _TRIES = 50
-"""Brokers register again while their parent is being emptied."""
+"""The most tries to empty a znode; brokers register again meanwhile."""
 
 
 def wipe(address: str, znodes: Iterable[str]) -> list[str]:
-    """Delete ``znodes``; those that were there.
+    """Delete ``znodes`` and return those that existed.
 
     Args:
         address: ``host:port`` of a server.
-        znodes: Their paths.
+        znodes: The paths.
 
     Raises:
-        WireError: None was there, or the server refused.
+        WireError: None existed, or the server refused.
         OSError: The server does not answer.
     """
     znodes = tuple(znodes)
@@ -34,10 +34,11 @@ def wipe(address: str, znodes: Iterable[str]) -> list[str]:
 
 
 def wipe_parent(address: str, parent: str) -> list[str]:
-    """Delete a znode and all below it, of which none may have children; what was deleted, the parent last.
+    """Delete a znode with its children, and return what was deleted, the parent last.
 
     Raises:
-        WireError: It was not there, or children came back as fast as they were deleted.
+        WireError: The znode did not exist, children have children, or they return as fast as they are
+            deleted.
         OSError: The server does not answer.
     """
     with Connection(address) as connection:
@@ -52,7 +53,7 @@ def wipe_parent(address: str, parent: str) -> list[str]:
 
 
 def missing(address: str, znodes: Iterable[str]) -> list[str]:
-    """Which of ``znodes`` are not there.
+    """Return those of ``znodes`` that do not exist.
 
     Raises:
         WireError: The server refused.
@@ -64,9 +65,9 @@ def missing(address: str, znodes: Iterable[str]) -> list[str]:
 
 
 def in_sync(address: str) -> dict[TopicPartition, frozenset[BrokerId]]:
-    """The ISR of every partition, as ZooKeeper has it now.
+    """Read the current ISR of every partition from ZooKeeper.
 
-    Partitions without a state are left out, and those of topics that are being deleted: their ISRs shrink.
+    Partitions without a state are left out, and so are those of topics being deleted, whose ISRs shrink.
 
     Raises:
         WireError: The server refused.

@@ -1,7 +1,7 @@
-"""Producers that write values never written before, and the reading back of everything.
+"""Producers that write unique values, and the function that reads everything back.
 
-A workload is bounded: it sends at a fixed rate, and to a partition that does not answer at most
-``OUTSTANDING_MAX`` records, so that a stalled partition neither fills the client's queue nor slows others.
+A workload sends at a fixed rate, and at most ``OUTSTANDING_MAX`` records to a partition that does not answer,
+so that a stalled partition neither fills the client's queue nor slows others.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from barnabas.cluster.model.ids import TopicPartition
 
 REPLICATION_FACTOR = 3
 SAFE: Mapping[str, str] = {"min.insync.replicas": "2"}
-"""With acks=all, what is acknowledged in topics of these settings survives the loss of any one broker."""
+"""Settings with which records acknowledged with acks=all survive the loss of any one broker."""
 
 OUTSTANDING_MAX = 2_000
-"""Records per partition that wait for their outcome."""
+"""The most records per partition with an outstanding outcome."""
 
 TICK_S = 0.01
-"""How often a workload sends its share of records."""
+"""The seconds between two sends of a share of the records."""
 
 INTERRUPTED_STOP_S = 0.5
-"""How long Ctrl-C waits for outcomes, which may never come while the cluster is broken."""
+"""The seconds for which Ctrl-C waits for outcomes, which may never come while the cluster is broken."""
 
 SETTLE_S = 10.0
-"""How long a reader at the end of every partition waits for acknowledged records that are not there."""
+"""The seconds for which a reader at the end of all partitions waits for missing acknowledged records."""
 
 
 class Workload:
-    """One producer writing unique values round-robin over partitions, in a thread, until it is stopped.
+    """A thread with one producer that writes unique values round-robin to partitions until it is stopped.
 
     Args:
-        producer: The client; closed at the end.
-        partitions: Where to write.
-        history: Where every attempt and outcome is noted.
-        process: The producer's name in the history, unique in it.
+        producer: The client, which is closed at the end.
+        partitions: The partitions to write to.
+        history: The history to which every attempt and outcome is appended.
+        process: The producer's unique name in the history.
         rate: Records per second over all partitions.
-        size: Bytes per value at least; the value is padded.
+        size: The least number of bytes of a value; shorter values are padded.
     """
 
     def __init__(
@@ -82,25 +82,25 @@ class Workload:
         trace: TracebackType | None,
     ) -> None:
         if kind is not None and not issubclass(kind, Exception):
-            # A signal ends the program: nobody waits a minute for outcomes.
+            # A signal ends the program, so do not wait a minute for outcomes.
             self.stop(INTERRUPTED_STOP_S)
         else:
             self.stop()
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start writing."""
         self._writing = self._thread.submit(self._write)
-        self._writing.add_done_callback(self._tell)
+        self._writing.add_done_callback(self._notify)
 
     def halt(self) -> None:
-        """Send no more, without waiting for anything."""
+        """Stop sending without waiting."""
         self._stopping.set()
 
     def stop(self, timeout_s: float = 60.0) -> None:
-        """Send no more, wait for outcomes, at most so long, and note the rest as unknown.
+        """Stop sending, wait at most ``timeout_s`` seconds for outcomes, and record the others as unknown.
 
         Raises:
-            Exception: Whatever ended the writing early.
+            Exception: The exception that ended the thread early.
         """
         self._stopping.set()
         self._thread.shutdown()
@@ -114,21 +114,21 @@ class Workload:
 
     @property
     def acknowledged(self) -> Mapping[TopicPartition, int]:
-        """Acknowledged records of each partition so far."""
+        """Return the number of acknowledged records of each partition so far."""
         return dict(self._acked)
 
     def waiting_s(self) -> Mapping[TopicPartition, float]:
-        """For each partition how long writes have been waiting there without any being acknowledged, now."""
+        """Return the seconds for which each partition's writes have waited without an acknowledgement."""
         now = self._history.now()
         waiting = self._waiting_since.copy()
         return {tp: now - waiting[tp] if tp in waiting else 0.0 for tp in self._partitions}
 
     def wait_for_progress(self, timeout_s: float, partitions: Iterable[TopicPartition] = ()) -> None:
-        """Wait until a record sent from now on is acknowledged on each partition (all, if none is named).
+        """Wait until a record sent from now on is acknowledged on each of ``partitions`` (by default on all).
 
         Raises:
-            TimeoutError: It took longer; the message names the partitions.
-            Exception: Whatever ended the writing early.
+            TimeoutError: The time is over; the message names the partitions.
+            Exception: The exception that ended the thread early.
         """
         since = self._history.now()
         wanted = tuple(partitions) or self._partitions
@@ -143,7 +143,7 @@ class Workload:
         if late := behind():
             raise TimeoutError(f"no acknowledged write within {timeout_s:g} s on {', '.join(map(str, late))}")
 
-    def _tell(self, _: Future[None]) -> None:
+    def _notify(self, _: Future[None]) -> None:
         with self._told:
             self._told.notify_all()
 
@@ -195,11 +195,11 @@ def read_back(
     timeout_s: float = 60.0,
     settle_s: float = SETTLE_S,
 ) -> None:
-    """Read every partition from its first record to its end, and note what was read and where it ended.
+    """Read every partition from its first record to its end, and append what was read to the history.
 
-    Done when each partition was read to its high watermark and past the last acknowledged offset; or when the
-    end was reached everywhere and acknowledged records stayed away for ``settle_s`` (a new leader learns the
-    high watermark a moment late); or after ``timeout_s``. Closes the reader.
+    Reading ends when each partition was read to its high watermark and past its last acknowledged offset. It
+    also ends if acknowledged records are missing ``settle_s`` seconds after all ends were reached (a new
+    leader learns the high watermark late), and after ``timeout_s`` seconds. The reader is closed.
     """
     partitions = tuple(partitions)
     promised = promised_ends(history)
@@ -229,7 +229,7 @@ def read_back(
 
 
 def promised_ends(history: History) -> dict[TopicPartition, int]:
-    """For each partition the offset behind the last acknowledged one."""
+    """Return the offset after the last acknowledged one of each partition."""
     promised: dict[TopicPartition, int] = {}
     for op in history.ops():
         if isinstance(op, Acked) and op.offset is not None:

@@ -1,4 +1,4 @@
-"""A few requests of ZooKeeper's protocol over a connection of its own, for what no client is meant to do.
+"""A minimal ZooKeeper client for requests that ordinary clients cannot make, such as taking over a session.
 
 Lengths and numbers are big-endian; a request is ``length, xid, opcode, body``. Source: ``zookeeper.jute`` and
 ``ZooDefs`` of 3.9.
@@ -28,15 +28,15 @@ _INT = struct.Struct(">i")
 
 
 class WireError(Exception):
-    """The server refused or hung up; the message names the znode and what the server said."""
+    """An error if the server refused or closed the connection; the message names the znode and the error."""
 
 
 class Stat(NamedTuple):
-    """What is known of a znode.
+    """The metadata of a znode.
 
     Attributes:
-        czxid: The transaction that created it.
-        owner: The session that owns it, 0 where it is not ephemeral.
+        czxid: The transaction that created the znode.
+        owner: The session that owns the znode; 0 if it is not ephemeral.
     """
 
     czxid: int
@@ -48,10 +48,10 @@ class Connection:
 
     Args:
         address: ``host:port``.
-        timeout_s: For each answer.
+        timeout_s: The timeout of each response in seconds.
 
     Raises:
-        OSError: Nobody answers.
+        OSError: The server does not answer.
     """
 
     def __init__(self, address: str, timeout_s: float = 10.0) -> None:
@@ -65,18 +65,18 @@ class Connection:
         self._socket.close()
 
     def connect(self) -> None:
-        """Open a session of its own; it ends by itself when it is no longer used.
+        """Open a new session, which expires when it is no longer used.
 
         Raises:
-            WireError: The server gives none.
+            WireError: The server opens no session.
         """
         self._socket.sendall(_connect_frame(0, bytes(_PASSWORD_BYTES)))
         _, timeout, _ = _CONNECTED.unpack_from(self._receive())
         if timeout <= 0:
-            raise WireError("the server gave no session")
+            raise WireError("the server opened no session")
 
     def stat(self, path: str) -> Stat | None:
-        """What is known of a znode; None where there is none."""
+        """Return the metadata of a znode; None if it does not exist."""
         answer = self._ask(_EXISTS, path, b"\0")
         if answer is None:
             return None
@@ -84,12 +84,12 @@ class Connection:
         return Stat(czxid, owner)
 
     def data(self, path: str) -> bytes | None:
-        """What a znode holds; None where there is none."""
+        """Return the content of a znode; None if it does not exist."""
         answer = self._ask(_GET_DATA, path, b"\0")
         return None if answer is None else _buffer(answer, 0)
 
     def children(self, path: str) -> list[str]:
-        """The names below a znode; none where there is no such znode."""
+        """Return the names of a znode's children; empty if it does not exist."""
         answer = self._ask(_GET_CHILDREN, path, b"\0")
         names: list[str] = []
         at = _INT.size
@@ -100,19 +100,19 @@ class Connection:
         return names
 
     def delete(self, path: str) -> bool:
-        """Delete a znode, whatever its version; False where there is none, or it has children."""
+        """Delete a znode of any version; return False if it does not exist or has children."""
         return self._ask(_DELETE, path, _INT.pack(_ANY_VERSION), NO_NODE, NOT_EMPTY) is not None
 
     def end_session(self, session_id: int, password: bytes) -> None:
-        """Take a session and close it, in one breath: its owner comes back for it at once."""
+        """Take over a session and close it in one packet, because its owner reconnects at once."""
         taking = _connect_frame(session_id, password)
         self._socket.sendall(taking + _frame(_HEADER.pack(2, _CLOSE)))
         with contextlib.suppress(ConnectionResetError):
             while self._socket.recv(4096):
-                pass  # what it answers proves nothing yet: the owner may have been quicker
+                pass  # the response proves nothing yet: the owner may have been faster
 
     def _ask(self, opcode: int, path: str, rest: bytes, *refusals: int) -> bytes | None:
-        """The answer's body; None where there is no such znode, or the server refuses with one of those."""
+        """Send a request and return the response's body; None for a missing znode or one of ``refusals``."""
         name = path.encode()
         self._socket.sendall(_frame(_HEADER.pack(1, opcode) + _INT.pack(len(name)) + name + rest))
         answer = self._receive()
@@ -132,10 +132,10 @@ class Connection:
         while len(received) < count:
             try:
                 part = self._socket.recv(count - len(received))
-            except ConnectionResetError:  # it hung up with something of ours unread
+            except ConnectionResetError:  # the server closed the connection before it read everything
                 part = b""
             if not part:
-                raise WireError(f"the server hung up after {len(received)} of {count} bytes")
+                raise WireError(f"the server closed the connection after {len(received)} of {count} bytes")
             received += part
         return received
 

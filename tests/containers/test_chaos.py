@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.chaos.__main__ import CLUSTER, judge
 from barnabas.chaos.chaos import Chaos
-from barnabas.chaos.composed import composed_arena, why_not
+from barnabas.chaos.composed import composed_targets, why_not
 from barnabas.chaos.history import History, save
 from barnabas.chaos.schedule import BY_NAME, Step
 
@@ -25,15 +25,15 @@ def test_cuts_break_no_promise(image, required, monkeypatch, tmp_path):
     kinds = [BY_NAME[name] for name in NEMESES]
     steps = [Step(number, (kind,), HOLD_S, 0.0, (number,)) for number, kind in enumerate(kinds, start=1)]
     history = History(time.monotonic)
-    with composed_arena(tmp_path) as arena:
-        chaos = Chaos(arena, history, print)
+    with composed_targets(tmp_path) as targets:
+        chaos = Chaos(targets, history, print)
         chaos.run(iter(steps), seconds=1200)
-        arena.gather(tmp_path / CLUSTER)
-        reckoning = judge(tmp_path, history, chaos.findings, kinds)
-    if reckoning.problems:
+        targets.gather(tmp_path / CLUSTER)
+        summary = judge(tmp_path, history, chaos.findings, kinds)
+    if summary.problems:
         save(tmp_path / "history.jsonl", history.ops())
-    print("\n".join(reckoning.lines()))
-    assert list(reckoning.problems) == []
+    print("\n".join(summary.lines()))
+    assert list(summary.problems) == []
     assert (chaos.findings.steps, chaos.findings.cuts) == (2, 2)
-    assert reckoning.epochs.reigns > 0
-    assert reckoning.verdict.acknowledged > 1_000
+    assert summary.epochs.controllers > 0
+    assert summary.verdict.acknowledged > 1_000

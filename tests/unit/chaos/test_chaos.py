@@ -5,13 +5,13 @@ import confluent_kafka
 import pytest
 
 from barnabas.chaos import chaos as module
-from barnabas.chaos.arena import Arena
-from barnabas.chaos.blows import Blow
 from barnabas.chaos.chaos import Chaos
+from barnabas.chaos.faults import InjectedFault
 from barnabas.chaos.history import Disturbed, History, Phase
 from barnabas.chaos.links import NetworkError
 from barnabas.chaos.recovery import NotRecoveredError
 from barnabas.chaos.schedule import BY_NAME, Step
+from barnabas.chaos.targets import Targets
 from barnabas.chaos.traffic import ClientFailed
 from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.local.cluster import ClusterError
@@ -75,23 +75,23 @@ class Links:
 
 
 @pytest.fixture
-def struck():
+def injected():
     return []
 
 
 @pytest.fixture
-def chaos(monkeypatch, struck):
-    def strike(name, arena, victims):
-        struck.append((name, len(victims)))
-        return Blow("done", lambda: struck.append("healed"), deadly=victims)
+def chaos(monkeypatch, injected):
+    def inject(name, targets, victims):
+        injected.append((name, len(victims)))
+        return InjectedFault("done", lambda: injected.append("healed"), deadly=victims)
 
     monkeypatch.setattr(module, "Traffic", Traffic)
     monkeypatch.setattr(module, "Observer", Observer)
-    monkeypatch.setattr(module, "strike", strike)
+    monkeypatch.setattr(module, "inject", inject)
     monkeypatch.setattr(module, "revive", lambda cluster, allowed: [])
     monkeypatch.setattr(module, "wait_until_whole", lambda *_: None)
     monkeypatch.setattr(module, "undeleted", lambda *_: [])
-    return Chaos(Arena(Cluster(), Ensemble(), Links(), {}), History(time.monotonic), struck.append)
+    return Chaos(Targets(Cluster(), Ensemble(), Links(), {}), History(time.monotonic), injected.append)
 
 
 def step(*names, number=1):
@@ -102,37 +102,37 @@ def phases(chaos):
     return [(op.nemesis, op.phase) for op in chaos._history.ops() if isinstance(op, Disturbed)]
 
 
-def test_each_step_strikes_heals_and_waits_for_the_recovery(chaos, struck):
+def test_each_step_injects_heals_and_waits_for_the_recovery(chaos, injected):
     chaos.run(iter([step("kill-any"), step("cut-off", number=2)]), seconds=60)
-    assert [each for each in struck if isinstance(each, tuple)] == [("kill-any", 1), ("cut-off", 1)]
-    assert struck.count("healed") == 2
-    whole = (Phase.STRIKE, Phase.HEAL, Phase.RECOVERED)
+    assert [each for each in injected if isinstance(each, tuple)] == [("kill-any", 1), ("cut-off", 1)]
+    assert injected.count("healed") == 2
+    whole = (Phase.INJECT, Phase.HEAL, Phase.RECOVERED)
     assert phases(chaos) == [(n, p) for n in ("kill-any", "cut-off") for p in whole]
     assert (chaos.findings.steps, chaos.findings.cuts) == (2, 1)
     assert chaos.findings.problems == ["a reader ended early"]
 
 
-def test_the_second_of_a_pair_hits_others(chaos, struck):
+def test_the_second_of_a_pair_hits_others(chaos, injected):
     chaos.run(iter([step("kill-several", "pause-several")]), seconds=60)
-    assert struck[:2] == [("kill-several", 2), ("pause-several", 1)]
+    assert injected[:2] == [("kill-several", 2), ("pause-several", 1)]
 
 
 def test_a_cut_that_dropped_nothing_does_not_count(chaos):
-    chaos._arena.links.dropped = 0
+    chaos._targets.links.dropped = 0
     chaos.run(iter([step("cut-off")]), seconds=60)
     assert chaos.findings.cuts == 0
 
 
-def test_time_that_is_over_ends_the_schedule_after_one_step(chaos, struck):
+def test_time_that_is_over_ends_the_schedule_after_one_step(chaos, injected):
     chaos.run(iter([step("kill-any"), step("kill-leader")]), seconds=0)
-    assert [each[0] for each in struck if isinstance(each, tuple)] == ["kill-any"]
+    assert [each[0] for each in injected if isinstance(each, tuple)] == ["kill-any"]
     assert chaos._traffic.stopped
 
 
-def test_time_is_not_over_before_the_network_was_cut(chaos, struck):
+def test_time_is_not_over_before_the_network_was_cut(chaos, injected):
     steps = iter([step("kill-any"), step("cut-off"), step("kill-leader")])
     chaos.run(steps, seconds=0, least_cuts=1)
-    assert [each[0] for each in struck if isinstance(each, tuple)] == ["kill-any", "cut-off"]
+    assert [each[0] for each in injected if isinstance(each, tuple)] == ["kill-any", "cut-off"]
 
 
 @pytest.mark.parametrize(
@@ -158,19 +158,19 @@ def test_a_cluster_that_does_not_recover_ends_it_and_is_judged(chaos, monkeypatc
 
 def test_a_fault_that_is_not_undone_is_no_recovery(chaos, monkeypatch):
     monkeypatch.setattr(module, "RECOVERY_TIMEOUT_S", 0.0)
-    blow = Blow("done", lambda: None, lacking=lambda: "a block is damaged")
-    monkeypatch.setattr(module, "strike", lambda *_: blow)
+    fault = InjectedFault("done", lambda: None, lacking=lambda: "a block is damaged")
+    monkeypatch.setattr(module, "inject", lambda *_: fault)
     chaos.run(iter([step("damage-flip")]), seconds=60)
     assert "a block is damaged" in chaos.findings.problems[0]
     assert chaos.findings.steps == 0
 
 
-def test_a_fault_that_did_less_than_its_name_says_is_healed_and_does_not_count(chaos, struck, monkeypatch):
-    blow = Blow("done", lambda: struck.append("healed"), missed="nobody else is in sync")
-    monkeypatch.setattr(module, "strike", lambda *_: blow)
+def test_a_fault_that_did_less_than_its_name_says_is_healed_and_does_not_count(chaos, injected, monkeypatch):
+    fault = InjectedFault("done", lambda: injected.append("healed"), missed="no other replica is in sync")
+    monkeypatch.setattr(module, "inject", lambda *_: fault)
     chaos.run(iter([step("power-cut-any")]), seconds=60)
-    assert "healed" in struck
-    assert chaos.findings.notes[0] == "power-cut-any could not strike: nobody else is in sync"
+    assert "healed" in injected
+    assert chaos.findings.notes[0] == "power-cut-any could not be injected: no other replica is in sync"
     assert [phase for _, phase in phases(chaos)] == [*Phase]
     assert chaos.findings.steps == 0
 
@@ -183,7 +183,7 @@ def test_replicas_that_differ_in_the_end_are_a_problem(chaos, monkeypatch):
 
 def test_the_topics_are_flushed_where_that_is_asked_for(chaos):
     assert not chaos._traffic.flushed
-    assert Chaos(chaos._arena, History(time.monotonic), print, flushed=True)._traffic.flushed
+    assert Chaos(chaos._targets, History(time.monotonic), print, flushed=True)._traffic.flushed
 
 
 def test_a_run_that_is_broken_off_halts_the_traffic(chaos, monkeypatch):
@@ -197,47 +197,47 @@ def test_a_run_that_is_broken_off_halts_the_traffic(chaos, monkeypatch):
     assert not chaos._traffic.stopped
 
 
-def test_what_could_not_strike_is_noted(chaos, monkeypatch):
+def test_a_nemesis_that_missed_is_noted(chaos, monkeypatch):
     def refused(*_):
         raise WireError("there is no such znode")
 
-    monkeypatch.setattr(module, "strike", refused)
+    monkeypatch.setattr(module, "inject", refused)
     chaos.run(iter([step("session-expiry")]), seconds=60)
-    assert chaos.findings.notes[0] == "session-expiry could not strike: there is no such znode"
+    assert chaos.findings.notes[0] == "session-expiry could not be injected: there is no such znode"
     assert [phase for _, phase in phases(chaos)] == [*Phase]
     assert chaos.findings.steps == 0
 
 
-def test_a_nemesis_that_finds_nobody_has_struck_nobody(chaos, struck):
+def test_a_nemesis_that_finds_nobody_has_struck_nobody(chaos, injected):
     chaos.run(iter([step("kill-all", "pause-any")]), seconds=60)
-    assert [each for each in struck if isinstance(each, tuple)] == [("kill-all", 3)]
-    assert chaos.findings.notes[0] == "pause-any could not strike: no broker is left to hit"
+    assert [each for each in injected if isinstance(each, tuple)] == [("kill-all", 3)]
+    assert chaos.findings.notes[0] == "pause-any could not be injected: no broker is left as a victim"
     assert chaos.findings.steps == 1
 
 
-def test_a_run_that_never_strikes_comes_to_an_end(chaos, monkeypatch):
+def test_a_run_without_any_fault_comes_to_an_end(chaos, monkeypatch):
     def refused(*_):
         raise WireError("there is no such znode")
 
-    monkeypatch.setattr(module, "strike", refused)
+    monkeypatch.setattr(module, "inject", refused)
     chaos.run(itertools.repeat(step("cut-off")), seconds=0, least_cuts=1)
     assert (chaos.findings.steps, chaos.findings.cuts) == (0, 0)
     assert len(phases(chaos)) == 4 * module.OVERTIME_STEPS
 
 
 def test_a_run_without_a_cut_comes_to_an_end(chaos):
-    chaos._arena.links.dropped = 0
+    chaos._targets.links.dropped = 0
     chaos.run(itertools.repeat(step("cut-off")), seconds=0, least_cuts=1)
     assert (chaos.findings.steps, chaos.findings.cuts) == (module.OVERTIME_STEPS, 0)
 
 
 def test_a_cut_that_missed_does_not_count_by_what_others_dropped(chaos, monkeypatch):
-    def refused(name, arena, victims):
+    def refused(name, targets, victims):
         if name == "cut-off":
             raise NetworkError("no namespace")
-        return Blow("done", lambda: None)
+        return InjectedFault("done", lambda: None)
 
-    monkeypatch.setattr(module, "strike", refused)
+    monkeypatch.setattr(module, "inject", refused)
     chaos.run(iter([step("lossy-links", "cut-off")]), seconds=60)
     assert (chaos.findings.steps, chaos.findings.cuts) == (1, 0)
 

@@ -72,7 +72,7 @@ def test_a_history_in_which_every_promise_was_kept_is_valid():
 def test_where_nothing_was_acknowledged_nothing_is_proven(history):
     verdict = check(history)
     assert not verdict.valid
-    assert verdict.problems() == ["nothing was acknowledged: that proves nothing"]
+    assert verdict.problems() == ["nothing was acknowledged, which proves nothing"]
 
 
 def test_a_record_that_readers_passed_over_is_lost():
@@ -295,7 +295,7 @@ def test_what_was_sent_to_a_topic_that_came_again_is_missed():
 def test_a_stale_read_counts_unless_a_nemesis_is_about():
     looked = Looked(6.0, "r", TP, 5.5, 2)
     assert check([*CLEAN, looked]).stale == (StaleRead(TP, "r", 5.5, 2, 3, disturbed=False),)
-    cut = [Disturbed(4.0, "cut-off", Phase.STRIKE, "1"), Disturbed(5.0, "cut-off", Phase.HEAL, "")]
+    cut = [Disturbed(4.0, "cut-off", Phase.INJECT, "1"), Disturbed(5.0, "cut-off", Phase.HEAL, "")]
     during = check([*CLEAN, *cut, looked, Disturbed(7.0, "cut-off", Phase.RECOVERED, "")])
     assert during.valid
     assert during.tolerated["stale reads"] == 1

@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.chaos import composed as module
 from barnabas.chaos import links
-from barnabas.chaos.composed import ComposedCluster, composed_arena, why_not
+from barnabas.chaos.composed import ComposedCluster, composed_targets, why_not
 from barnabas.chaos.links import CLIENTS, NetworkError
 from barnabas.local.cluster import ClusterError
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
@@ -66,7 +66,7 @@ def engine(monkeypatch, tmp_path):
 
 
 def test_a_cluster_is_a_project_of_its_own_and_leaves_nothing(engine, tmp_path):
-    with composed_arena(tmp_path) as arena:
+    with composed_targets(tmp_path) as targets:
         leftovers, down, up, *_ = engine.done()
         assert leftovers.startswith("docker ps --all")
         assert "--project-name barnabas-chaos-0 " in down
@@ -79,16 +79,16 @@ def test_a_cluster_is_a_project_of_its_own_and_leaves_nothing(engine, tmp_path):
         # Or Docker would start a broker that ended by itself again, and nobody would hear of it.
         services = json.loads((tmp_path / "docker-compose.yml").read_text())["services"]
         assert {service["restart"] for service in services.values()} == {"no"}
-        assert arena.zookeepers == ["zookeeper", "zookeeper-2", "zookeeper-3"]
-        assert arena.others(2) == ["broker-1", "broker-3"]
-        assert [where.split(":")[0] for where in arena.cluster.bootstrap.split(",")] == ["localhost"] * 3
+        assert targets.zookeepers == ["zookeeper", "zookeeper-2", "zookeeper-3"]
+        assert targets.others(2) == ["broker-1", "broker-3"]
+        assert [where.split(":")[0] for where in targets.cluster.bootstrap.split(",")] == ["localhost"] * 3
     (down,) = engine.done()
     assert f"--project-name {PROJECT} " in down
 
 
 def test_a_cluster_that_does_not_start_leaves_nothing_either(engine, tmp_path):
     engine.refused = " up "
-    with pytest.raises(ClusterError, match="refused"), composed_arena(tmp_path):
+    with pytest.raises(ClusterError, match="refused"), composed_targets(tmp_path):
         pass
     assert " down --volumes" in engine.done()[-1]
 
@@ -171,7 +171,7 @@ def test_the_logs_are_gathered_as_a_local_cluster_has_them(engine, tmp_path):
 
 def test_where_it_cannot_be_had_the_reason_is_told(engine, monkeypatch, tmp_path):
     monkeypatch.setattr(module.os, "geteuid", lambda: 1000)
-    assert why_not() == "the networks of containers can be cut by root alone"
+    assert why_not() == "only root can cut the networks of containers"
     monkeypatch.setattr(module.os, "geteuid", lambda: 0)
     monkeypatch.setattr(module.shutil, "which", lambda name: None if name == "nsenter" else name)
     assert why_not() == "there is no nsenter"

@@ -3,11 +3,11 @@ import signal
 import pytest
 
 from barnabas.chaos import copies as module
-from barnabas.chaos.arena import Arena
 from barnabas.chaos.copies import empty
 from barnabas.chaos.damage import Damage, Harm
-from barnabas.chaos.nemeses import strike
+from barnabas.chaos.nemeses import inject
 from barnabas.chaos.power import Loss
+from barnabas.chaos.targets import Targets
 from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -65,7 +65,7 @@ def isr(monkeypatch):
 
 
 @pytest.fixture
-def arena(calls, tmp_path):
+def targets(calls, tmp_path):
     """Three brokers with two log directories each, on disks that lose two files of ten bytes each."""
     log_dirs = {n: (tmp_path / f"{n}" / "data", tmp_path / f"{n}" / "small") for n in (1, 2, 3)}
     for directories in log_dirs.values():
@@ -74,50 +74,50 @@ def arena(calls, tmp_path):
             (directory / "t-0" / "0.log").write_bytes(b"records")
             (directory / "meta.properties").write_text("broker.id=1\n")
     power = {n: tuple(Disk(calls, f"disk-{n}-{m}", Loss(2, 10)) for m in (1, 2)) for n in (1, 2, 3)}
-    return Arena(Cluster(calls), Ensemble(), None, log_dirs=log_dirs, power=power)
+    return Targets(Cluster(calls), Ensemble(), None, log_dirs=log_dirs, power=power)
 
 
 def files(directory):
     return sorted(str(file.relative_to(directory)) for file in directory.rglob("*") if file.is_file())
 
 
-def test_the_power_is_cut_behind_a_dead_broker_on_all_its_disks(arena, calls, isr):
-    blow = strike("power-cut-leader", arena, (2,))
+def test_the_power_is_cut_behind_a_dead_broker_on_all_its_disks(targets, calls, isr):
+    fault = inject("power-cut-leader", targets, (2,))
     assert calls == [("broker-2.signal", signal.SIGKILL), ("cluster.kill", 2), "disk-2-1 cut", "disk-2-2 cut"]
-    assert (blow.detail, blow.missed) == ("power cut of broker 2: 20 bytes lost, 4 files changed", "")
-    blow.heal()
+    assert (fault.detail, fault.missed) == ("power cut of broker 2: 20 bytes lost, 4 files changed", "")
+    fault.heal()
     assert calls[-1] == ("cluster.restart", 2)
 
 
-def test_the_last_in_sync_are_killed_and_keep_what_they_have(arena, calls, isr):
+def test_the_last_in_sync_are_killed_and_keep_what_they_have(targets, calls, isr):
     isr[TopicPartition("t", 1)] = {1, 2}
-    blow = strike("power-cut-several", arena, (1, 2))
-    assert blow.missed == "nobody else is in sync for t-1"
+    fault = inject("power-cut-several", targets, (1, 2))
+    assert fault.missed == "no other replica is in sync for t-1"
     assert not [call for call in calls if isinstance(call, str)]
-    blow.heal()
+    fault.heal()
     assert ("cluster.restart", 1) in calls
-    assert strike("empty-disks", arena, (1, 2)).missed
-    assert files(arena.log_dirs[1][0]) == ["meta.properties", "t-0/0.log"]
-    assert not strike("power-cut-several", arena, (2, 3)).missed
+    assert inject("empty-disks", targets, (1, 2)).missed
+    assert files(targets.log_dirs[1][0]) == ["meta.properties", "t-0/0.log"]
+    assert not inject("power-cut-several", targets, (2, 3)).missed
 
 
-def test_where_nobody_says_who_is_in_sync_nothing_is_taken(arena, monkeypatch):
+def test_where_nobody_says_who_is_in_sync_nothing_is_taken(targets, monkeypatch):
     def away(address):
         raise WireError("the server hung up")
 
     monkeypatch.setattr(module, "in_sync", away)
-    assert strike("power-cut-any", arena, (1,)).missed == "nobody can say who is in sync: the server hung up"
+    assert inject("power-cut-any", targets, (1,)).missed == "the ISRs cannot be read: the server hung up"
 
 
-def test_where_all_was_synced_nothing_was_hit(arena, isr):
-    arena.power[1][0]._lost = arena.power[1][1]._lost = Loss()
-    assert strike("power-cut-any", arena, (1,)).missed == "all was synced"
+def test_where_all_was_synced_nothing_was_hit(targets, isr):
+    targets.power[1][0]._lost = targets.power[1][1]._lost = Loss()
+    assert inject("power-cut-any", targets, (1,)).missed == "all was synced"
 
 
-def test_all_lose_their_power_at_once_whoever_is_in_sync(arena, calls, isr):
-    blow = strike("power-cut-all", arena, (1, 2, 3))
+def test_all_lose_their_power_at_once_whoever_is_in_sync(targets, calls, isr):
+    fault = inject("power-cut-all", targets, (1, 2, 3))
     assert len([call for call in calls if isinstance(call, str)]) == 6
-    assert blow.detail == "power cut of brokers 1, 2, 3: 60 bytes lost, 12 files changed"
+    assert fault.detail == "power cut of brokers 1, 2, 3: 60 bytes lost, 12 files changed"
 
 
 @pytest.mark.parametrize(
@@ -128,19 +128,19 @@ def test_all_lose_their_power_at_once_whoever_is_in_sync(arena, calls, isr):
         ("empty-leader", [["meta.properties"], ["meta.properties"]]),
     ],
 )
-def test_log_directories_of_a_dead_broker_are_emptied(arena, calls, isr, name, left):
-    blow = strike(name, arena, (3,))
+def test_log_directories_of_a_dead_broker_are_emptied(targets, calls, isr, name, left):
+    fault = inject(name, targets, (3,))
     assert ("cluster.kill", 3) in calls
-    assert [files(directory) for directory in arena.log_dirs[3]] == left
-    assert not blow.missed
-    assert "of broker 3 emptied of" in blow.detail
-    blow.heal()
+    assert [files(directory) for directory in targets.log_dirs[3]] == left
+    assert not fault.missed
+    assert "of broker 3 emptied of" in fault.detail
+    fault.heal()
     assert calls[-1] == ("cluster.restart", 3)
 
 
-def test_an_empty_directory_is_no_hit(arena, isr):
-    strike("empty-disks", arena, (3,))
-    assert strike("empty-disks", arena, (3,)).missed == "there was nothing in them"
+def test_an_empty_directory_is_no_hit(targets, isr):
+    inject("empty-disks", targets, (3,))
+    assert inject("empty-disks", targets, (3,)).missed == "the directories were empty"
 
 
 def test_emptying_leaves_links_targets_alone(tmp_path):
@@ -151,9 +151,9 @@ def test_emptying_leaves_links_targets_alone(tmp_path):
     assert (tmp_path / "elsewhere").exists()
 
 
-def test_damage_lasts_until_the_files_are_whole_again(arena, monkeypatch):
+def test_damage_lasts_until_the_files_are_whole_again(targets, monkeypatch):
     monkeypatch.setattr(module, "damage", lambda dirs, broker, harm: Damage(broker, harm, {TP: (0, 1)}))
-    blow = strike("damage-zeros", arena, (2,))
-    assert blow.detail == f"{Harm.ZEROS} in sealed segments of broker 2: t-0 from offset 0"
-    assert "t-0: on broker 1 offsets 0 to 0 are missing" in blow.lacking()
-    assert not blow.deadly
+    fault = inject("damage-zeros", targets, (2,))
+    assert fault.detail == f"{Harm.ZEROS} in sealed segments of broker 2: t-0 from offset 0"
+    assert "t-0: on broker 1 offsets 0 to 0 are missing" in fault.lacking()
+    assert not fault.deadly

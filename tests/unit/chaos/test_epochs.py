@@ -60,7 +60,7 @@ ACTS = (
 def test_a_clean_history_has_no_problems():
     found = check_epochs(CLEAN, ACTS)
     assert found.problems == ()
-    assert (found.reigns, found.elections, found.acts) == (2, 2, 4)
+    assert (found.controllers, found.elections, found.acts) == (2, 2, 4)
 
 
 def problems(*more, acts=()):
@@ -119,9 +119,9 @@ def test_a_planted_transaction_is_found(planted, said):
 @pytest.mark.parametrize(
     ("planted", "said"),
     [
-        (ActedAsController(1, 1, 2), "broker 1's log has controller 1 act in epoch 2, which broker 2 won"),
-        (ActedAsController(1, 1, 9), "which nobody won"),
-        (ActedAsController(1, 2, 2), "broker 1's log has controller 2 act in epoch 2"),
+        (ActedAsController(1, 1, 2), "in broker 1's log controller 1 acts in epoch 2, which broker 2 won"),
+        (ActedAsController(1, 1, 9), "which no broker won"),
+        (ActedAsController(1, 2, 2), "in broker 1's log controller 2 acts in epoch 2"),
         (
             StartedToLead(1, TP, 1),
             "broker 1 started to lead t-0 in leader epoch 1, whose leader in ZooKeeper is 2",
@@ -142,10 +142,10 @@ def test_a_start_for_a_partition_that_is_no_more_must_have_its_epoch_too():
 @pytest.mark.parametrize(
     ("txns", "acts", "said"),
     [
-        ((), (), ["tells of no election", "nobody who acted as controller", "nobody who started to lead"]),
-        (CLEAN, (), ["nobody who acted as controller", "nobody who started to lead"]),
-        (CLEAN, ACTS[:2], ["nobody who started to lead"]),
-        (CLEAN, ACTS[2:], ["nobody who acted as controller"]),
+        ((), (), ["has no election", "no broker that acted as controller", "no broker that started to lead"]),
+        (CLEAN, (), ["no broker that acted as controller", "no broker that started to lead"]),
+        (CLEAN, ACTS[:2], ["no broker that started to lead"]),
+        (CLEAN, ACTS[2:], ["no broker that acted as controller"]),
     ],
 )
 def test_where_nobody_tells_anything_nothing_is_proven(txns, acts, said):

@@ -32,7 +32,7 @@ ONE_OF_EACH = (
     Read(2.0, "reader", TP, 41, "v1"),
     Tail(2.5, "reader", TP, 42, 42),
     Tail(2.5, "reader", TP, 42, None),
-    Disturbed(3.0, "kill-leader", Phase.STRIKE, "2"),
+    Disturbed(3.0, "kill-leader", Phase.INJECT, "2"),
     Joined(0.0, "p-2", idempotent=False),
     Deleted(4.0, "churn-1"),
     Looked(5.0, "reader", TP, 4.5, 42),

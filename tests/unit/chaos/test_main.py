@@ -7,11 +7,11 @@ import zlib
 import pytest
 
 from barnabas.chaos import __main__ as module
-from barnabas.chaos.arena import Arena
 from barnabas.chaos.chaos import Findings
 from barnabas.chaos.epochs import Epochs
 from barnabas.chaos.history import Acked, History, Read, Sent, Tail
 from barnabas.chaos.schedule import BY_NAME, KINDS
+from barnabas.chaos.targets import Targets
 from barnabas.chaos.traffic import TOPICS
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.cluster import ClusterError
@@ -37,7 +37,7 @@ def test_nemeses_are_chosen_by_name(capsys):
 def test_minutes_are_more_than_none(capsys, minutes):
     with pytest.raises(SystemExit):
         module.parser().parse_args([f"--minutes={minutes}"])
-    assert f"'{minutes}' is no number of minutes above 0" in capsys.readouterr().err
+    assert f"'{minutes}' is not a number of minutes above 0" in capsys.readouterr().err
 
 
 def history(*, lost=False):
@@ -70,9 +70,9 @@ def test_a_run_that_tried_nothing_has_not_passed(tmp_path, clean_epochs):
 
 def test_a_run_that_left_nothing_has_not_passed(tmp_path):
     problems = module.judge(tmp_path, History(time.monotonic), Findings(steps=1), KILL).problems
-    assert problems[0] == "nothing was acknowledged: that proves nothing"
+    assert problems[0] == "nothing was acknowledged, which proves nothing"
     assert problems[1] == "no write to journal-0 was acknowledged"
-    assert "epochs: ZooKeeper's history tells of no election of a controller: that proves nothing" in problems
+    assert "epochs: ZooKeeper's history has no election of a controller, which proves nothing" in problems
 
 
 def record(data):
@@ -104,9 +104,9 @@ def test_epochs_are_read_from_the_cluster_s_directory(tmp_path):
         (logs / log).write_text(told if broker == 2 else "")
     problems = module.epochs_of(tmp_path).problems
     assert any("controller epoch 0 was followed by 3" in problem for problem in problems)
-    assert any("broker 2's log has controller 2 act in epoch 16" in problem for problem in problems)
-    assert any("broker 2's log has controller 2 act in epoch 30" in problem for problem in problems)
-    silent = [problem for problem in problems if problem.endswith("'s logs tell nothing")]
+    assert any("in broker 2's log controller 2 acts in epoch 16" in problem for problem in problems)
+    assert any("in broker 2's log controller 2 acts in epoch 30" in problem for problem in problems)
+    silent = [problem for problem in problems if problem.endswith("'s logs are empty")]
     assert [said.partition("'")[0] for said in silent] == ["broker-1", "broker-3", "zookeeper-2"]
 
 
@@ -122,19 +122,19 @@ def run(monkeypatch, tmp_path, clean_epochs):
 
     def run(*arguments, lost=False, raising=None):
         @contextlib.contextmanager
-        def arena_in(flags, directory):
+        def targets_in(flags, directory):
             directory.mkdir(parents=True)
 
-            yield Arena(None, None, None)
+            yield Targets(None, None, None)
 
-        def striking(arena, noted, kinds, seed, flags):
+        def striking(targets, noted, kinds, seed, flags):
             for op in history(lost=lost).ops():
                 noted.add(op)
             if raising is not None:
                 raise raising
             return Findings(cuts=1, steps=1, notes=[f"seed {seed}, {flags.minutes:g} m"])
 
-        monkeypatch.setattr(module, "_arena", arena_in)
+        monkeypatch.setattr(module, "_targets", targets_in)
         monkeypatch.setattr(module, "why_not", lambda: None)
         monkeypatch.setattr(module.power, "why_not", lambda: None)
         monkeypatch.setattr(module, "remove_leftovers", lambda: None)
@@ -161,17 +161,17 @@ def test_a_run_that_passed_says_its_seed_and_leaves_nothing(run, capsys, tmp_pat
 def test_a_run_that_failed_is_kept_whole(run, capsys, tmp_path):
     assert run("--seed", "42", lost=True) == 1
     kept = tmp_path / "chaos" / "42"
-    assert {path.name for path in kept.iterdir()} == {"history.jsonl", "reckoning.txt", "report"}
-    assert "lost: 1, first Write" in (kept / "reckoning.txt").read_text()
+    assert {path.name for path in kept.iterdir()} == {"history.jsonl", "summary.txt", "report"}
+    assert "lost: 1, first Write" in (kept / "summary.txt").read_text()
     assert "FAILED with SEED=42" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (KeyboardInterrupt(), (130, "broken off with SEED=42; what there is, is in")),
-        (ClusterError("broker 1 hangs"), (2, "it could not be carried out: broker 1 hangs")),
-        (OSError("no space left"), (2, "it could not be carried out: no space left")),
+        (KeyboardInterrupt(), (130, "interrupted with SEED=42; the files so far are in")),
+        (ClusterError("broker 1 hangs"), (2, "the run failed to start or to continue: broker 1 hangs")),
+        (OSError("no space left"), (2, "the run failed to start or to continue: no space left")),
     ],
 )
 def test_a_run_that_comes_to_no_judgement_says_so_and_keeps_what_it_has(run, capsys, tmp_path, error, told):
@@ -217,20 +217,24 @@ def test_where_no_power_can_be_cut_that_is_said_and_the_rest_goes_on(monkeypatch
     kinds = {kind.name for kind in module.possible(flags())}
     assert not any(name.startswith("power-cut") for name in kinds)
     assert kinds >= {"empty-leader", "damage-flip", "duplicate-id", "disk-full"}
-    assert capsys.readouterr().out == "chaos: no power can be cut here: no loop device\n"
+    assert capsys.readouterr().out == "chaos: power cannot be cut on this machine: no loop device\n"
 
 
 def test_containers_have_no_small_disks(run, monkeypatch, capsys):
     monkeypatch.setattr(module.composed, "why_not", lambda: None)
     with pytest.raises(SystemExit):
         module.main(["--containers", "--only", "disk-full"])
-    assert "containers have no disks or processes of their own to strike" in capsys.readouterr().err
+    assert (
+        "containers have no disks or processes of their own to inject faults into" in capsys.readouterr().err
+    )
     monkeypatch.setattr(module.composed, "why_not", lambda: "there is no docker")
     assert module.main(["--containers"]) == 2
-    assert "no real cut can be made here: there is no docker" in capsys.readouterr().out
+    assert "the network cannot be cut on this machine: there is no docker" in capsys.readouterr().out
 
 
 def test_a_machine_that_cannot_cut_is_told_why(monkeypatch, capsys):
     monkeypatch.setattr(module, "why_not", lambda: "network namespaces need root")
     assert module.main([]) == 2
-    assert "no real cut can be made here: network namespaces need root" in capsys.readouterr().out
+    assert (
+        "the network cannot be cut on this machine: network namespaces need root" in capsys.readouterr().out
+    )

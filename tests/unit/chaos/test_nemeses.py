@@ -4,10 +4,10 @@ import pytest
 
 from barnabas.chaos import copies, registrations
 from barnabas.chaos import nemeses as module
-from barnabas.chaos.arena import Arena
-from barnabas.chaos.nemeses import strike
+from barnabas.chaos.nemeses import inject
 from barnabas.chaos.power import Loss
 from barnabas.chaos.schedule import KINDS, Role
+from barnabas.chaos.targets import Targets
 from barnabas.local.cluster import ClusterError
 
 
@@ -75,7 +75,7 @@ def calls():
 
 
 @pytest.fixture
-def arena(calls, monkeypatch, tmp_path):
+def targets(calls, monkeypatch, tmp_path):
     monkeypatch.setattr(module, "expire_owner", lambda *what: calls.append(("expire", *what)) or 0x10)
     monkeypatch.setattr(module, "turn_read_only", lambda *what: calls.append(("read-only", *what)))
     monkeypatch.setattr(copies, "in_sync", lambda *what: calls.append(("in-sync", *what)) or {})
@@ -87,7 +87,7 @@ def arena(calls, monkeypatch, tmp_path):
     for base in (0, 1):
         (log / f"{base:020}.log").write_bytes(b"records")
     disks = {n: Disk(calls, f"disk-{n}") for n in (1, 2, 3)}
-    return Arena(
+    return Targets(
         Cluster(calls),
         Ensemble(calls),
         Links(calls, "links"),
@@ -106,58 +106,58 @@ def done(calls):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_every_nemesis_of_the_schedule_strikes_and_heals(arena, calls, kind):
-    blow = strike(kind.name, arena, () if kind.role is Role.NOBODY else (2,))
+def test_every_nemesis_of_the_schedule_is_injected_and_healed(targets, calls, kind):
+    fault = inject(kind.name, targets, () if kind.role is Role.NOBODY else (2,))
     assert done(calls) or kind.name.startswith("damage")
-    assert blow.detail
-    blow.heal()
+    assert fault.detail
+    fault.heal()
 
 
-def test_a_nemesis_that_is_not_known_is_an_error(arena):
+def test_a_nemesis_that_is_not_known_is_an_error(targets):
     with pytest.raises(KeyError):
-        strike("meteorite", arena, (1,))
+        inject("meteorite", targets, (1,))
 
 
-def test_several_are_killed_at_once_and_only_then_waited_for(arena, calls):
-    blow = strike("kill-several", arena, (3, 1))
+def test_several_are_killed_at_once_and_only_then_waited_for(targets, calls):
+    fault = inject("kill-several", targets, (3, 1))
     assert done(calls) == [
         ("broker-3.signal", signal.SIGKILL),
         ("broker-1.signal", signal.SIGKILL),
         ("cluster.kill", 3),
         ("cluster.kill", 1),
     ]
-    assert blow.detail == "SIGKILL brokers 3, 1"
-    assert blow.deadly == ()
-    blow.heal()
+    assert fault.detail == "SIGKILL brokers 3, 1"
+    assert fault.deadly == ()
+    fault.heal()
     assert ("cluster.restart", 3) in calls
 
 
-def test_a_held_broker_goes_on(arena, calls):
-    strike("pause-leader", arena, (2,)).heal()
+def test_a_held_broker_goes_on(targets, calls):
+    inject("pause-leader", targets, (2,)).heal()
     assert done(calls) == [("cluster.pause", 2), ("cluster.resume", 2)]
 
 
-def test_who_is_told_to_stop_may_end(arena, calls):
-    blow = strike("term-any", arena, (2,))
+def test_who_is_told_to_stop_may_end(targets, calls):
+    fault = inject("term-any", targets, (2,))
     assert done(calls) == [("broker-2.signal", signal.SIGTERM)]
-    assert blow.deadly == (2,)
-    blow.heal()
+    assert fault.deadly == (2,)
+    fault.heal()
     assert [call[0] for call in calls][-2:] == ["cluster.terminate", "cluster.restart"]
 
 
-def test_who_is_told_to_stop_must_end_well(arena, monkeypatch):
-    broker = arena.cluster.brokers[2]
-    blow = strike("term-any", arena, (2,))
+def test_who_is_told_to_stop_must_end_well(targets, monkeypatch):
+    broker = targets.cluster.brokers[2]
+    fault = inject("term-any", targets, (2,))
     monkeypatch.setattr(broker, "exit_status", 1)
     monkeypatch.setattr(broker, "last_words", lambda: "The task x died")
     with pytest.raises(ClusterError, match="broker 2 ended with status 1 on SIGTERM: The task x died"):
-        blow.heal()
+        fault.heal()
 
 
-def test_a_partition_is_one_way_or_both(arena, calls):
-    strike("partition-one-way", arena, (2,))
+def test_a_partition_is_one_way_or_both(targets, calls):
+    inject("partition-one-way", targets, (2,))
     assert done(calls) == [("links.cut", "broker-2", "broker-1"), ("links.cut", "broker-2", "broker-3")]
-    strike("partition-both-ways", arena, (1,))
+    inject("partition-both-ways", targets, (1,))
     assert set(done(calls)) == {
         ("links.cut", *way)
         for way in (
@@ -169,49 +169,49 @@ def test_a_partition_is_one_way_or_both(arena, calls):
     }
 
 
-def test_zookeeper_and_clients_are_cut_too(arena, calls):
-    strike("cut-off", arena, (1,))
+def test_zookeeper_and_clients_are_cut_too(targets, calls):
+    inject("cut-off", targets, (1,))
     assert {call[2] for call in done(calls)} >= {*ZOOKEEPERS, "clients", "broker-1"}
-    strike("cut-zookeeper-one-way", arena, (1,))
+    inject("cut-zookeeper-one-way", targets, (1,))
     assert done(calls) == [("links.cut", server, "broker-1") for server in ZOOKEEPERS]
 
 
-def test_a_session_is_ended_at_the_server(arena, calls):
-    assert strike("session-expiry", arena, (3,)).detail == "session 0x10 of broker 3 ended"
+def test_a_session_is_ended_at_the_server(targets, calls):
+    assert inject("session-expiry", targets, (3,)).detail == "session 0x10 of broker 3 ended"
     assert done(calls) == [("expire", "198.18.0.1:2181", "/brokers/ids/3")]
 
 
-def test_a_disk_is_filled_or_read_only_until_its_broker_starts_again(arena, calls):
-    blow = strike("disk-full", arena, (1,))
-    assert blow.deadly == (1,)
-    blow.heal()
+def test_a_disk_is_filled_or_read_only_until_its_broker_starts_again(targets, calls):
+    fault = inject("disk-full", targets, (1,))
+    assert fault.deadly == (1,)
+    fault.heal()
     assert [call[0] for call in done(calls)] == [
         "disk-1.fill",
         "disk-1.free",
         "cluster.terminate",
         "cluster.restart",
     ]
-    strike("disk-read-only", arena, (1,))
+    inject("disk-read-only", targets, (1,))
     assert done(calls) == [("read-only", "/small", 77)]
 
 
-def test_all_zookeepers_are_struck_or_their_leader_alone(arena, calls):
-    strike("zookeeper-kill", arena, ()).heal()
+def test_all_zookeepers_are_struck_or_their_leader_alone(targets, calls):
+    inject("zookeeper-kill", targets, ()).heal()
     assert done(calls) == [("ensemble.kill",), ("ensemble.launch",)]
-    blow = strike("zookeeper-leader-kill", arena, ())
-    assert blow.detail == "SIGKILL zookeeper-2, which leads"
-    blow.heal()
+    fault = inject("zookeeper-leader-kill", targets, ())
+    assert fault.detail == "SIGKILL zookeeper-2, which leads"
+    fault.heal()
     assert done(calls) == [("zookeeper-2.kill",), ("ensemble.launch",)]
-    strike("zookeeper-leader-restart", arena, ()).heal()
+    inject("zookeeper-leader-restart", targets, ()).heal()
     assert done(calls) == [("zookeeper-2.stop",), ("ensemble.launch",)]
-    strike("zookeeper-leader-pause", arena, ()).heal()
+    inject("zookeeper-leader-pause", targets, ()).heal()
     assert done(calls) == [("zookeeper-2.pause",), ("zookeeper-2.resume",)]
-    strike("zookeeper-pause", arena, ()).heal()
+    inject("zookeeper-pause", targets, ()).heal()
     assert len(done(calls)) == 6
 
 
-def test_the_leader_of_the_zookeepers_is_cut_from_the_others_alone(arena, calls):
-    strike("cut-zookeeper-leader", arena, ())
+def test_the_leader_of_the_zookeepers_is_cut_from_the_others_alone(targets, calls):
+    inject("cut-zookeeper-leader", targets, ())
     others = ("zookeeper-1", "zookeeper-3")
     assert done(calls) == [
         ("links.cut", *way) for other in others for way in (("zookeeper-2", other), (other, "zookeeper-2"))

@@ -32,39 +32,39 @@ def nemesis(view):
 
 
 def test_the_broker_that_leads_most_partitions_is_killed_and_named():
-    strike, victims, history = nemesis(led_by(1, 3, 3, None))
-    assert strike.kill_leader_of_most() == 3
+    acting, victims, history = nemesis(led_by(1, 3, 3, None))
+    assert acting.kill_leader_of_most() == 3
     assert victims.deeds == [("kill", 3)]
     (fault,) = history.ops()
     assert fault.what == "SIGKILL broker 3, which leads most partitions"
 
 
 def test_of_several_that_lead_as_many_the_lowest_id_is_chosen():
-    strike, victims, _ = nemesis(led_by(3, 2, 1))
-    strike.kill_leader_of_most()
+    acting, victims, _ = nemesis(led_by(3, 2, 1))
+    acting.kill_leader_of_most()
     assert victims.deeds == [("kill", 1)]
 
 
 def test_the_controller_is_killed_and_named():
-    strike, victims, history = nemesis(led_by(1, controller=2))
-    assert strike.kill_controller() == 2
+    acting, victims, history = nemesis(led_by(1, controller=2))
+    assert acting.kill_controller() == 2
     assert victims.deeds == [("kill", 2)]
     assert isinstance(history.ops()[0], Fault)
 
 
 def test_nobody_is_killed_where_nobody_holds_the_office():
-    strike, victims, history = nemesis(led_by(None, None))
+    acting, victims, history = nemesis(led_by(None, None))
     with pytest.raises(LookupError, match="none of 2 partitions has a leader"):
-        strike.kill_leader_of_most()
+        acting.kill_leader_of_most()
     with pytest.raises(LookupError, match="no broker is the controller"):
-        strike.kill_controller()
+        acting.kill_controller()
     assert victims.deeds == []
     assert history.ops() == ()
 
 
 @pytest.mark.parametrize("deed", ["kill", "pause", "resume", "restart"])
 def test_each_deed_is_noted_before_it_is_done(deed):
-    strike, victims, history = nemesis(led_by())
-    getattr(strike, deed)(2)
+    acting, victims, history = nemesis(led_by())
+    getattr(acting, deed)(2)
     assert victims.deeds == [(deed, 2)]
     assert "broker 2" in history.ops()[0].what

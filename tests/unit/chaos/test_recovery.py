@@ -1,7 +1,7 @@
 import confluent_kafka
 import pytest
 
-from barnabas.chaos.blows import Blow
+from barnabas.chaos.faults import InjectedFault
 from barnabas.chaos.recovery import (
     NotRecoveredError,
     differing,
@@ -105,11 +105,13 @@ def lacks(*answers):
             raise found
         return found
 
-    return Blow("done", lambda: None, lacking=lacking)
+    return InjectedFault("done", lambda: None, lacking=lacking)
 
 
 def test_it_waits_until_nothing_lacks_that_faults_took():
-    wait_until_undone([Blow("other", lambda: None), lacks(WireError("away"), "one block", "")], timeout_s=20)
+    wait_until_undone(
+        [InjectedFault("other", lambda: None), lacks(WireError("away"), "one block", "")], timeout_s=20
+    )
     wait_until_undone([], timeout_s=0)
 
 

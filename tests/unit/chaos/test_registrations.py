@@ -3,8 +3,8 @@ import signal
 import pytest
 
 from barnabas.chaos import registrations as module
-from barnabas.chaos.arena import Arena
-from barnabas.chaos.nemeses import strike
+from barnabas.chaos.nemeses import inject
+from barnabas.chaos.targets import Targets
 
 
 class Cluster:
@@ -63,7 +63,7 @@ def gone():
 
 
 @pytest.fixture
-def arena(calls, second, gone, monkeypatch):
+def targets(calls, second, gone, monkeypatch):
     def wiped(address, paths):
         gone.update(paths)
         return list(paths)
@@ -76,7 +76,7 @@ def arena(calls, second, gone, monkeypatch):
         calls.append(("duplicate", broker))
         return second
 
-    return Arena(Cluster(calls), Ensemble(), None, duplicate=duplicate)
+    return Targets(Cluster(calls), Ensemble(), None, duplicate=duplicate)
 
 
 @pytest.mark.parametrize(
@@ -88,46 +88,46 @@ def arena(calls, second, gone, monkeypatch):
         ("wipe-all-registrations", ["/brokers/ids/1", "/brokers/ids"]),
     ],
 )
-def test_what_was_wiped_must_come_back_by_itself(arena, gone, name, wiped):
-    blow = strike(name, arena, (2,))
-    assert blow.detail == f"{', '.join(wiped)} deleted"
-    blow.heal()
-    assert blow.lacking() == f"{', '.join(wiped)} did not come back"
+def test_what_was_wiped_must_come_back_by_itself(targets, gone, name, wiped):
+    fault = inject(name, targets, (2,))
+    assert fault.detail == f"{', '.join(wiped)} deleted"
+    fault.heal()
+    assert fault.lacking() == f"{', '.join(wiped)} did not come back"
     gone.clear()
-    assert blow.lacking() == ""
-    assert not blow.deadly
+    assert fault.lacking() == ""
+    assert not fault.deadly
 
 
-def test_a_second_process_must_be_refused(arena, calls, second):
-    blow = strike("duplicate-id", arena, (3,))
+def test_a_second_process_must_be_refused(targets, calls, second):
+    fault = inject("duplicate-id", targets, (3,))
     assert calls == [("duplicate", 3)]
-    blow.heal()
-    assert blow.lacking() == "a second broker 3 still runs: INFO Connecting to zookeeper on z:1"
+    fault.heal()
+    assert fault.lacking() == "a second broker 3 still runs: INFO Connecting to zookeeper on z:1"
     second.pid, second.exit_status = None, 1
-    assert blow.lacking() == ""
+    assert fault.lacking() == ""
     assert second.signals == []
 
 
-def test_a_second_process_that_is_registered_or_ends_well_was_not_refused(arena, second):
-    blow = strike("duplicate-id", arena, (3,))
+def test_a_second_process_that_is_registered_or_ends_well_was_not_refused(targets, second):
+    fault = inject("duplicate-id", targets, (3,))
     second.pid, second.exit_status = None, 0
-    assert blow.lacking() == "a second broker 3 ended with status 0"
+    assert fault.lacking() == "a second broker 3 ended with status 0"
     second.words += "INFO Registered broker 3 at path /brokers/ids/3\n"
-    assert blow.lacking() == "a second broker 3 was registered"
+    assert fault.lacking() == "a second broker 3 was registered"
     assert second.signals == [signal.SIGKILL]
 
 
-def test_the_first_is_held_for_a_moment_when_the_second_arrives(arena, calls, monkeypatch):
+def test_the_first_is_held_for_a_moment_when_the_second_arrives(targets, calls, monkeypatch):
     monkeypatch.setattr(module, "PAUSE_S", 0.0)
-    blow = strike("duplicate-id-of-paused", arena, (3,))
+    fault = inject("duplicate-id-of-paused", targets, (3,))
     assert calls == [("duplicate", 3), ("pause", 3), ("resume", 3)]
-    assert blow.detail == "a second broker 3 was started, SIGSTOP of the first for 0 s"
+    assert fault.detail == "a second broker 3 was started, SIGSTOP of the first for 0 s"
 
 
-def test_the_first_is_not_held_before(arena, calls, second, monkeypatch):
+def test_the_first_is_not_held_before(targets, calls, second, monkeypatch):
     monkeypatch.setattr(module, "ARRIVAL_TIMEOUT_S", 0.0)
     second.words = ""
     with pytest.raises(TimeoutError, match="the arrival of a second broker 3"):
-        strike("duplicate-id-of-paused", arena, (3,))
+        inject("duplicate-id-of-paused", targets, (3,))
     assert calls == [("duplicate", 3)]
     assert second.signals == [signal.SIGKILL]

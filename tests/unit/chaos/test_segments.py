@@ -48,7 +48,7 @@ def test_what_is_whole_has_every_offset_once(batch):
     assert faults_in([whole[0], *whole], 0, 6) == "offset 3 is followed by 0"
     assert faults_in([], 0, 0) == ""
     ill = [whole[0], whole[1]._replace(is_sound=False), whole[2]]
-    assert faults_in(ill, 0, 6) == "the batch at offset 3 has another checksum than it says"
+    assert faults_in(ill, 0, 6) == "the batch at offset 3 does not match its checksum"
     assert faults_in(ill, 4, 6) == ""
 
 

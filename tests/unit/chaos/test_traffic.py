@@ -78,7 +78,7 @@ def test_a_reader_that_stands_still_is_a_problem(traffic, monkeypatch):
     traffic.start()
     traffic.wait_for_progress(30)
     monkeypatch.setattr(traffic._tailers[0], "wait_for", late)
-    assert traffic.stop() == ["a reader stands still: tail-confluent at the end was not seen"]
+    assert traffic.stop() == ["a reader stays behind: tail-confluent at the end was not seen"]
 
 
 def test_a_run_that_is_broken_off_leaves_no_thread_at_work(traffic):

@@ -32,7 +32,7 @@ STALLED = [
     send(0.0, "a"),
     ack(0.5, "a"),
     send(2.0, "b"),
-    disturbed(2.5, Phase.STRIKE),
+    disturbed(2.5, Phase.INJECT),
     ack(8.0, "b"),
     disturbed(9.0, Phase.HEAL),
     disturbed(11.0, Phase.RECOVERED),
@@ -93,28 +93,28 @@ def test_a_nemesis_is_told_with_the_longest_wait_it_shares_a_moment_with():
     assert by_nemesis(STALLED) == (NemesisStall("kill-any", 1, Stall(TP, 2.0, 8.0), 2.0),)
 
 
-def test_of_several_strikes_the_slowest_recovery_counts():
-    again = [disturbed(30.0, Phase.STRIKE), disturbed(31.0, Phase.HEAL), disturbed(36.0, Phase.RECOVERED)]
+def test_of_several_injections_the_slowest_recovery_counts():
+    again = [disturbed(30.0, Phase.INJECT), disturbed(31.0, Phase.HEAL), disturbed(36.0, Phase.RECOVERED)]
     (row,) = by_nemesis([*STALLED, *again])
-    assert (row.strikes, row.recovery_s) == (2, 5.0)
+    assert (row.injections, row.recovery_s) == (2, 5.0)
 
 
 def test_a_nemesis_without_recovery_lasts_to_the_end():
-    ops = [*STALLED[:3], disturbed(1.0, Phase.STRIKE), ack(50.0, "b")]
+    ops = [*STALLED[:3], disturbed(1.0, Phase.INJECT), ack(50.0, "b")]
     assert by_nemesis(ops) == (NemesisStall("kill-any", 1, Stall(TP, 2.0, 50.0), None),)
     assert disturbances(ops) == ((1.0, float("inf")),)
 
 
-def test_a_strike_that_missed_is_none_and_no_wait_is_laid_to_it():
+def test_an_injection_that_missed_does_not_count_and_gets_no_wait():
     missed = [*STALLED[:4], disturbed(2.6, Phase.MISSED), *STALLED[4:]]
     assert by_nemesis(missed) == (NemesisStall("kill-any", 0, None, None),)
     assert disturbances(missed) == disturbances(STALLED)  # something of it may have been done
-    again = [disturbed(30.0, Phase.STRIKE), disturbed(31.0, Phase.HEAL), disturbed(36.0, Phase.RECOVERED)]
-    assert by_nemesis([*missed, *again])[0].strikes == 1
+    again = [disturbed(30.0, Phase.INJECT), disturbed(31.0, Phase.HEAL), disturbed(36.0, Phase.RECOVERED)]
+    assert by_nemesis([*missed, *again])[0].injections == 1
 
 
-def test_a_second_strike_before_the_recovery_belongs_to_the_first():
-    ops = [disturbed(1.0, Phase.STRIKE), disturbed(2.0, Phase.STRIKE), disturbed(3.0, Phase.RECOVERED)]
+def test_a_second_injection_before_the_recovery_belongs_to_the_first():
+    ops = [disturbed(1.0, Phase.INJECT), disturbed(2.0, Phase.INJECT), disturbed(3.0, Phase.RECOVERED)]
     assert disturbances(ops) == ((1.0, 3.0),)
 
 

@@ -1,4 +1,4 @@
-"""What a run of chaos comes to: the problems and the table. Pure."""
+"""The summary of a chaos run: its problems and its table. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from barnabas.cluster.model.ids import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class Reckoning:
-    """The judgement of a run.
+class Summary:
+    """The summary of a run.
 
     Attributes:
-        verdict: On the history.
-        epochs: On ZooKeeper's history and the state-change logs.
-        problems: Every broken promise, a line each; none where the run passed.
-        available: Of each partition that lasted as long as the run.
-        stalls: Of each nemesis that struck.
+        verdict: The verdict on the history.
+        epochs: The check of ZooKeeper's history and the state-change logs.
+        problems: Every broken promise, a line each; empty if the run passed.
+        available: The availability of each partition that existed during the whole run.
+        stalls: The longest write stall with each nemesis.
     """
 
     verdict: Verdict
@@ -32,25 +32,25 @@ class Reckoning:
     stalls: tuple[NemesisStall, ...]
 
     def lines(self) -> Iterator[str]:
-        """The table, for a terminal and for a file."""
+        """Generate the lines of the table."""
         verdict, epochs = self.verdict, self.epochs
         yield f"records sent              {verdict.sent:>10,}"
         yield f"records acknowledged      {verdict.acknowledged:>10,}"
         yield f"  lost                    {len(verdict.lost):>10,}"
         yield f"  not read back           {len(verdict.unread):>10,}"
         yield f"  of deleted topics       {verdict.excused:>10,}"
-        yield f"of unknown outcome        {verdict.unknown:>10,}"
+        yield f"unknown outcome           {verdict.unknown:>10,}"
         yield f"certainly not written     {verdict.failed:>10,}"
         yield f"duplicated                {len(verdict.duplicated):>10,}"
         yield f"reordered                 {len(verdict.reordered):>10,}"
         yield f"inconsistent offsets      {len(verdict.inconsistent):>10,}"
-        yield f"at another offset         {len(verdict.misplaced):>10,}"
-        yield f"read, and gone again      {len(verdict.vanished):>10,}"
-        yield f"offsets skipped or again  {len(verdict.jumps):>10,}"
+        yield f"at a wrong offset         {len(verdict.misplaced):>10,}"
+        yield f"read, then missing        {len(verdict.vanished):>10,}"
+        yield f"offsets out of sequence   {len(verdict.jumps):>10,}"
         yield f"stale reads               {len(verdict.stale):>10,}"
         for kind, count in sorted(verdict.tolerated.items()):
-            yield f"  {kind} where it may be".ljust(26) + f"{count:>10,}"
-        yield f"reigns, leader epochs     {epochs.reigns:>10,} {epochs.elections:,}"
+            yield f"  {kind}, tolerated".ljust(26) + f"{count:>10,}"
+        yield f"controller, leader epochs {epochs.controllers:>10,} {epochs.elections:,}"
         yield f"two acting in one epoch   {len(epochs.problems):>10,}"
         yield ""
         yield "partition          available   longest stall"
@@ -59,15 +59,15 @@ class Reckoning:
             stalled = longest.get(each.partition, 0.0)
             yield f"{each.partition!s:<18} {each.fraction:>9.2%} {stalled:>13.1f} s"
         yield ""
-        yield "nemesis                        strikes   longest write stall        slowest recovery"
+        yield "nemesis                          times   longest write stall        slowest recovery"
         for row in self.stalls:
             stall = "none" if row.stall is None else f"{row.stall.seconds:.1f} s {row.stall.partition}"
-            unhealed = "never" if row.strikes else "missed"
+            unhealed = "never" if row.injections else "missed"
             recovery = unhealed if row.recovery_s is None else f"{row.recovery_s:.1f} s"
-            yield f"{row.nemesis:<30} {row.strikes:>7}   {stall:<26} {recovery}"
+            yield f"{row.nemesis:<30} {row.injections:>7}   {stall:<26} {recovery}"
 
     def figures(self) -> dict[str, object]:
-        """The same as plain data: times are in seconds, availabilities between 0 and 1."""
+        """Return the table as plain data, with times in seconds and availabilities between 0 and 1."""
         verdict, epochs = self.verdict, self.epochs
         longest = {stall.partition: stall.seconds for stall in verdict.stalls}
         return {
@@ -89,7 +89,7 @@ class Reckoning:
                 "tolerated": dict(sorted(verdict.tolerated.items())),
             },
             "epochs": {
-                "reigns": epochs.reigns,
+                "reigns": epochs.controllers,
                 "elections": epochs.elections,
                 "broken": len(epochs.problems),
             },
@@ -102,7 +102,7 @@ class Reckoning:
             },
             "nemeses": {
                 row.nemesis: {
-                    "strikes": row.strikes,
+                    "strikes": row.injections,
                     "longest_write_stall_s": 0.0 if row.stall is None else row.stall.seconds,
                     "slowest_recovery_s": row.recovery_s,
                 }
@@ -112,21 +112,21 @@ class Reckoning:
         }
 
 
-def reckon(
+def summarize(
     ops: Iterable[Op], epochs: Epochs, found: Iterable[str], lasting: Iterable[TopicPartition]
-) -> Reckoning:
-    """Judge a run.
+) -> Summary:
+    """Judge a run and summarize it.
 
     Args:
-        ops: Its history.
-        epochs: What ``check_epochs`` found.
-        found: Problems that no history tells.
-        lasting: The partitions whose availability counts, and which must have taken writes.
+        ops: The history of the run.
+        epochs: The result of ``check_epochs``.
+        found: Problems that the history does not show.
+        lasting: The partitions whose availability counts, and which must have accepted writes.
     """
-    ops = sorted(ops, key=lambda op: op.time)  # threads note what they did a moment after it
+    ops = sorted(ops, key=lambda op: op.time)  # threads append an op a moment after its time
     verdict = check(ops)
     wanted = set(lasting)
-    return Reckoning(
+    return Summary(
         verdict,
         epochs,
         (
@@ -141,7 +141,7 @@ def reckon(
 
 
 def _without_any(ops: Sequence[Op], lasting: AbstractSet[TopicPartition]) -> Iterator[str]:
-    """Partitions and producers of which a run that passes would say nothing: none of their writes got on."""
+    """Find the partitions and producers without any acknowledged write, about which a run proves nothing."""
     acked = {(op.process, op.partition) for op in ops if isinstance(op, Acked)}
     for partition in sorted(lasting - {partition for _, partition in acked}):
         yield f"no write to {partition} was acknowledged"

@@ -1,4 +1,4 @@
-"""Everything there is to strike at: brokers, their ZooKeepers, what lies between all of them, and disks."""
+"""The targets of faults: brokers, ZooKeepers, the network between them, and disks."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ from barnabas.local.ensemble import Ensemble
 
 
 class Broker(Protocol):
-    """A broker that may run; ``barnabas.local.broker_process.BrokerProcess`` is one."""
+    """A broker, running or not, such as ``barnabas.local.broker_process.BrokerProcess``."""
 
     @property
     def id(self) -> BrokerId:
-        """Its broker.id."""
+        """The broker.id."""
         ...
 
     @property
     def directory(self) -> Path:
-        """Where its log directories lie, as this process sees them."""
+        """The folder of the broker's log directories, as this process sees it."""
         ...
 
     @property
     def pid(self) -> int | None:
-        """Its process id, or None while it does not run."""
+        """The process id; None while the broker does not run."""
         ...
 
     @property
     def exit_status(self) -> int | None:
-        """How its last process ended, or None where that still runs."""
+        """The exit status of the last process; None while it runs."""
         ...
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal; does nothing where no process runs."""
+        """Send a signal, if the process runs."""
         ...
 
     def last_words(self) -> str:
-        """The last line it printed."""
+        """Return the last line that the process printed."""
         ...
 
 
 class Second(Broker, Protocol):
-    """A second process under the id of a broker that runs."""
+    """A second process with the id of a running broker."""
 
     def said(self) -> str:
-        """All that it printed."""
+        """Return everything that the process printed."""
         ...
 
 
 class Brokers(Protocol):
-    """A cluster to strike, as ``barnabas.local.cluster.LocalCluster`` is; its errors are ClusterErrors."""
+    """A cluster as fault target, such as ``barnabas.local.cluster.LocalCluster``; it raises ClusterErrors."""
 
     @property
     def brokers(self) -> Mapping[BrokerId, Broker]:
-        """By id."""
+        """The brokers by id."""
         ...
 
     @property
@@ -69,23 +69,23 @@ class Brokers(Protocol):
         ...
 
     def kill(self, broker_id: BrokerId) -> None:
-        """SIGKILL, and wait for its end."""
+        """Send SIGKILL and wait for the end of the process."""
         ...
 
     def terminate(self, broker_id: BrokerId, timeout_s: float) -> None:
-        """SIGTERM, and wait for its end; does nothing where it does not run."""
+        """Send SIGTERM and wait for the end of the process, if it runs."""
         ...
 
     def pause(self, broker_id: BrokerId) -> None:
-        """SIGSTOP."""
+        """Send SIGSTOP."""
         ...
 
     def resume(self, broker_id: BrokerId) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         ...
 
     def restart(self, broker_id: BrokerId, *, wait: bool) -> None:
-        """Start a broker that does not run, without waiting for it where ``wait`` is False."""
+        """Start a broker that does not run, and wait until it serves if ``wait`` is set."""
         ...
 
     def wait_ready(self, timeout_s: float) -> None:
@@ -94,27 +94,27 @@ class Brokers(Protocol):
 
 
 class Network(Protocol):
-    """What can be done to a network; ``barnabas.chaos.links.Links`` is one."""
+    """The faults of a network, such as ``barnabas.chaos.links.Links``."""
 
     def cut(self, ways: Iterable[tuple[str, str]]) -> None:
-        """Each from the first node to the second."""
+        """Drop everything from the first node of each pair to the second."""
         ...
 
     def lose(self, node: str, fraction: float) -> None:
-        """Of what arrives."""
+        """Drop a fraction of the packets that arrive at a node."""
         ...
 
     def slow(self, node: str) -> None:
-        """What it sends."""
+        """Slow down what a node sends."""
         ...
 
     def heal(self) -> int:
-        """Undo everything; how many packets were dropped by cuts."""
+        """Undo all faults and return the number of packets that cuts dropped."""
         ...
 
 
 def _lie_there(_: Path) -> None:
-    """Logs that are below it already."""
+    """Do nothing: the logs are below the directory already."""
 
 
 def _no_second(broker: BrokerId) -> Second:
@@ -122,19 +122,19 @@ def _no_second(broker: BrokerId) -> Second:
 
 
 @dataclass(frozen=True)
-class Arena:
-    """Everything there is to strike at.
+class Targets:
+    """The targets of faults.
 
     Attributes:
         cluster: The brokers.
-        ensemble: Their ZooKeepers.
-        links: Between all of them; nodes are named as the ensemble's servers, and ``broker-1``, …
-        disks: The small disk of each broker that has one.
-        log_dirs: The log directories of each broker, where this process can reach them.
-        power: The disks of each broker's log directories, where their power can be cut.
-        duplicate: Starts a second process under a broker's id, with its advertised endpoints and directories
-            of its own.
-        gather: Has the brokers' and the ZooKeepers' logs lie below a directory, for the judge.
+        ensemble: The ZooKeepers.
+        links: The network between all of them. Nodes have the names of the ensemble's servers, and
+            ``broker-1``, ``broker-2`` and so on.
+        disks: The small disk of each broker, if it has one.
+        log_dirs: The log directories of each broker, if this process can reach them.
+        power: The disks of each broker's log directories, if their power can be cut.
+        duplicate: Starts a second process with a broker's id and advertised endpoints, and new directories.
+        gather: Copies the logs of brokers and ZooKeepers below a directory for the checker.
     """
 
     cluster: Brokers
@@ -148,14 +148,14 @@ class Arena:
 
     @property
     def zookeepers(self) -> list[str]:
-        """The nodes of the ensemble."""
+        """Return the names of the ensemble's nodes."""
         return list(self.ensemble.servers)
 
     def others(self, broker: BrokerId) -> list[str]:
-        """The nodes of the other brokers."""
+        """Return the names of the other brokers' nodes."""
         return [node_of(other) for other in self.cluster.brokers if other != broker]
 
 
 def node_of(broker: BrokerId) -> str:
-    """The name of a broker's node in the network."""
+    """Return the name of a broker's node in the network."""
     return f"broker-{broker}"

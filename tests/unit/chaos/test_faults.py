@@ -1,4 +1,4 @@
-from barnabas.chaos.blows import Blow, names
+from barnabas.chaos.faults import InjectedFault, names
 
 
 def test_victims_are_named():
@@ -7,5 +7,5 @@ def test_victims_are_named():
 
 
 def test_of_most_faults_nothing_lacks_once_they_are_healed():
-    blow = Blow("done", lambda: None)
-    assert (blow.lacking(), blow.missed, blow.deadly) == ("", "", ())
+    fault = InjectedFault("done", lambda: None)
+    assert (fault.lacking(), fault.missed, fault.deadly) == ("", "", ())

@@ -1,0 +1,12 @@
+from barnabas.chaos.targets import Targets, node_of
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.ensemble import local_ensemble
+
+
+def test_its_nodes_are_the_zookeepers_and_the_brokers(tmp_path):
+    targets = Targets(LocalCluster(tmp_path, zookeeper="nowhere:1"), local_ensemble(tmp_path), links=None)
+    assert targets.zookeepers == ["zookeeper-1", "zookeeper-2", "zookeeper-3"]
+    assert targets.others(2) == ["broker-1", "broker-3"]
+    assert node_of(2) == "broker-2"
+    targets.gather(tmp_path)
+    assert list(tmp_path.iterdir()) == []
