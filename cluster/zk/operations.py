@@ -129,7 +129,8 @@ class SessionEvent(Enum):
     """What happened to the session itself.
 
     DISCONNECTED and RECONNECTED come in pairs and cost nothing but time: the session lives. EXPIRED comes at
-    most once and last: the session is over for good, and its owner opens the next one.
+    most once and last: the session is over for good, and its owner opens the next one. It expired, or it was
+    given up because no connection could be made for too long.
     """
 
     DISCONNECTED = auto()

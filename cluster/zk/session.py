@@ -44,6 +44,13 @@ _log = structlog.stdlib.get_logger("kafka.zookeeper.ZooKeeperClient")
 REQUEST_TIMEOUT_MS = 30_000
 """How long a request may take, resendings included, where the owner of the session names no other time."""
 
+LONGEST_ABSENCE = 4
+"""A session without a connection for so many session timeouts is given up.
+
+A ZooKeeper that lost its data, or was restored to an earlier state, refuses each client that has seen a later
+transaction, and closes its connection: that client would dial for ever. A new client has seen none.
+"""
+
 _RELEASE_TIMEOUT_S = 5.0
 """How long ``close`` waits for the server to take note."""
 
@@ -76,6 +83,7 @@ class ZooKeeperSession:
         self._was_connected = False
         self._is_over = False
         self._rearming: asyncio.Task[None] | None = None
+        self._giving_up: asyncio.TimerHandle | None = None
         self._released: asyncio.Future[None] | None = None
         self._connection = KazooConnection(
             self._servers, session_timeout_ms / 1000, self._on_state, self._on_watch
@@ -251,6 +259,7 @@ class ZooKeeperSession:
     def _state_changed(self, state: ConnectionState) -> None:
         if self._is_over:
             return
+        self._stop_giving_up()
         if state is ConnectionState.CONNECTED:
             self._pipeline.connected()
             if self._was_connected:
@@ -259,9 +268,24 @@ class ZooKeeperSession:
             self._was_connected = True
         elif state is ConnectionState.SUSPENDED:
             self._pipeline.disconnected()
+            longest_s = LONGEST_ABSENCE * self.session_timeout_ms / 1000
+            self._giving_up = self._loop.call_later(longest_s, self._give_up)
             self._on_event(SessionEvent.DISCONNECTED)
         else:
             self._expire()
+
+    def _give_up(self) -> None:
+        silence_ms = LONGEST_ABSENCE * self.session_timeout_ms
+        _log.warning(
+            f"No connection to ZooKeeper at {self._servers} for {silence_ms} ms; the session is given up. "
+            "Either no server answers, or ZooKeeper has lost data and refuses clients that saw a later state."
+        )
+        self._expire()
+
+    def _stop_giving_up(self) -> None:
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+            self._giving_up = None
 
     def _expire(self) -> None:
         self._end()
@@ -270,6 +294,7 @@ class ZooKeeperSession:
 
     def _end(self) -> None:
         self._is_over = True
+        self._stop_giving_up()
         self._watches.clear()
         self._pipeline.end(f"the session with {self._servers} is over")
         if self._rearming is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import time
 
 from kazoo.client import KazooClient
@@ -116,3 +117,30 @@ async def test_all_return_after_zookeeper_was_out_of_reach_for_two_sessions(zk_p
         await asyncio.to_thread(out_of_reach_and_back)
     finally:
         await asyncio.to_thread(cluster.stop)
+
+
+def test_brokers_register_again_at_a_zookeeper_that_has_lost_its_data(tmp_path):
+    overrides = {"zookeeper.session.timeout.ms": "2000"}
+    with LocalCluster(tmp_path / "cluster", overrides=overrides) as cluster:
+        Observer(cluster.bootstrap).create_topic("before", partitions=3)
+        pids = [broker.pid for broker in cluster.brokers.values()]
+        cluster.zookeeper.kill()
+        for kept in ("data", "datalog"):
+            shutil.rmtree(cluster.zookeeper.directory / kept, ignore_errors=True)
+        cluster.zookeeper.start()
+        wait_until_all_say(cluster, "the session is given up. .* ZooKeeper has lost data")
+        client = KazooClient(cluster.zookeeper_connect)
+        client.start()
+        try:
+            wait_until(lambda: registered(client) == set(cluster.brokers), "registrations of all brokers")
+        finally:
+            client.stop()
+            client.close()
+        cluster.wait_ready()
+        Observer(cluster.bootstrap).create_topic("after", partitions=3)
+        assert [broker.pid for broker in cluster.brokers.values()] == pids
+
+
+def registered(client):
+    path = "/brokers/ids"
+    return set(map(int, client.get_children(path))) if client.exists(path) else set()

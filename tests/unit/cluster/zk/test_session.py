@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from barnabas.cluster.zk import session as session_module
 from barnabas.cluster.zk.errors import (
@@ -305,6 +306,26 @@ async def test_a_session_whose_watches_cannot_be_armed_again_ends(
     await reconnected(connection)
     assert session.is_over
     assert events == [SessionEvent.DISCONNECTED, SessionEvent.RECONNECTED, SessionEvent.EXPIRED]
+
+
+@pytest.mark.parametrize("returns", [False, True])
+async def test_a_session_that_finds_no_server_for_too_long_is_given_up(
+    opened: Any, monkeypatch: pytest.MonkeyPatch, *, returns: bool
+) -> None:
+    """A ZooKeeper that lost its data refuses this client for ever, and takes a new one."""
+    monkeypatch.setattr(session_module, "LONGEST_ABSENCE", 0)
+    session, connection, events = opened
+    connection.on_state(SUSPENDED)
+    if returns:
+        connection.on_state(CONNECTED)
+    with capture_logs() as lines:
+        await loop_turns()
+    assert session.is_over is not returns
+    assert events == [
+        SessionEvent.DISCONNECTED,
+        SessionEvent.RECONNECTED if returns else SessionEvent.EXPIRED,
+    ]
+    assert ["ZooKeeper has lost data" in line["event"] for line in lines] == ([] if returns else [True])
 
 
 async def test_the_end_is_told_once_and_last(opened: Any) -> None:
