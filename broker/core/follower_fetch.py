@@ -85,14 +85,14 @@ class Reaction(Enum):
     """What a follower does about a partition's error."""
 
     FIND_RANGE = "compare the ends of both logs"
-    DROP = "fetch it no more until the next LeaderAndIsr"
     BACK_OFF = "wait for replica.fetch.backoff.ms"
 
 
 def reaction(error: ErrorCode) -> Reaction:
-    """What to do about ``error``, asked for in the follower's current leader epoch."""
-    if error == ErrorCode.OFFSET_OUT_OF_RANGE:
-        return Reaction.FIND_RANGE
-    if error == ErrorCode.FENCED_LEADER_EPOCH:
-        return Reaction.DROP
-    return Reaction.BACK_OFF
+    """What to do about ``error``, asked for in the follower's current leader epoch.
+
+    A follower that is fenced waits and tries again, where Kafka's marks the partition as failed until the
+    next LeaderAndIsr. The leader may be that of a former topic of the same name, and about to learn of the
+    new one; then no further LeaderAndIsr comes.
+    """
+    return Reaction.FIND_RANGE if error == ErrorCode.OFFSET_OUT_OF_RANGE else Reaction.BACK_OFF

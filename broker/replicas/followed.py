@@ -259,8 +259,6 @@ class FollowedPartitions:
         match reaction(error):
             case Reaction.FIND_RANGE:
                 self._find_range(partition, data)
-            case Reaction.DROP:
-                self.remove(partition.topic_partition)
             case Reaction.BACK_OFF:
                 self._back_off(partition.topic_partition)
 

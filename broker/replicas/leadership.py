@@ -109,6 +109,8 @@ class Leadership:
         self.orders = asyncio.Lock()
         self.on_full: Callable[[Collection[TopicPartition]], None] = lambda _: None
         self._full = FullList()
+        self._unnamed: set[TopicPartition] = set()
+        """What was hosted when the controller last named all that is, and did not name it."""
         self._waiting_for_leader: dict[TopicPartition, LeaderEpoch] = {}
         self._is_closing = False
 
@@ -135,6 +137,7 @@ class Leadership:
                 response = LeaderAndIsrResponse(ErrorCode.NONE, await self._carry_out(request, lines))
                 told = self._full.add(request, self._gate.broker_epoch)
                 if told is not None:
+                    self._unnamed = {each.topic_partition for each in self._hosted.all}.difference(told)
                     self.on_full(told)
             else:
                 self._write(lines.stale_leader_and_isr(refusal.latest))
@@ -187,6 +190,8 @@ class Leadership:
             self._write(lines.ignoring_offline_directory(topic_partition))
             this_round.errors[topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
             return False
+        if not self._make_way(partition, this_round):
+            return False
         current = self._current_epoch(topic_partition)
         replicas = partition.assignment.replicas
         verdict = judge_leadership(requested, current, is_replica=self._hosted.broker_id in replicas)
@@ -201,6 +206,25 @@ class Leadership:
                 pass
         this_round.errors[topic_partition] = verdict.error
         return verdict is LeadershipVerdict.APPLY
+
+    def _make_way(self, partition: LeaderAndIsrPartition, this_round: _Round) -> bool:
+        """Put aside the replica of a former topic of that name; False where the disk refuses.
+
+        ZooKeeper may lose a topic without a StopReplica to its replicas. The controller does not name them
+        then, and what it creates under their names later is another topic, whose leader epochs begin again.
+        """
+        topic_partition = partition.topic_partition
+        is_unnamed = topic_partition in self._unnamed
+        self._unnamed.discard(topic_partition)
+        if is_unnamed and partition.is_new and self._hosted.get(topic_partition) is not None:
+            self._stop_fetching([partition])
+            try:
+                self._hosted.put_aside(topic_partition, "the topic was created again")
+            except KafkaStorageError as error:
+                self._hosted.disk_failed(error)
+                this_round.errors[topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+                return False
+        return True
 
     def _current_epoch(self, topic_partition: TopicPartition) -> LeaderEpoch:
         hosted = self._hosted.get(topic_partition)

@@ -103,6 +103,7 @@ class ReplicaService:
         self.ranges = RangeReader(self.hosted)
         self.damaged = DamagedReplicas(self.hosted, self.metadata, supervisor, metrics)
         self._scrubbing: asyncio.Task[None] | None = None
+        self._looking_for_strays: asyncio.Task[None] | None = None
         if topics is not None:
             self._strays = Strays(
                 self.hosted, lambda: logs.logs, topics, self.leadership.orders, self._fetchers.stop
@@ -113,7 +114,10 @@ class ReplicaService:
         self._show(metrics)
 
     def _look_for_strays(self, told: Collection[TopicPartition]) -> None:
-        self._supervisor.spawn("strays", self._strays.put_aside(self._strays.suspects(told)))
+        if self._looking_for_strays is not None:
+            self._looking_for_strays.cancel()  # What it still suspects is suspected again below.
+        suspects = self._strays.suspects(told)
+        self._looking_for_strays = self._supervisor.spawn("strays", self._strays.put_aside(suspects))
 
     def _show(self, metrics: Metrics) -> None:
         hosted = self.hosted

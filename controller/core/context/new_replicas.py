@@ -36,7 +36,11 @@ from barnabas.cluster.model.partition import INITIAL_VERSION, Assignment, Partit
 from barnabas.cluster.model.requests import LeaderAndIsrPartition
 
 CONFIRMED = frozenset({ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH})
-"""The answers of a broker that hosts the replica: it obeyed, or it is in that leader epoch or a later one."""
+"""The answers of a broker that hosts the replica: it obeyed, or it is in that leader epoch or a later one.
+
+A broker that hosts a former topic's replica under the same name puts it aside before it compares leader
+epochs (``broker.replicas.leadership``), so the second answer speaks of this topic, too.
+"""
 
 
 @dataclass(slots=True)

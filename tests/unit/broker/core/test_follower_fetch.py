@@ -102,7 +102,7 @@ def test_out_of_range(own_end, leader_start, leader_end, expected):
     ("error", "expected"),
     [
         (ErrorCode.OFFSET_OUT_OF_RANGE, Reaction.FIND_RANGE),
-        (ErrorCode.FENCED_LEADER_EPOCH, Reaction.DROP),
+        (ErrorCode.FENCED_LEADER_EPOCH, Reaction.BACK_OFF),
         (ErrorCode.UNKNOWN_LEADER_EPOCH, Reaction.BACK_OFF),
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, Reaction.BACK_OFF),
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Reaction.BACK_OFF),

@@ -290,6 +290,45 @@ async def test_a_new_partition_does_not_get_the_log_of_one_that_is_gone(room, sc
     assert room.hosted.get(TP).log.log_end_offset == 0
 
 
+async def host_and_leave_unnamed(room, scene, *, named=()):
+    """Host a partition with a record, and have the next controller name all partitions but that."""
+    await scene.order(room.order(1, 3))
+    room.hosted.get(TP).log.append_as_leader(room.batch(b"old"), 3)
+    request = LeaderAndIsrRequest(9, 2, 50, named, BROKERS, is_full=True)
+    await scene.leadership.leader_and_isr(request)
+
+
+@pytest.mark.parametrize("leader", [1, 2])
+@pytest.mark.parametrize("epoch", [0, 3, 4])
+async def test_a_topic_that_is_created_again_behind_a_hosted_one_replaces_it(
+    room, scene, tmp_path, leader, epoch
+):
+    await host_and_leave_unnamed(room, scene)
+    again = room.order(leader, epoch)
+    assert (await scene.order(again, reign=2)).partition_errors == {TP: ErrorCode.NONE}
+    hosted = room.hosted.get(TP)
+    assert (hosted.replica.leader_epoch, hosted.log.log_end_offset) == (epoch, 0)
+    assert [path.name.split(".")[0] for path in tmp_path.glob("*-stray")] == ["t-0"]
+    # The same request again, as after a lost answer, finds the replica of this topic.
+    hosted.log.append_as_leader(room.batch(b"new"), epoch)
+    assert (await scene.order(again, reign=2)).partition_errors == {TP: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert room.hosted.get(TP).log.log_end_offset == 1
+
+
+async def test_a_hosted_partition_that_the_controller_names_keeps_its_log(room, scene):
+    """Its state in ZooKeeper was lost, say, and written again; its topic is there."""
+    await host_and_leave_unnamed(room, scene, named=(room.order(1, 0),))
+    await scene.order(room.order(1, 0), reign=2)
+    assert room.hosted.get(TP).log.log_end_offset == 1
+
+
+async def test_a_partition_that_is_not_new_keeps_its_log_though_it_was_not_named(room, scene):
+    await host_and_leave_unnamed(room, scene)
+    await scene.order(room.order(1, 4, is_new=False), reign=2)
+    await scene.order(room.order(1, 0), reign=2)
+    assert room.hosted.get(TP).log.log_end_offset == 1
+
+
 async def test_a_partition_that_can_have_no_directory_fails_alone_and_can_be_deleted(room, scene):
     nameless = TopicPartition("x" * 300, 0)
     answer = await scene.order(room.order(1, 0), room.order(1, 0, topic_partition=nameless))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
 
+from barnabas.broker.replicas import strays as strays_module
 from barnabas.broker.replicas.strays import Strays
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import Assignment
-from barnabas.cluster.zk.errors import ZooKeeperTimeout
+from barnabas.cluster.zk.errors import NoNode, ZooKeeperTimeout
 
 TOLD, GONE, MOVED = TopicPartition("told", 0), TopicPartition("gone", 0), TopicPartition("moved", 0)
 KEPT, UNREADABLE = TopicPartition("kept", 1), TopicPartition("unreadable", 0)
@@ -27,9 +29,12 @@ class Topics:
             "unreadable": None,
         }
         self.asked = []
+        self.has_parent = True
         self.meanwhile = lambda: None
 
     async def topic_names(self):
+        if not self.has_parent:
+            raise NoNode("/brokers/topics")
         return set(self.assignments)
 
     async def assignments_of(self, topic):
@@ -86,23 +91,76 @@ async def test_what_the_controller_speaks_of_meanwhile_stays(room, strays, topic
     assert room.logs.get(MOVED) is room.hosted.get(MOVED).log
 
 
-async def test_nothing_is_put_aside_where_zookeeper_knows_no_topic(room, strays, topics):
+@pytest.fixture
+def pauses(monkeypatch):
+    """Runs the next of the functions that are put there at each pause between two questions."""
+    to_do = []
+
+    async def pause(_seconds):
+        to_do.pop(0)()
+
+    monkeypatch.setattr(strays_module, "asyncio", SimpleNamespace(sleep=pause, Lock=asyncio.Lock))
+    return to_do
+
+
+async def test_zookeeper_is_asked_again_while_it_knows_no_topic(room, strays, topics, pauses):
+    known = dict(topics.assignments)
     topics.assignments.clear()
+    kept = []
+    pauses += [
+        lambda: kept.append(len(room.logs.logs)),
+        lambda: (kept.append(len(room.logs.logs)), topics.assignments.update(known)),
+    ]
     with capture_logs() as said:
         await look(strays)
-    assert len(room.logs.logs) == 5
-    assert [line["log_level"] for line in said] == ["error"]
+    assert kept == [5, 5]
+    assert set(room.logs.logs) == {TOLD, KEPT, UNREADABLE}
+    assert [line["event"] for line in said if "kept" in line["event"]] == [
+        "4 logs that may be strays are kept for now: ZooKeeper knows no topic"
+    ]
 
 
-async def test_nothing_is_put_aside_where_zookeeper_does_not_answer(room, strays, topics):
+@pytest.mark.parametrize("has_parent", [False, True])
+async def test_nothing_is_led_that_zookeeper_does_not_know_as_it_knows_nothing(
+    room, strays, topics, pauses, *, has_parent
+):
+    """What such a leader acknowledged would be lost when a topic of its name is created."""
+    hosted = room.lead(topic_partition=MOVED)
+    known = dict(topics.assignments)
+    topics.assignments.clear()
+    topics.has_parent = has_parent
+    kept = []
+
+    def look_and_return():
+        kept.append((room.hosted.get(MOVED), room.logs.get(MOVED)))
+        topics.assignments.update(known)
+        topics.has_parent = True
+
+    pauses.append(look_and_return)
+    await look(strays)
+    assert kept == [(None, hosted.log)]
+    assert room.logs.get(MOVED) is None
+
+
+async def test_zookeeper_is_asked_again_where_it_does_not_answer(room, strays, topics, pauses):
     def away():
         raise ZooKeeperTimeout("away")
 
     topics.meanwhile = away
+    pauses.append(lambda: setattr(topics, "meanwhile", lambda: None))
     with capture_logs() as said:
         await look(strays)
+    assert set(room.logs.logs) == {TOLD, KEPT, UNREADABLE}
+    assert said[1]["event"].endswith("ZooKeeper does not say: away")
+
+
+async def test_what_the_controller_speaks_of_before_zookeeper_answers_stays(room, strays, topics, pauses):
+    known = dict(topics.assignments)
+    topics.assignments.clear()
+    pauses.append(lambda: (room.follow(topic_partition=MOVED), topics.assignments.update(known)))
+    await look(strays)
     assert MOVED in room.logs.logs
-    assert said[-1]["event"].startswith("Logs that may be strays are kept")
+    assert GONE not in room.logs.logs
 
 
 async def test_zookeeper_is_not_asked_where_all_is_told(strays, topics, room):
