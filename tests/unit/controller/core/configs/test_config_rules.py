@@ -13,7 +13,7 @@ from barnabas.cluster.model.commands_configs import (
     ConfigResourceType,
 )
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.controller.core.configs.config_rules import ConfigRefusedError, altered, check
+from barnabas.controller.core.configs.config_rules import ConfigRefusedError, altered, check, subtracted
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 BROKER = ConfigResource(ConfigResourceType.BROKER, "1")
@@ -58,6 +58,33 @@ def test_lists_are_altered_as_multisets_in_order(start, steps):
     told = [(THROTTLED, operation, ",".join(some)) for operation, some in steps]
     result = alter({THROTTLED: ",".join(start)}, *told)[THROTTLED]
     assert Counter(result.split(",") if result else []) == counts
+
+
+class Compared:
+    """An item of a list that counts how often any is compared with another one."""
+
+    comparisons = 0
+
+    def __init__(self, number):
+        self.number = number
+
+    def __hash__(self):
+        return self.number
+
+    def __eq__(self, other):
+        Compared.comparisons += 1
+        return self.number == other.number
+
+
+def test_what_is_subtracted_is_looked_up_and_not_searched():
+    """25,000 items taken from 80,000 were two billion comparisons, in one turn of the controller's loop."""
+    Compared.comparisons = 0
+    items, taken = (
+        [Compared(number) for number in range(300)],
+        [Compared(number) for number in range(200, 500)],
+    )
+    assert [item.number for item in subtracted(items, taken)] == list(range(200))
+    assert Compared.comparisons <= len(items) + len(taken)
 
 
 @pytest.mark.parametrize("operation", [APPEND, SUBTRACT])
