@@ -28,6 +28,13 @@ FORMATS = {
 SIZES = {kind: struct.calcsize(f">{code}") for kind, code in FORMATS.items()}
 """The bytes that such a field takes on the wire."""
 
+MAX_STRING_BYTES = 32_767
+"""The most UTF-8 bytes of a string, in flexible versions too, whose lengths could be larger.
+
+Kafka's generated readers refuse a longer one ("string field name had invalid length"), so no client that
+works with Kafka sends one. A name of 98 MB held the broker for seconds wherever it was looked at or repeated.
+"""
+
 
 def not_none(kind: Any) -> Any:
     """The type without its ``| None``."""

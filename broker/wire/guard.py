@@ -19,7 +19,7 @@ from dataclasses import Field, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
-from barnabas.broker.wire.fields import SIZES, not_none
+from barnabas.broker.wire.fields import MAX_STRING_BYTES, SIZES, not_none
 from barnabas.cluster.rpc.framing import varint
 
 MAX_ELEMENTS = 250_000
@@ -223,7 +223,7 @@ def _primitive(field: Field[Any], *, flexible: bool) -> Shape:
     if kind not in {"string", "bytes", "records"}:
         raise TypeError(f"field {field.name} has the kafka_type {kind!r}; the guard knows no such type")
     if flexible:
-        return Shape(_compact_length, 1)
+        return Shape(_compact_string if kind == "string" else _compact_length, 1)
     return Shape(_string, 2) if kind == "string" else Shape(_bytes, 4)
 
 
@@ -260,6 +260,15 @@ def _bytes(frame: memoryview, at: int, _end: int, _walk: Walk) -> int:
     if length < -1:
         raise HostileFrameError(f"bytes length {length} at byte {at}; expected -1 or more")
     return at + 4 + max(length, 0)
+
+
+def _compact_string(frame: memoryview, at: int, _end: int, _walk: Walk) -> int:
+    length, behind = read_varint(frame, at)
+    if length > MAX_STRING_BYTES + 1:
+        raise HostileFrameError(
+            f"string length {length - 1} at byte {at}; expected {MAX_STRING_BYTES} bytes at most"
+        )
+    return behind + length - 1 if length else behind
 
 
 def _compact_length(frame: memoryview, at: int, _end: int, _walk: Walk) -> int:

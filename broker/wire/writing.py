@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast, get_args, get_origin
 
 from kio.serial import entity_writer
 
-from barnabas.broker.wire.fields import FORMATS, not_none
+from barnabas.broker.wire.fields import FORMATS, MAX_STRING_BYTES, not_none
 from barnabas.cluster.rpc.framing import varint
 
 
@@ -223,7 +223,16 @@ def _item(field: Field[Any], *, flexible: bool) -> Write:
     return _bytes(field.name, size, is_nullable=is_nullable)
 
 
+def _cut(message: bytes) -> bytes:
+    """As much of an error message as a string may hold: it may repeat what it refuses."""
+    left = f"... ({len(message)} bytes)".encode()
+    kept = message[: MAX_STRING_BYTES - len(left)].decode(errors="ignore").encode()
+    return kept + left
+
+
 def _bytes(name: str, size: Callable[[int], bytes], *, is_nullable: bool) -> Write:
+    is_message = name == "error_message"
+
     def write(pieces: list[Piece], value: Any) -> None:
         if value is None:
             if not is_nullable:
@@ -231,6 +240,8 @@ def _bytes(name: str, size: Callable[[int], bytes], *, is_nullable: bool) -> Wri
             pieces.append(size(-1))
             return
         encoded = value.encode() if isinstance(value, str) else value
+        if is_message and len(encoded) > MAX_STRING_BYTES:
+            encoded = _cut(encoded)
         pieces += (size(len(encoded)), encoded)
 
     return write

@@ -141,6 +141,23 @@ def test_what_does_not_fit_is_refused(entity, data):
         walk(entity, data)
 
 
+@pytest.mark.parametrize("size", [32_768, 98_000_000])
+def test_a_string_longer_than_kafka_reads_is_refused(size):
+    """One of 98 MB cost the broker seconds wherever it was looked at, logged or repeated."""
+    some = b"\x02" + varint(size + 1) + bytes(size) + b"\x00" + b"\x01\x00\x00\x00"
+    with pytest.raises(
+        HostileFrameError, match=f"string length {size} at byte 1; expected 32767 bytes at most"
+    ):
+        walk(METADATA_9, some)
+
+
+def test_the_longest_string_that_kafka_reads_is_taken():
+    some = b"\x02" + varint(32_768) + b"a" * 32_767 + b"\x00" + b"\x01\x00\x00\x00"
+    accepted, start = walk(METADATA_9, some)
+    body, _ = entity_reader(METADATA_9)(accepted, start)
+    assert [len(topic.name) for topic in body.topics] == [32_767]
+
+
 def test_a_known_tag_of_another_size_than_said_is_refused():
     fixed = struct.pack(">iiiibii", -1, 500, 1, 1000, 0, 0, -1) + b"\x01\x01\x01"
     with pytest.raises(HostileFrameError, match="tagged field 0 of FetchRequest"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from kio.index import load_payload_module, load_response_schema
-from kio.serial import entity_writer
+from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
 from barnabas.broker.wire.apis import APIS
@@ -40,6 +40,21 @@ def test_every_header_is_written_as_by_kio():
         headers = {load_response_schema(*of).__header_schema__ for of in ((0, 3), (0, 9))}
         for header in headers:
             assert written(header(correlation_id=version)) == by_kio(header(correlation_id=version))
+
+
+@pytest.mark.parametrize("version", [8, 9])
+@pytest.mark.parametrize("sign", ["a", "é"])
+def test_an_error_message_is_cut_to_what_a_string_holds(version, sign):
+    """It may repeat a name of the longest size: old versions had no room for it, clients of new ones fail."""
+    module = load_payload_module(0, version, EntityType.response)
+    message = "no such topic: " + sign * 32_767
+    partition = module.PartitionProduceResponse(
+        index=0, error_code=0, base_offset=0, log_append_time=None, record_errors=(), error_message=message
+    )
+    found, _ = entity_reader(type(partition))(memoryview(written(partition)), 0)
+    assert found.error_message.startswith("no such topic: " + sign * 1_000)
+    assert found.error_message.endswith(f"... ({len(message.encode())} bytes)")
+    assert len(found.error_message.encode()) <= 32_767
 
 
 def test_null_is_written_only_where_the_protocol_has_it():
