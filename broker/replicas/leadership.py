@@ -26,7 +26,7 @@ from barnabas.broker.core.follower_fetch import cut_on_becoming_follower
 from barnabas.broker.core.full_list import FullList
 from barnabas.broker.core.log_expectation import expected_log
 from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
-from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
 from barnabas.broker.replicas.fetchers import Fetchers
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.broker.replicas.turn import Turn
@@ -172,10 +172,16 @@ class Leadership:
     def _failed(self, topic_partition: TopicPartition, error: Exception, this_round: _Round) -> None:
         """Give one partition up for an error that nobody foresaw, and go on with the others.
 
+        A shortage of descriptors is one, too: it passes, and is no fault of a disk. The controller sends what
+        was answered with UNKNOWN_SERVER_ERROR again; after KAFKA_STORAGE_ERROR it takes a replica for lost.
+
         It is hosted no more, so that the controller's next word finds no leader epoch that it would repeat.
         Kafka gives up the whole request.
         """
-        _log.exception("partition without leader and follower", partition=str(topic_partition))
+        if isinstance(error, NoDescriptorError):
+            self._hosted.disk_failed(error)
+        else:
+            _log.exception("partition without leader and follower", partition=str(topic_partition))
         cause = f"{type(error).__name__}: {error}"
         self._write(this_round.lines.failed_leader_and_isr(cause, topic_partition))
         this_round.errors[topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -239,6 +245,8 @@ class Leadership:
         for partition in partitions:
             try:
                 self._make_leader(partition, lines)
+            except NoDescriptorError as error:
+                self._failed(partition.topic_partition, error, this_round)
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
                 last = partition.state.controller_epoch
@@ -285,6 +293,8 @@ class Leadership:
         for partition in partitions:
             try:
                 self._make_follower(partition, this_round)
+            except NoDescriptorError as error:
+                self._failed(partition.topic_partition, error, this_round)
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
                 leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
@@ -443,6 +453,9 @@ class Leadership:
         if partition.delete:
             try:
                 self._hosted.remove(topic_partition, delete=True)
+            except NoDescriptorError as error:
+                self._hosted.disk_failed(error)
+                return ErrorCode.UNKNOWN_SERVER_ERROR
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
                 self._write(lines.stop_replica_directory_failed(topic_partition))

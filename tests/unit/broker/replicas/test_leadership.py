@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.disk import log_dir
-from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
 from barnabas.broker.replicas.leadership import Leadership
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.errors import ErrorCode
@@ -215,6 +217,46 @@ async def test_a_delete_that_fails_as_nobody_foresaw_is_answered_and_done_when_i
     answer = await scene.stop((TP, -2, True), (OTHER, -2, True))
     assert answer.partition_errors == {TP: ErrorCode.UNKNOWN_SERVER_ERROR, OTHER: ErrorCode.NONE}
     assert Kind.STOP_REPLICA_EXCEPTION in scene.kinds
+    monkeypatch.undo()
+    assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.NONE}
+    assert room.logs.get(TP) is None
+
+
+@pytest.mark.parametrize("leader", [1, 2])
+async def test_what_too_many_open_files_kept_from_being_led_is_led_when_it_is_told_again(
+    room, scene, tmp_path, monkeypatch, leader
+):
+    """KAFKA_STORAGE_ERROR would be for good: the controller takes the log directory for failed."""
+    create = room.logs.get_or_create
+
+    def refuse(topic_partition, **how):
+        if topic_partition == TP:
+            raise NoDescriptorError(tmp_path, "creating", OSError(errno.EMFILE, "too many"))
+        return create(topic_partition, **how)
+
+    monkeypatch.setattr(room.logs, "get_or_create", refuse)
+    orders = (
+        room.order(leader, 3, is_new=True),
+        room.order(leader, 3, topic_partition=OTHER, is_new=True),
+    )
+    answer = await scene.order(*orders)
+    assert answer.partition_errors == {TP: ErrorCode.UNKNOWN_SERVER_ERROR, OTHER: ErrorCode.NONE}
+    assert TP not in room.hosted.offline
+    monkeypatch.undo()
+    assert (await scene.order(orders[0])).partition_errors == {TP: ErrorCode.NONE}
+    assert room.hosted.get(TP).replica.is_leader is (leader == 1)
+
+
+async def test_what_too_many_open_files_kept_from_being_deleted_is_deleted_when_it_is_told_again(
+    room, scene, tmp_path, monkeypatch
+):
+    await scene.order(room.order(2, 3))
+
+    def refuse(_):
+        raise NoDescriptorError(tmp_path, "deleting", OSError(errno.EMFILE, "too many"))
+
+    monkeypatch.setattr(room.logs, "delete", refuse)
+    assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.UNKNOWN_SERVER_ERROR}
     monkeypatch.undo()
     assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.NONE}
     assert room.logs.get(TP) is None
