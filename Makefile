@@ -1,6 +1,6 @@
 # The verbs that people and CI both run. The comment behind `##` is the line that `make help` prints.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chaos test unit lint proto lock clean
+.PHONY: help setup demo chaos test unit lint proto diagrams lock clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ lint: setup  ## format, style, import contracts, types
 
 proto:  ## generate the gRPC code after a change in proto/
 	@scripts/proto
+
+diagrams: setup  ## draw the packages and state machines in docs/architecture.md again
+	@.venv/bin/python -P scripts/diagrams
 
 lock:  ## write requirements.lock after a change of the dependencies in pyproject.toml
 	@scripts/lock
