@@ -17,13 +17,17 @@ import grpc
 import structlog
 
 from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker, Endpoint
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.requests import (
     ControlRequest,
     ControlResponse,
     LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
     StopReplicaRequest,
+    StopReplicaResponse,
     UpdateMetadataRequest,
+    UpdateMetadataResponse,
 )
 from barnabas.cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
 from barnabas.cluster.rpc.control_requests import CALLS, Encoder
@@ -170,9 +174,34 @@ class BrokerChannel:
             else:
                 if failures:
                     _log.info("broker answers again", broker=self._broker.id, sendings=failures + 1)
-                answer = CALLS[type(request)].response(response)
-                self._on_response(self._broker, request, answer, correlation_id)
+                self._on_response(self._broker, request, self._answer(request, response), correlation_id)
                 return
+
+    def _answer(self, request: ControlRequest, response: Any) -> ControlResponse:
+        """What ``response`` says; that the broker failed, where it cannot be understood.
+
+        The controller sends again what brokers failed at. A channel that died would tell its broker nothing
+        until it registers again.
+        """
+        try:
+            return CALLS[type(request)].response(response)
+        except Exception as error:  # noqa: BLE001  (whatever a broker answers, it hears of what comes next)
+            _log.error(
+                "the answer of a broker cannot be understood",
+                broker=self._broker.id,
+                request=type(request).__name__,
+                exc_info=error,
+            )
+        failed = ErrorCode.UNKNOWN_SERVER_ERROR
+        match request:
+            case UpdateMetadataRequest():
+                return UpdateMetadataResponse(failed)
+            case LeaderAndIsrRequest(partitions=partitions):
+                errors = dict.fromkeys((each.topic_partition for each in partitions), failed)
+                return LeaderAndIsrResponse(ErrorCode.NONE, errors)
+            case StopReplicaRequest(partitions=replicas):
+                errors = dict.fromkeys((each.topic_partition for each in replicas), failed)
+                return StopReplicaResponse(ErrorCode.NONE, errors)
 
 
 class BrokerChannels:

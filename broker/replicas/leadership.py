@@ -160,6 +160,8 @@ class Leadership:
             skips += [(each, self._lines.make_follower_failed) for each in followers]
             for each, skip in skips:
                 self._write(skip(each.topic_partition, each.state.leader_and_isr.leader_epoch, unprepared))
+                # The controller must not take a replica for created that has no log yet.
+                this_round.errors[each.topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR
             return this_round.errors
         if leaders:
             await self._make_leaders(leaders, this_round)
@@ -370,6 +372,8 @@ class Leadership:
                     self._write(lines.stale_update_metadata(refusal.latest))
                 return UpdateMetadataResponse(refusal.error)
             change = self._metadata.apply(request)
+            # Before anything that may fail: the next request would find nothing changed, and wake nobody.
+            self._on_metadata(change)
             for partition in change.cached:
                 self._write(lines.cached_metadata(partition))
             for topic_partition in change.deleted:
@@ -377,7 +381,6 @@ class Leadership:
             if request.partitions:
                 self._write(lines.updated_metadata(len(change.cached), len(change.deleted)))
             self._follow_those_that_waited()
-            self._on_metadata(change)
             return UpdateMetadataResponse(ErrorCode.NONE)
 
     def _follow_those_that_waited(self) -> None:

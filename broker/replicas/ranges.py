@@ -13,6 +13,13 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
 
+MOST_BYTES = 57_671_680
+"""The most that one answer to another broker holds, whatever it asks for, beyond one batch.
+
+It is the default of ``fetch.max.bytes``, which in Kafka bounds followers, too
+(``KafkaApis.handleFetchRequest``).
+"""
+
 
 class RangeReader:
     """Serves ReadRange from this broker's logs, leaders and followers alike.
@@ -40,7 +47,8 @@ class RangeReader:
             return pb.ReadRangeResponse(error_code=error)
         try:
             end = partition.replica.high_watermark
-            found = partition.log.read(Offset(request.offset), request.max_bytes, end)
+            limit = min(request.max_bytes, MOST_BYTES)
+            found = partition.log.read(Offset(request.offset), limit, end)
         except KafkaStorageError as error:
             self._hosted.disk_failed(error)
             return pb.ReadRangeResponse(error_code=error.error)

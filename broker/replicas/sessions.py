@@ -17,6 +17,7 @@ from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.purgatory import DelayedOperation
 from barnabas.broker.replicas.follower_session import FollowerSession, OnFollowerMayJoin, OnFollowerMustLeave
 from barnabas.broker.replicas.hosted import HostedPartitions
+from barnabas.broker.replicas.ranges import MOST_BYTES
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.rpc import replication_pb2 as pb
@@ -128,7 +129,7 @@ class FollowerSessions:
                 await self._hold(session, inbox, request)
                 if session.is_closed:
                     return
-                yield session.answer(request.max_bytes)
+                yield session.answer(min(request.max_bytes, MOST_BYTES))
             if gathering.done() and not gathering.cancelled():
                 gathering.result()
         finally:

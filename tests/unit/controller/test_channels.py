@@ -9,6 +9,7 @@ import structlog
 
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import (
@@ -87,6 +88,37 @@ async def test_the_answer_names_the_life_that_was_asked(stage, stub_brokers):
     broker, request, response, correlation_id = stage.answered[0]
     assert (broker.epoch, request, correlation_id) == (7, lisr(0), 0)
     assert list(response.partition_errors) == [TopicPartition("t", 0)]
+
+
+@pytest.mark.parametrize("request_", [lisr(0), stop(0), umr()], ids=["lisr", "stop", "umr"])
+async def test_an_answer_that_cannot_be_understood_is_a_failure_and_not_the_end_of_the_channel(
+    stage, stub_brokers, monkeypatch, request_
+):
+    (stub,) = await stub_brokers(2)
+    heard = asyncio.Event()
+    stage.channels._on_response = lambda *answer: (stage.answered.append(answer), heard.set())
+    call = channels_module.CALLS[type(request_)]
+    odd = dict(channels_module.CALLS)
+    odd[type(request_)] = replace(call, response=lambda _: ErrorCode(12345))
+    monkeypatch.setattr(channels_module, "CALLS", odd)
+    stage.channels.open(life(stub))
+    with structlog.testing.capture_logs() as lines:
+        stage.channels.send(stub.id, request_)
+        async with asyncio.timeout(DEADLINE_S):
+            await heard.wait()
+    response = stage.answered[0][2]
+    failed = ErrorCode.UNKNOWN_SERVER_ERROR
+    if isinstance(request_, UpdateMetadataRequest):
+        assert response.error is failed
+    else:
+        assert (response.error, response.partition_errors) == (
+            ErrorCode.NONE,
+            {TopicPartition("t", 0): failed},
+        )
+    assert [line["event"] for line in lines] == ["the answer of a broker cannot be understood"]
+    monkeypatch.undo()
+    stage.channels.send(stub.id, umr())
+    await stub.until(lambda told: len(told) == 2)
 
 
 async def test_a_request_is_sent_again_until_the_broker_answers(stage, stub_brokers, monkeypatch):

@@ -398,6 +398,14 @@ async def test_metadata_is_taken_over_and_told(scene):
     assert scene.kinds == [Kind.METADATA_CACHED, Kind.METADATA_UPDATED]
 
 
+async def test_metadata_is_told_though_what_follows_from_it_fails(scene):
+    """Who waits for it would wait on: the same request again changes nothing."""
+    scene.leadership._follow_those_that_waited = lambda: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        await scene.update()
+    assert scene.updates == 1
+
+
 async def test_stop_and_delete(room, scene):
     await scene.order(
         room.order(2, 3), room.order(2, 3, topic_partition=OTHER), room.order(2, 3, topic_partition=THIRD)
@@ -454,7 +462,7 @@ async def test_what_cannot_be_prepared_is_skipped_until_it_is_told_anew(room, sc
     scene.leadership._prepare = prepare
     orders = room.order(1, 3), room.order(2, 4, topic_partition=OTHER)
     answer = await scene.order(*orders)
-    assert set(answer.partition_errors.values()) == {ErrorCode.NONE}
+    assert set(answer.partition_errors.values()) == {ErrorCode.UNKNOWN_SERVER_ERROR}, "there are no logs yet"
     assert list(room.hosted.all) == []
     skipped = [(line.kind, line.level, line.cause) for line in scene.lines if line.cause]
     assert skipped == [

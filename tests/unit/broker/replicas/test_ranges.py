@@ -4,6 +4,7 @@ import pytest
 
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.scrub import DamagedRange
+from barnabas.broker.replicas import ranges
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -35,6 +36,11 @@ def test_what_is_committed_is_read_at_leader_and_follower(room, partition):
     room.follow(epoch=1)
     assert ask(room, epoch=1) == (ErrorCode.NONE, both)
     assert ask(room, 2, epoch=1) == (ErrorCode.NONE, b"")
+
+
+def test_no_more_is_read_at_once_than_one_answer_may_hold(room, partition, monkeypatch):
+    monkeypatch.setattr(ranges, "MOST_BYTES", 1)
+    assert ask(room) == (ErrorCode.NONE, partition.log.read(0, 1, 2).records)
 
 
 def test_another_leader_epoch_may_have_other_records(room, partition):

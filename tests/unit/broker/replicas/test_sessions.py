@@ -7,6 +7,7 @@ import contextlib
 
 import pytest
 
+from barnabas.broker.replicas import sessions as sessions_module
 from barnabas.broker.replicas.sessions import FollowerSessions
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -163,3 +164,15 @@ async def test_a_stream_that_ends_leaves_nothing_behind(room, sessions):
     held.cancel()
     assert await settled(held)
     assert partition.feeds == {}
+
+
+async def test_no_answer_holds_more_than_it_may_however_much_is_asked_for(room, sessions, monkeypatch):
+    monkeypatch.setattr(sessions_module, "MOST_BYTES", 1)
+    partition = room.lead(isr=(1, 2))
+    for value in (b"a", b"b"):
+        room.write(partition, value)
+    stream = Stream(sessions)
+    stream.send(named())
+    answer = await stream.answer()
+    assert answer.partitions[0].records == partition.log.read(0, 1, 2).records
+    await stream.end()
