@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -262,7 +263,12 @@ class LogDirs:
         for path, log_dir in self._live.items():
             for tp in log_dir.logs:
                 if tp in seen:
-                    raise InconsistentDirectoryError(f"{tp} lies both in {seen[tp]} and in {path}")
+                    raise InconsistentDirectoryError(
+                        f"{tp} lies both in {_dated(seen[tp], tp)} and in {_dated(path, tp)}. One of the "
+                        "directories was away while the log was begun again in the other. Move one log out "
+                        "of log.dirs, mostly the one written earlier, start again, and keep it until the "
+                        "partition is in sync"
+                    )
                 seen[tp] = path
 
     def _holder(self, topic_partition: TopicPartition) -> LogDir | None:
@@ -314,3 +320,10 @@ def _refuse_the_same(directories: Sequence[Path]) -> None:
         if real in seen:
             raise InconsistentDirectoryError(f"{seen[real]} and {path} of log.dirs are one directory")
         seen[real] = path
+
+
+def _dated(path: Path, topic_partition: TopicPartition) -> str:
+    """A log directory, and when a file of that partition's log was last written there."""
+    times = [each.stat().st_mtime for each in (path / str(topic_partition)).glob("*.log")]
+    written = datetime.fromtimestamp(max(times), UTC).isoformat(" ", "seconds") if times else "never"
+    return f"{path} (last written {written})"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import resource
 import shutil
 from dataclasses import replace
@@ -150,8 +151,14 @@ def test_the_same_partition_in_two_directories_is_refused(open_dirs, paths):
     dirs.get_or_create(tp(0))
     dirs.close()
     shutil.copytree(paths[0] / "events-0", paths[1] / "events-0")
-    with pytest.raises(InconsistentDirectoryError, match="events-0 lies both in"):
+    for path, seconds in zip(paths, (86_400, 10 * 86_400), strict=False):
+        for segment in (path / "events-0").glob("*.log"):
+            os.utime(segment, (seconds, seconds))
+    with pytest.raises(InconsistentDirectoryError, match="events-0 lies both in") as refusal:
         open_dirs(*paths)
+    dates = re.findall(r"last written (\d{4}-\d\d-\d\d)", str(refusal.value))
+    assert sorted(dates) == ["1970-01-02", "1970-01-11"], "a person must be able to choose"
+    assert "Move one log out of log.dirs, mostly the one written earlier" in str(refusal.value)
 
 
 @pytest.mark.parametrize("other", ["logs", "linked", "linked/../logs"])
