@@ -115,6 +115,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._on_lost = on_lost
         self._input = ReceiveBuffer(context.settings.request_max_bytes)
         self._claimed = 0
+        self._arriving = 0
         self._in_flight: deque[_InFlight] = deque()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -167,6 +168,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if outgoing is not None:
             outgoing.clear()
         self._input.close()
+        self._note_arriving()
         self._on_lost(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -179,6 +181,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._input.received(nbytes)
         self.last_active = self._loop.time()
         self._wake()
+        self._note_arriving()
 
     def pause_writing(self) -> None:
         """The client does not read its answers."""
@@ -195,6 +198,23 @@ class ClientConnection(asyncio.BufferedProtocol):
         """Give back the memory that a large request has reserved; for connections that have fallen silent."""
         if not self._in_flight:
             self._input.release()
+            self._note_arriving()
+
+    def _note_arriving(self) -> None:
+        """Tell ``ArrivingMemory`` what the input holds beyond what each connection has."""
+        held = self._input.capacity if self._input.capacity > CHUNK_BYTES and not self._closing else 0
+        if held or self._arriving:
+            self._arriving = held
+            self._context.arriving.holds(self, held)
+
+    def evict(self) -> None:
+        """Give back the input, for the requests of others; close where a request has come in in part."""
+        self._arriving = 0
+        if self._input.is_empty:
+            self._input.release()
+            return
+        self.close("its request comes in while memory is short", limit=self._context.arriving.limit)
+        self.abort()
 
     def close(self, reason: str, **details: object) -> None:
         """Close after what was written has been sent; a line in the log says why, unless there are many.

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appends, Deletes, Reads
-from barnabas.broker.server.memory import AnswerMemory, RequestMemory
+from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.wire.frames import Body, Request
@@ -112,6 +112,7 @@ class ServerContext:
     broker_settings: Callable[[], BrokerSettings]
     requests: RequestMemory = field(init=False)
     answers: AnswerMemory = field(default_factory=AnswerMemory)
+    arriving: ArrivingMemory = field(default_factory=ArrivingMemory)
     building: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_BUILDINGS))
 
     def __post_init__(self) -> None:

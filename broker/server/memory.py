@@ -20,6 +20,12 @@ MAX_ANSWER_BYTES = 268_435_456
 Kafka has no such bound: there, each connection may hold one answer of any size.
 """
 
+MAX_ARRIVING_BYTES = 268_435_456
+"""The requests of all connections that have not come in whole, or wait for their turn, bytes.
+
+Kafka has no such bound while ``queued.max.request.bytes`` is -1, its default.
+"""
+
 OnRoom = Callable[[], None]
 
 
@@ -88,11 +94,11 @@ class RequestMemory:
             on_room()
 
 
-class HoldsAnswers(Protocol):
-    """What holds answers: one connection's output."""
+class Evictable(Protocol):
+    """What holds memory: one connection's output or input."""
 
     def evict(self) -> None:
-        """Drop the answers and close the connection: its client reads too slowly."""
+        """Drop what is held; close the connection, whose client is too slow, if it waits for that."""
         ...
 
 
@@ -110,10 +116,10 @@ class AnswerMemory:
     def __init__(self, limit: int = MAX_ANSWER_BYTES) -> None:
         self.limit = limit
         # Ordered: whose client took something longest ago comes first.
-        self._held: dict[HoldsAnswers, int] = {}
+        self._held: dict[Evictable, int] = {}
         self.used = 0
 
-    def holds(self, holder: HoldsAnswers, size: int) -> None:
+    def holds(self, holder: Evictable, size: int) -> None:
         """Note that ``holder`` holds ``size`` bytes by now; its client took some, or they are new.
 
         Where all are too many, those are evicted whose clients took something longest ago.
@@ -125,3 +131,14 @@ class AnswerMemory:
             slowest = next(iter(self._held))
             self.used -= self._held.pop(slowest)
             slowest.evict()
+
+
+class ArrivingMemory(AnswerMemory):
+    """The memory of requests that come in: who sent nothing for the longest time makes room.
+
+    Args:
+        limit: How many bytes all of them may have; one that is larger comes in where it is the only one.
+    """
+
+    def __init__(self, limit: int = MAX_ARRIVING_BYTES) -> None:
+        super().__init__(limit)

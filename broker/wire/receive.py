@@ -42,6 +42,11 @@ class ReceiveBuffer:
         """The bytes reserved now."""
         return len(self._bytes)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds no byte of a frame."""
+        return self._start == self._end
+
     def writable(self) -> memoryview:
         """Where the next bytes go; never empty."""
         if self._start == self._end:

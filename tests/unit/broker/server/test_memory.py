@@ -21,7 +21,7 @@ from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.connection import ClientConnection
 from barnabas.broker.server.handlers.metadata import SHORT_ANSWER
-from barnabas.broker.server.memory import AnswerMemory, RequestMemory
+from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
 from barnabas.broker.server.outgoing import Outgoing
 from barnabas.broker.wire.receive import ReceiveBuffer
 from barnabas.cluster.model.errors import ErrorCode
@@ -225,6 +225,49 @@ async def test_a_long_answer_is_made_when_few_others_are_and_short_ones_pass(bro
     assert await short.correlation_ids(1) == [2]
     building.release()
     assert await long.correlation_ids(1) == [1]
+
+
+async def test_of_too_many_half_requests_the_one_goes_that_has_not_grown_for_the_longest(broker, serve):
+    context = dataclasses.replace(broker.context, arriving=ArrivingMemory(3 * LONG))
+    first, second, third = [await serve(context) for _ in range(3)]
+    frame = first.produce(1, bytes(LONG))
+    with capture_logs() as lines:
+        for each in (first, second):
+            held = context.arriving.used
+            each.send(frame[:-2])
+            await until(lambda held=held: context.arriving.used - held == len(frame))
+        first.send(frame[-2:-1])
+        await a_turn_of(first)
+        third.send(frame[:-1])
+        assert await second.is_closed()
+    assert [line["reason"] for line in lines] == ["its request comes in while memory is short"]
+    for each in (first, third):
+        each.send(frame[-1:])
+        assert await each.correlation_ids(1) == [1]
+
+
+async def a_turn_of(client):
+    """Returns when the broker has read what ``client`` has sent: both ends share this loop."""
+    await client.writer.drain()
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_room_that_waits_for_the_next_long_request_is_given_back_first(broker, serve):
+    context = dataclasses.replace(broker.context, arriving=ArrivingMemory(LONG))
+    first, second = [await serve(context) for _ in range(2)]
+    first.send(first.produce(1, bytes(LONG)))
+    assert await first.correlation_ids(1) == [1]
+    assert context.arriving.used > LONG
+    frame = second.produce(1, bytes(LONG))
+    second.send(frame[:-1])
+    await until(lambda: context.arriving.used == len(frame))
+    first.send(first.api_versions(2))
+    assert await first.correlation_ids(1) == [2]
+    second.send(frame[-1:])
+    assert await second.correlation_ids(1) == [1]
+    reset(second)
+    await until(lambda: not context.arriving.used)
 
 
 class Alive:
