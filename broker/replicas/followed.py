@@ -29,7 +29,6 @@ from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, BrokerEpoch, Lea
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
-from barnabas.cluster.rpc.translate_replication import PartitionData
 
 _log = structlog.get_logger(__name__)
 
@@ -179,7 +178,7 @@ class FollowedPartitions:
         self._moved.clear()
         return request
 
-    def take(self, data: PartitionData) -> None:
+    def take(self, data: pb.PartitionData) -> None:
         """Act on what the leader says of one partition.
 
         An answer to another order to follow is dropped. It was asked in another leader epoch; or in the same
@@ -195,7 +194,7 @@ class FollowedPartitions:
         try:
             if data.error_code:
                 self._react(partition, data, ErrorCode.from_code(data.error_code))
-            elif data.diverging_epoch is not None:
+            elif data.HasField("diverging_epoch"):
                 self._truncate_diverging(partition, data.diverging_epoch)
             else:
                 self._append(partition, data)
@@ -206,9 +205,10 @@ class FollowedPartitions:
             self.remove(topic_partition)
             self._hosted.disk_failed(error)
 
-    def _append(self, partition: HostedPartition, data: PartitionData) -> None:
+    def _append(self, partition: HostedPartition, data: pb.PartitionData) -> None:
         log = partition.log
-        if data.records:
+        records = data.records  # a copy each time it is asked for
+        if records:
             if data.fetch_offset != log.log_end_offset:
                 _log.error(
                     "fetched records dropped: they were asked for at another offset",
@@ -218,7 +218,7 @@ class FollowedPartitions:
                 )
                 self._name(partition.topic_partition)
                 return
-            info = log.append_as_follower(data.records)
+            info = log.append_as_follower(records)
             if isinstance(info, Refusal):
                 _log.error(
                     "fetched batch refused", partition=str(partition.topic_partition), reason=str(info)
@@ -255,14 +255,14 @@ class FollowedPartitions:
         partition.replica.truncated(partition.log.log_start_offset, partition.log.log_end_offset)
         self._name(partition.topic_partition)
 
-    def _react(self, partition: HostedPartition, data: PartitionData, error: ErrorCode) -> None:
+    def _react(self, partition: HostedPartition, data: pb.PartitionData, error: ErrorCode) -> None:
         match reaction(error):
             case Reaction.FIND_RANGE:
                 self._find_range(partition, data)
             case Reaction.BACK_OFF:
                 self._back_off(partition.topic_partition)
 
-    def _find_range(self, partition: HostedPartition, data: PartitionData) -> None:
+    def _find_range(self, partition: HostedPartition, data: pb.PartitionData) -> None:
         log = partition.log
         leader_start, leader_end = Offset(data.log_start_offset), Offset(data.log_end_offset)
         decision = on_offset_out_of_range(log.log_end_offset, leader_start, leader_end)

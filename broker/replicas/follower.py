@@ -22,13 +22,12 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.rpc import replication_pb2 as pb
 from barnabas.cluster.rpc.channels import open_channel
-from barnabas.cluster.rpc.translate_replication import FetchResponse, fetch_response_from_bytes
 from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, FailpointError
 
 FETCH_METHOD = "/barnabas.replication.Replication/Fetch"
 """The stream's name, as ``proto/replication.proto`` gives it."""
 
-Stream: TypeAlias = "grpc.aio.StreamStreamCall[pb.FetchRequest, FetchResponse]"
+Stream: TypeAlias = "grpc.aio.StreamStreamCall[pb.FetchRequest, pb.FetchResponse]"
 
 _log = structlog.get_logger(__name__)
 
@@ -107,7 +106,7 @@ class LeaderFetcher:
             stream = channel.stream_stream(
                 FETCH_METHOD,
                 request_serializer=pb.FetchRequest.SerializeToString,
-                response_deserializer=fetch_response_from_bytes,
+                response_deserializer=pb.FetchResponse.FromString,
             )()
             tasks = [
                 asyncio.ensure_future(self._read_answers(stream)),
@@ -134,7 +133,7 @@ class LeaderFetcher:
         loop = asyncio.get_running_loop()
         while True:
             response = await stream.read()
-            if not isinstance(response, FetchResponse):
+            if not isinstance(response, pb.FetchResponse):
                 raise StreamLostError("the leader ended the stream")
             if response.error_code:
                 raise StreamLostError(

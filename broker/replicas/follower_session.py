@@ -19,7 +19,6 @@ from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
-from barnabas.cluster.rpc.translate_replication import FetchResponse, PartitionData
 
 OnFollowerMayJoin = Callable[[HostedPartition, BrokerId], None]
 """Told that a follower has caught up with a partition led here and is not in its ISR."""
@@ -87,7 +86,7 @@ class FollowerSession:
         # Both are ordered sets: what has waited longest is sent first.
         self._ready: dict[TopicPartition, None] = {}
         self._news: dict[TopicPartition, None] = {}
-        self._refused: dict[TopicPartition, PartitionData] = {}
+        self._refused: dict[TopicPartition, pb.PartitionData] = {}
 
     # What the partitions tell the session.
 
@@ -153,9 +152,8 @@ class FollowerSession:
         ):
             case Agreement.DIVERGES:
                 data = self._about(topic_partition, fetched, partition)
-                data.diverging_epoch = pb.EpochEndOffset(
-                    epoch=leader_end.epoch, end_offset=leader_end.end_offset
-                )
+                data.diverging_epoch.epoch = leader_end.epoch
+                data.diverging_epoch.end_offset = leader_end.end_offset
                 self._detach(topic_partition)
                 self._refused[topic_partition] = data
                 return
@@ -243,9 +241,9 @@ class FollowerSession:
                     return True
         return False
 
-    def answer(self, max_bytes: int) -> FetchResponse:
+    def answer(self, max_bytes: int) -> pb.FetchResponse:
         """What there is to say now, with at most ``max_bytes`` of records, or with one batch."""
-        response = FetchResponse()
+        response = pb.FetchResponse()
         remaining = max_bytes
         for topic_partition in tuple(self._ready):
             # The disk that failed under an earlier one may have taken this one along.
@@ -267,7 +265,7 @@ class FollowerSession:
         return response
 
     def _add_records(
-        self, response: FetchResponse, topic_partition: TopicPartition, room: int, *, at_least_one: bool
+        self, response: pb.FetchResponse, topic_partition: TopicPartition, room: int, *, at_least_one: bool
     ) -> int:
         """Add the records of a partition that is ready; it stays ready where not one batch fits.
 
@@ -299,19 +297,19 @@ class FollowerSession:
         partition.replica.sent(self.replica_id, found.next_offset)
         self._ready.pop(topic_partition, None)
         self._news.pop(topic_partition, None)
-        data = self._about(topic_partition, fetched, partition)
-        data.records = found.records
-        response.partitions.append(data)
+        response.partitions.append(self._about(topic_partition, fetched, partition))
+        # The records come last: `append` copies what a message holds.
+        response.partitions[-1].records = found.records
         return len(found.records)
 
     @staticmethod
     def _about(
         topic_partition: TopicPartition, fetched: FetchedPartition, partition: HostedPartition | None
-    ) -> PartitionData:
+    ) -> pb.PartitionData:
         """Which partition it is, and where its log stands."""
-        data = PartitionData(
-            topic_partition.topic,
-            topic_partition.partition,
+        data = pb.PartitionData(
+            topic=topic_partition.topic,
+            partition=topic_partition.partition,
             leader_epoch=fetched.current_leader_epoch,
             fetch_id=fetched.fetch_id,
             fetch_offset=fetched.offset,

@@ -21,7 +21,6 @@ from barnabas.broker.replicas.ranges import MOST_BYTES
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.rpc import replication_pb2 as pb
-from barnabas.cluster.rpc.translate_replication import FetchResponse
 from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger(__name__)
@@ -116,7 +115,7 @@ class FollowerSessions:
         self._on_may_join = on_may_join
         self._sessions: dict[BrokerId, FollowerSession] = {}
 
-    async def serve(self, requests: AsyncIterator[pb.FetchRequest]) -> AsyncIterator[FetchResponse]:
+    async def serve(self, requests: AsyncIterator[pb.FetchRequest]) -> AsyncIterator[pb.FetchResponse]:
         """Answer the requests of one stream in their order, until it ends or its follower opens another."""
         inbox = Inbox()
         gathering = asyncio.ensure_future(self._gather(requests, inbox))
@@ -124,7 +123,7 @@ class FollowerSessions:
             while (asked := await inbox.get()) is not None:
                 session, request = asked.session, asked.request
                 if session is None:
-                    yield FetchResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+                    yield pb.FetchResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
                     return
                 await self._hold(session, inbox, request)
                 if session.is_closed:

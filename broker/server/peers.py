@@ -30,7 +30,6 @@ from barnabas.cluster.model.requests import (
 from barnabas.cluster.rpc import control_pb2, control_requests, replication_pb2, translate
 from barnabas.cluster.rpc.channels import correlation_id_of, server_options
 from barnabas.cluster.rpc.commands import METHODS, SERVICE
-from barnabas.cluster.rpc.translate_replication import FetchResponse, fetch_response_to_bytes
 from barnabas.cluster.runtime.line_limit import LINES
 
 _logger = structlog.get_logger(__name__)
@@ -74,7 +73,7 @@ class PeerServer:
         fetch = grpc.stream_stream_rpc_method_handler(
             self._fetch,
             request_deserializer=replication_pb2.FetchRequest.FromString,
-            response_serializer=fetch_response_to_bytes,
+            response_serializer=replication_pb2.FetchResponse.SerializeToString,
         )
         replication = {"Fetch": fetch, "ReadRange": _read_range(ranges)}
         self._server.add_generic_rpc_handlers(
@@ -112,7 +111,7 @@ class PeerServer:
 
     async def _fetch(
         self, requests: AsyncIterator[replication_pb2.FetchRequest], _context: Any
-    ) -> AsyncIterator[FetchResponse]:
+    ) -> AsyncIterator[replication_pb2.FetchResponse]:
         async for response in self._sessions.serve(requests):
             yield response
 

@@ -38,7 +38,6 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import LeaderAndIsrPartition, LeaderAndIsrRequest
 from barnabas.cluster.rpc import replication_pb2 as pb
-from barnabas.cluster.rpc.translate_replication import fetch_response_from_bytes, fetch_response_to_bytes
 from barnabas.controller.core.context.controller_context import ControllerContext, Facts
 from barnabas.controller.core.protocol.effects import SendLeaderAndIsr
 from barnabas.controller.core.protocol.inputs import BrokerChange, LeaderAndIsrResponseReceived, Startup
@@ -183,12 +182,12 @@ class Stream:
         """The message under way arrives, or the next request goes out."""
         if self._answer is not None:
             answer, self._answer = self._answer, None
-            for data in fetch_response_from_bytes(answer).partitions:
+            for data in pb.FetchResponse.FromString(answer).partitions:
                 self.followed.take(data)
         elif self._request is not None:
             request, self._request = self._request, None
             self.session.take(pb.FetchRequest.FromString(request))
-            self._answer = fetch_response_to_bytes(self.session.answer(room))
+            self._answer = self.session.answer(room).SerializeToString()
         else:
             self._request = self.followed.next_request().SerializeToString()
 

@@ -14,7 +14,6 @@ from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
-from barnabas.cluster.rpc.translate_replication import PartitionData
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 
@@ -49,7 +48,7 @@ DATA = {"topic": "t", "leader_epoch": 5, "high_watermark": 6, "fetch_id": 1, "fe
 
 
 def data(**fields):
-    return PartitionData(**(DATA | fields))
+    return pb.PartitionData(**(DATA | fields))
 
 
 def named(followed):

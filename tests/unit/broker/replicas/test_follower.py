@@ -15,7 +15,7 @@ from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.rpc.translate_replication import FetchResponse, PartitionData
+from barnabas.cluster.rpc import replication_pb2 as pb
 
 TP = TopicPartition("t", 0)
 MINUTE_S = 60
@@ -93,13 +93,15 @@ class Leader:
         await asyncio.sleep(self._silent_s)
         request = await self._unanswered.get()
         if request.partitions:
-            refusal = PartitionData("t", 0, ErrorCode.NOT_LEADER_OR_FOLLOWER, leader_epoch=5, fetch_id=1)
-            return FetchResponse(partitions=[refusal])
+            refusal = pb.PartitionData(
+                topic="t", error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, leader_epoch=5, fetch_id=1
+            )
+            return pb.FetchResponse(partitions=[refusal])
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(request.max_wait_ms / 1000):
                 # The next request ends the hold, and is answered itself.
                 self._unanswered.put_nowait(await self._unanswered.get())
-        return FetchResponse()
+        return pb.FetchResponse()
 
 
 @pytest.fixture
@@ -193,7 +195,11 @@ async def test_records_are_acknowledged_though_another_request_is_under_way(room
     room.write(leader, b"x")
     records = leader.log.read(0, 1 << 20, 1).records
     requests, never = [], asyncio.Event()
-    answers = [FetchResponse(partitions=[PartitionData("t", 0, leader_epoch=5, fetch_id=1, records=records)])]
+    answers = [
+        pb.FetchResponse(
+            partitions=[pb.PartitionData(topic="t", leader_epoch=5, fetch_id=1, records=records)]
+        )
+    ]
 
     class Stream:
         async def write(self, request):

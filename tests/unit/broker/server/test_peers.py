@@ -29,7 +29,6 @@ from barnabas.cluster.rpc import control_pb2, replication_pb2, translate
 from barnabas.cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
 from barnabas.cluster.rpc.commands import METHODS
 from barnabas.cluster.rpc.control_requests import Encoder
-from barnabas.cluster.rpc.translate_replication import FetchResponse
 
 TP = TopicPartition("t", 0)
 SESSION_MS = 6000
@@ -66,7 +65,7 @@ class FakeRanges:
 class FakeSessions:
     async def serve(self, requests):
         async for request in requests:
-            yield FetchResponse(error_code=request.replica_id)
+            yield replication_pb2.FetchResponse(error_code=request.replica_id)
 
 
 class FakeController:
