@@ -21,8 +21,7 @@ from kio.static.constants import EntityType
 from barnabas.broker.wire.apis import APIS, Api
 from barnabas.broker.wire.guard import guard
 from barnabas.broker.wire.pieces import Steps, read_in_pieces
-from barnabas.broker.wire.writing import Piece, TransferableRecords, writer
-from barnabas.broker.wire.writing_in_pieces import write_in_pieces
+from barnabas.broker.wire.writing import Piece, TransferableRecords, cut_message, write, write_in_steps
 
 SIZE_BYTES = 4
 """The int32 before each frame that says how long the frame is, itself not counted."""
@@ -180,7 +179,7 @@ def encode(correlation_id: int, body: Body) -> list[Chunk]:
     change until they are written. Records that lie in a file are always such a chunk.
     """
     pieces = _header(correlation_id, body)
-    writer(type(body))(pieces, body)
+    write(pieces, body)
     chunks: list[Chunk] = [_SIZE.pack(sum(map(len, pieces)))]
     _join(pieces, chunks)
     return chunks
@@ -190,7 +189,7 @@ def encode_in_pieces(correlation_id: int, body: Body) -> Steps[list[Chunk]]:
     """The same chunks, but for where they are cut, in steps; ``body`` must not change until the last one."""
     pieces = _header(correlation_id, body)
     chunks: list[Chunk] = []
-    for _ in write_in_pieces(pieces, body):
+    for _ in write_in_steps(pieces, body):
         _join(pieces, chunks)
         pieces.clear()
         yield
@@ -201,7 +200,7 @@ def encode_in_pieces(correlation_id: int, body: Body) -> Steps[list[Chunk]]:
 def _header(correlation_id: int, body: Body) -> list[Piece]:
     schema = type(body).__header_schema__
     pieces: list[Piece] = []
-    writer(schema)(pieces, schema(correlation_id=correlation_id))
+    write(pieces, schema(correlation_id=correlation_id))
     return pieces
 
 
@@ -242,6 +241,9 @@ def shape(api_key: int, version: int, name: str) -> Callable[[dict[str, Any]], A
     known = frozenset(field.name for field in fields(schema))
 
     def build(values: dict[str, Any]) -> Any:
+        message = values.get("error_message")
+        if message is not None:
+            values["error_message"] = cut_message(message)
         if values.keys() <= known:
             return schema(**values)
         return schema(**{name: value for name, value in values.items() if name in known})

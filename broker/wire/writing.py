@@ -1,133 +1,85 @@
-"""Entities of kio as bytes, the same that kio writes.
+"""Responses as bytes: kio writes each field, into a list of pieces, at once or in steps.
 
-kio packs field by field, checks every length as a type of its own and opens a stream for the tagged fields of
-each entity: of a small answer that was as much work as the append it answers. Here the writer of a class is
-compiled once from the class's own field descriptions, as the guard's walk is: fields of fixed size that stand
-in a row are packed at once. An entity that has tagged fields is left to kio itself.
+A long response is written in steps because 100,000 elements take a good part of a second, in which nobody
+else would be served (docs/decisions/0008).
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import io
-import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import Field, fields, is_dataclass
+from fractions import Fraction
+from functools import cache
 from operator import attrgetter
 from typing import Any, Protocol, cast, get_args, get_origin
 
 from kio.serial import entity_writer
+from kio.serial._serialize import get_field_writer
+from kio.serial.writers import (
+    write_compact_array_length,
+    write_empty_tagged_fields,
+    write_legacy_array_length,
+)
+from kio.static.primitive import i32
 
-from barnabas.broker.wire.fields import FORMATS, MAX_STRING_BYTES, not_none
-from barnabas.cluster.rpc.framing import varint
+from barnabas.broker.wire.fields import MAX_STRING_BYTES, not_none
+from barnabas.broker.wire.pieces import ELEMENTS_PER_STEP, Steps
 
 
 class TransferableRecords(Protocol):
-    """Records that lie in a file and go from there to the socket (``TransferableRecords.java``)."""
+    """Records that stay in their file until they are sent to the socket (``TransferableRecords.java``)."""
 
     def __len__(self) -> int:
         """Their bytes, 1 or more."""
         ...
 
     def write_to(self, socket: int, position: int, size: int) -> int:
-        """Send at most ``size`` of their bytes from ``position`` on to a socket that does not block.
+        """Send at most ``size`` of their bytes from ``position`` on to a non-blocking socket.
 
         Returns:
-            How many the socket took, 0 where it is full.
+            The number of bytes that the socket took, 0 if it is full.
 
         Raises:
-            OSError: The socket is gone, or they cannot be read any more.
+            OSError: The connection is closed, or the records cannot be read any more.
         """
         ...
 
     def read(self, position: int, size: int) -> bytes:
-        """Exactly ``size`` of their bytes from ``position`` on.
+        """Read exactly ``size`` of their bytes from ``position`` on.
 
         Raises:
-            OSError: They cannot be read any more.
+            OSError: The records cannot be read any more.
         """
         ...
 
 
 Piece = bytes | bytearray | memoryview | TransferableRecords
 
-Write = Callable[[list[Piece], Any], None]
-"""Adds the bytes of a value to those that are there."""
 
-_INT16 = struct.Struct(">h")
-_INT32 = struct.Struct(">i")
+class Timestamp(int):
+    """A time in milliseconds since 1970 as a value of a response.
 
+    kio expects a ``datetime``, of which it uses ``timestamp`` alone. Clients send times that no ``datetime``
+    can hold, and the answer to a duplicate batch returns them.
+    """
 
-def _milliseconds(time: dt.datetime | int | None) -> int:
-    """A time as the wire has it; clients make up numbers that no datetime of Python can hold."""
-    if time is None:
-        return -1
-    return time if isinstance(time, int) else round(time.timestamp() * 1000)
-
-
-_NUMBERS: dict[str, Callable[[Any], Any]] = {
-    "timedelta_i32": lambda duration: round(duration.total_seconds() * 1000),
-    "timedelta_i64": lambda duration: round(duration.total_seconds() * 1000),
-    "datetime_i64": _milliseconds,
-    "uuid": lambda uuid: bytes(16) if uuid is None else uuid.bytes,
-}
-"""What of a value is packed, where that is not the value itself."""
-
-_WRITERS: dict[type[Any], Write] = {}
+    def timestamp(self) -> Fraction:
+        """The time in seconds, exactly."""
+        return Fraction(self, 1000)
 
 
-def writer(entity: type[Any]) -> Write:
-    """How to write an entity of that class; compiled when it is first asked for."""
-    write = _WRITERS.get(entity)
-    if write is None:
-        write = _WRITERS[entity] = _compile(entity)
-    return write
-
-
-def _compile(entity: type[Any]) -> Write:
-    """The fields in their order, and in a flexible version that there are no tagged ones."""
-    if any("tag" in field.metadata for field in fields(entity)):
-        return _by_kio(entity)
-    steps: list[Write] = []
-    row: list[Field[Any]] = []
-    for field in fields(entity):
-        if _is_fixed(field):
-            row.append(field)
-            continue
-        if row:
-            steps.append(_packed(row))
-            row = []
-        steps.append(field_writer(field, flexible=entity.__flexible__))
-    if row:
-        steps.append(_packed(row))
-    if entity.__flexible__:
-        steps.append(_no_tagged_fields)
-    return steps[0] if len(steps) == 1 else _sequence(tuple(steps))
-
-
-def field_writer(field: Field[Any], *, flexible: bool) -> Write:
-    """How to write one field, which is not tagged, of an entity."""
-    if _is_fixed(field):
-        return _packed([field])
-    return _of_field(attrgetter(field.name), _variable(field, flexible=flexible))
-
-
-def _is_fixed(field: Field[Any]) -> bool:
-    return field.metadata.get("kafka_type") in FORMATS and get_origin(not_none(field.type)) is not tuple
-
-
-def tags_writer(entity: type[Any]) -> Write:
-    """How to end an entity that has no tagged fields."""
-    return _no_tagged_fields if entity.__flexible__ else _sequence(())
-
-
-def array_size(*, flexible: bool) -> Callable[[int], bytes]:
-    """The bytes in front of an array of so many elements; -1 is null."""
-    return _compact_size if flexible else _INT32.pack
+def cut_message(message: str) -> str:
+    """Return as much of an error message as a string of an answer may hold: it may repeat what it refuses."""
+    encoded = message.encode()
+    if len(encoded) <= MAX_STRING_BYTES:
+        return message
+    left = f"... ({len(encoded)} bytes)"
+    return encoded[: MAX_STRING_BYTES - len(left)].decode(errors="ignore") + left
 
 
 class _Stream:
-    """What kio takes for a stream, of which it uses ``write`` alone."""
+    """The part of a binary stream that kio uses. It keeps long values as they are, without a copy."""
 
     __slots__ = ("write",)
 
@@ -135,143 +87,94 @@ class _Stream:
         self.write = pieces.append
 
 
-def _by_kio(entity: type[Any]) -> Write:
-    write_entity = entity_writer(entity)
+_Write = Callable[[Any, Any], None]
+"""A writer of kio: takes a stream and a value."""
 
-    def write(pieces: list[Piece], value: Any) -> None:
-        write_entity(cast("io.BytesIO", _Stream(pieces)), value)
-
-    return write
+_WriteInSteps = Callable[["_Stream", Any, "_Count"], Steps[None]]
 
 
-def _packed(row: Sequence[Field[Any]]) -> Write:
-    """Fields of fixed size that follow each other."""
-    kinds = [field.metadata["kafka_type"] for field in row]
-    pack = struct.Struct(">" + "".join(FORMATS[kind] for kind in kinds)).pack
-    get = attrgetter(*(field.name for field in row))
-    numbers = [(at, _NUMBERS[kind]) for at, kind in enumerate(kinds) if kind in _NUMBERS]
-    if len(row) == 1:
-        number = numbers[0][1] if numbers else None
+class _Count:
+    """Counts the elements that were written since the last step."""
 
-        def write_one(pieces: list[Piece], entity: Any) -> None:
-            value = get(entity)
-            pieces.append(pack(value if number is None else number(value)))
+    __slots__ = ("since",)
 
-        return write_one
+    def __init__(self) -> None:
+        self.since = 0
 
-    def write_row(pieces: list[Piece], entity: Any) -> None:
-        values: Sequence[Any] = get(entity)
-        if numbers:
-            packable = list(values)
-            for at, number in numbers:
-                packable[at] = number(packable[at])
-            values = packable
-        pieces.append(pack(*values))
-
-    return write_row
+    def is_step(self) -> bool:
+        """Count an element; return whether it completes a step."""
+        self.since += 1
+        if self.since < ELEMENTS_PER_STEP:
+            return False
+        self.since = 0
+        return True
 
 
-def _of_field(get: Callable[[Any], Any], write_value: Write) -> Write:
-    def write(pieces: list[Piece], entity: Any) -> None:
-        write_value(pieces, get(entity))
-
-    return write
+def write(pieces: list[Piece], entity: Any) -> None:
+    """Append the bytes of ``entity`` to ``pieces``."""
+    entity_writer(type(entity))(cast("io.BytesIO", _Stream(pieces)), entity)
 
 
-def _sequence(steps: tuple[Write, ...]) -> Write:
-    def write(pieces: list[Piece], entity: Any) -> None:
-        for step in steps:
-            step(pieces, entity)
-
-    return write
-
-
-def _no_tagged_fields(pieces: list[Piece], _entity: Any) -> None:
-    pieces.append(b"\0")
+def write_in_steps(pieces: list[Piece], entity: Any) -> Steps[None]:
+    """Append the bytes of ``entity`` to ``pieces``, which the caller may empty between two steps."""
+    kind: Any = type(entity)
+    if _can_be_cut(kind):
+        yield from _in_steps(kind)(_Stream(pieces), entity, _Count())
+    else:
+        write(pieces, entity)
 
 
-def _variable(field: Field[Any], *, flexible: bool) -> Write:
-    """The writer of a field whose size is not fixed."""
-    kind = not_none(field.type)
-    if get_origin(kind) is tuple:
-        item = get_args(kind)[0]
-        write_item = (
-            writer(cast("type[Any]", item)) if is_dataclass(item) else _item(field, flexible=flexible)
+@cache
+def _in_steps(entity: type[Any]) -> _WriteInSteps:
+    """Make the writer of a class with arrays of structs. It writes these element by element."""
+    is_flexible = entity.__flexible__
+    parts = [
+        (
+            attrgetter(field.name),
+            get_field_writer(field, is_flexible, is_request_header=False, is_tag=False),
+            _array(field, is_flexible=is_flexible) if _is_array_of_structs(field) else None,
         )
-        return _array(_compact_size if flexible else _INT32.pack, write_item)
-    if is_dataclass(kind):
-        write_entity = writer(cast("type[Any]", kind))
-        return _nullable(write_entity) if kind is not field.type else write_entity
-    return _item(field, flexible=flexible)
+        for field in fields(entity)
+    ]
+
+    def write_entity(stream: _Stream, value: Any, count: _Count) -> Steps[None]:
+        for get, write_field, write_array in parts:
+            if write_array is None:
+                write_field(cast("io.BytesIO", stream), get(value))
+            else:
+                yield from write_array(stream, get(value), count)
+        if is_flexible:
+            write_empty_tagged_fields(cast("io.BytesIO", stream))
+
+    return write_entity
 
 
-def _item(field: Field[Any], *, flexible: bool) -> Write:
-    """The writer of a primitive value, such as the items of an array are."""
-    kind = field.metadata["kafka_type"]
-    if kind in FORMATS:
-        pack, number = struct.Struct(">" + FORMATS[kind]).pack, _NUMBERS.get(kind)
+def _array(field: Field[Any], *, is_flexible: bool) -> _WriteInSteps:
+    item: Any = get_args(not_none(field.type))[0]
+    write_length: _Write = write_compact_array_length if is_flexible else write_legacy_array_length
+    write_item: _Write = entity_writer(item)
+    in_steps = _in_steps(item) if _can_be_cut(item) else None
 
-        def write(pieces: list[Piece], value: Any) -> None:
-            pieces.append(pack(value if number is None else number(value)))
+    def write_array(stream: _Stream, items: Any, count: _Count) -> Steps[None]:
+        write_length(stream, i32(-1 if items is None else len(items)))
+        for each in items or ():
+            if in_steps is None:
+                write_item(stream, each)
+            else:
+                yield from in_steps(stream, each, count)
+            if count.is_step():
+                yield
 
-        return write
-    if kind not in {"string", "bytes", "records"}:
-        raise TypeError(f"field {field.name} has the kafka_type {kind!r}, of which no writer is known")
-    size = _compact_size if flexible else _INT16.pack if kind == "string" else _INT32.pack
-    bare = not_none(field.type)
-    is_nullable = bare is not field.type and get_origin(bare) is not tuple
-    return _bytes(field.name, size, is_nullable=is_nullable)
-
-
-def _cut(message: bytes) -> bytes:
-    """As much of an error message as a string may hold: it may repeat what it refuses."""
-    left = f"... ({len(message)} bytes)".encode()
-    kept = message[: MAX_STRING_BYTES - len(left)].decode(errors="ignore").encode()
-    return kept + left
+    return write_array
 
 
-def _bytes(name: str, size: Callable[[int], bytes], *, is_nullable: bool) -> Write:
-    is_message = name == "error_message"
-
-    def write(pieces: list[Piece], value: Any) -> None:
-        if value is None:
-            if not is_nullable:
-                raise TypeError(f"{name} is None; expected a string or bytes")
-            pieces.append(size(-1))
-            return
-        encoded = value.encode() if isinstance(value, str) else value
-        if is_message and len(encoded) > MAX_STRING_BYTES:
-            encoded = _cut(encoded)
-        pieces += (size(len(encoded)), encoded)
-
-    return write
+def _is_array_of_structs(field: Field[Any]) -> bool:
+    kind = not_none(field.type)
+    return get_origin(kind) is tuple and is_dataclass(get_args(kind)[0])
 
 
-def _array(size: Callable[[int], bytes], write_item: Write) -> Write:
-    def write(pieces: list[Piece], items: Any) -> None:
-        if items is None:
-            pieces.append(size(-1))
-            return
-        pieces.append(size(len(items)))
-        for item in items:
-            write_item(pieces, item)
-
-    return write
-
-
-def _nullable(write_entity: Write) -> Write:
-    """A struct behind a marker byte: -1 for null (KIP-893)."""
-
-    def write(pieces: list[Piece], entity: Any) -> None:
-        if entity is None:
-            pieces.append(b"\xff")
-            return
-        pieces.append(b"\x01")
-        write_entity(pieces, entity)
-
-    return write
-
-
-def _compact_size(size: int) -> bytes:
-    """An unsigned varint that is one larger than the size, so that 0 stands for null (KIP-482)."""
-    return varint(size + 1)
+@cache
+def _can_be_cut(entity: type[Any]) -> bool:
+    """Whether an entity may be written in steps: it has an array of structs, and no tagged fields."""
+    has_tags = any("tag" in field.metadata for field in fields(entity))
+    return not has_tags and any(map(_is_array_of_structs, fields(entity)))

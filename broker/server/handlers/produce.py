@@ -16,6 +16,7 @@ from barnabas.broker.server.by_topic import by_topic
 from barnabas.broker.server.context import Answer, CloseConnectionError, Preparing, ServerContext
 from barnabas.broker.server.portions import LOCAL_PORTION, portions
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
+from barnabas.broker.wire.writing import Timestamp
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -149,7 +150,7 @@ def _partition(request: Request, index: int, appended: Appended) -> Answer:
         "index": index,
         "error_code": error,
         "base_offset": appended.base_offset,
-        "log_append_time": appended.log_append_time,
+        "log_append_time": Timestamp(appended.log_append_time),
         "log_start_offset": appended.log_start_offset,
     }
     if request.version >= _RECORD_ERRORS_SINCE:

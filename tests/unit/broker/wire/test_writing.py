@@ -1,21 +1,24 @@
 from __future__ import annotations
 
+import datetime as dt
 import io
 import random
 from dataclasses import replace
 
 import pytest
 from kio.index import load_payload_module, load_response_schema
-from kio.serial import entity_reader, entity_writer
+from kio.schema.errors import ErrorCode
+from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
 from barnabas.broker.wire.apis import APIS
-from barnabas.broker.wire.writing import writer
+from barnabas.broker.wire.pieces import ELEMENTS_PER_STEP
+from barnabas.broker.wire.writing import Timestamp, cut_message, write, write_in_steps
 
 
 def written(entity):
     pieces = []
-    writer(type(entity))(pieces, entity)
+    write(pieces, entity)
     return b"".join(pieces)
 
 
@@ -25,44 +28,89 @@ def by_kio(entity):
     return out.getvalue()
 
 
-def test_every_served_response_is_written_as_by_kio(random_request):
+def drive(entity):
+    """The bytes, and in how many steps they were written."""
+    pieces, chunks, steps = [], b"", 1
+    for _ in write_in_steps(pieces, entity):
+        chunks += b"".join(pieces)
+        pieces.clear()
+        steps += 1
+    return chunks + b"".join(pieces), steps
+
+
+def test_every_served_response_is_the_same_at_once_and_in_steps(random_request):
     rng = random.Random(2)
     for api in APIS.values():
         for version in range(api.min_version, api.max_version + 1):
             schema = load_response_schema(api.key, version)
             for _ in range(5):
                 response = random_request(rng, schema)
-                assert written(response) == by_kio(response), schema
+                expected = by_kio(response)
+                assert written(response) == expected, schema
+                assert drive(response) == (expected, 1), schema
 
 
-def test_every_header_is_written_as_by_kio():
-    for version in (0, 1):
-        headers = {load_response_schema(*of).__header_schema__ for of in ((0, 3), (0, 9))}
-        for header in headers:
-            assert written(header(correlation_id=version)) == by_kio(header(correlation_id=version))
+def end_offsets(topics, partitions):
+    module = load_payload_module(23, 4, EntityType.response)
+    of_topic = tuple(module.EpochEndOffset(error_code=ErrorCode.none, partition=n) for n in range(partitions))
+    return module.OffsetForLeaderEpochResponse(
+        throttle_time=dt.timedelta(0),
+        topics=tuple(
+            module.OffsetForLeaderTopicResult(topic=f"t{n}", partitions=of_topic) for n in range(topics)
+        ),
+    )
 
 
-@pytest.mark.parametrize("version", [8, 9])
-@pytest.mark.parametrize("sign", ["a", "é"])
-def test_an_error_message_is_cut_to_what_a_string_holds(version, sign):
-    """It may repeat a name of the longest size: old versions had no room for it, clients of new ones fail."""
+@pytest.mark.parametrize(("topics", "partitions"), [(1, 5_000), (5_000, 0), (50, 100)])
+def test_there_is_a_step_for_each_piece(topics, partitions):
+    entity = end_offsets(topics, partitions)
+    chunks, steps = drive(entity)
+    assert chunks == by_kio(entity)
+    assert steps == 1 + (topics * (1 + partitions)) // ELEMENTS_PER_STEP
+
+
+@pytest.mark.parametrize("ms", [-1, 0, 1_700_000_000_001, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("version", [3, 8])
+def test_a_time_that_no_datetime_holds_is_written_to_the_millisecond(version, ms):
     module = load_payload_module(0, version, EntityType.response)
+    values = {"index": 0, "error_code": ErrorCode.none, "base_offset": 0, "log_append_time": Timestamp(ms)}
+    if version >= 8:
+        values |= {"record_errors": (), "error_message": None}
+    partition = module.PartitionProduceResponse(**values)
+    start = 4 + 2 + 8
+    assert int.from_bytes(written(partition)[start : start + 8], "big", signed=True) == ms
+
+
+@pytest.mark.parametrize("sign", ["a", "é"])
+def test_an_error_message_is_cut_to_what_a_string_holds(sign):
+    """It may repeat a name of the longest size: old versions had no room for it, clients of new ones fail."""
     message = "no such topic: " + sign * 32_767
-    partition = module.PartitionProduceResponse(
-        index=0, error_code=0, base_offset=0, log_append_time=None, record_errors=(), error_message=message
-    )
-    found, _ = entity_reader(type(partition))(memoryview(written(partition)), 0)
-    assert found.error_message.startswith("no such topic: " + sign * 1_000)
-    assert found.error_message.endswith(f"... ({len(message.encode())} bytes)")
-    assert len(found.error_message.encode()) <= 32_767
+    cut = cut_message(message)
+    assert cut.startswith("no such topic: " + sign * 1_000)
+    assert cut.endswith(f"... ({len(message.encode())} bytes)")
+    assert len(cut.encode()) <= 32_767
+    assert cut_message("short") == "short"
 
 
-def test_null_is_written_only_where_the_protocol_has_it():
-    module = load_payload_module(0, 9, EntityType.response)
-    partition = module.PartitionProduceResponse(
-        index=0, error_code=0, base_offset=0, log_append_time=None, record_errors=(), error_message=None
+def test_long_records_are_not_copied():
+    module = load_payload_module(1, 4, EntityType.response)
+    records = bytearray(100_000)
+    data = module.PartitionData(
+        partition_index=0,
+        error_code=ErrorCode.none,
+        high_watermark=0,
+        last_stable_offset=0,
+        aborted_transactions=None,
+        records=records,
     )
-    topic = module.TopicProduceResponse(name="orders", partition_responses=(partition,))
-    assert written(topic)
-    with pytest.raises(TypeError, match="name is None"):
+    pieces = []
+    write(pieces, data)
+    assert pieces[-1] is records
+
+
+def test_a_null_that_the_protocol_does_not_have_is_refused():
+    topic = load_payload_module(0, 9, EntityType.response).TopicProduceResponse(
+        name="orders", partition_responses=()
+    )
+    with pytest.raises(TypeError):
         written(replace(topic, name=None))
