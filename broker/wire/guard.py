@@ -13,14 +13,17 @@ records field is hopped over whatever its size.
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Callable
 from dataclasses import Field, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
+from kio.serial.writers import write_unsigned_varint
+from kio.static.primitive import uvarint
+
 from barnabas.broker.wire.fields import MAX_STRING_BYTES, SIZES, not_none
-from barnabas.cluster.rpc.framing import varint
 
 MAX_ELEMENTS = 250_000
 """The most array elements and tagged fields one frame may hold, all together.
@@ -276,6 +279,12 @@ def _compact_length(frame: memoryview, at: int, _end: int, _walk: Walk) -> int:
     return at + length - 1 if length else at
 
 
+def _varint(number: int) -> bytes:
+    encoded = io.BytesIO()
+    write_unsigned_varint(encoded, uvarint(number))
+    return encoded.getvalue()
+
+
 def read_varint(frame: memoryview, at: int) -> tuple[int, int]:
     """An unsigned varint of at most five bytes, and the position behind it."""
     byte = frame[at]
@@ -394,11 +403,11 @@ def _tags(name: str, known: dict[int, Step]) -> Step:
                 )
             shrunk_by = sum(edit.shrinks_by for edit in walk.edits[edits_before:])
             if shrunk_by:
-                walk.edits.append(Edit(size_at, value_at, varint(size - shrunk_by)))
+                walk.edits.append(Edit(size_at, value_at, _varint(size - shrunk_by)))
         if unknown_at >= 0:
             walk.edits.append(Edit(unknown_at, at))
         if kept < count:
-            walk.edits.append(Edit(counted_at, behind_count, varint(kept)))
+            walk.edits.append(Edit(counted_at, behind_count, _varint(kept)))
         return at
 
     return tags

@@ -1,11 +1,11 @@
-"""Requests of many elements, decoded in pieces.
+"""Requests of many elements, decoded in steps.
 
-kio decodes a frame in one call: 100,000 elements hold up the event loop for 50 ms, and the guard before it
-for as long again. Here guard and kio take turns from field to field, and within arrays from element to
-element, in a generator that yields now and then, so that its caller can let others run. The values are kio's
-in the end, to the field, and the guard's refusals are the same.
+kio decodes a frame in one call: 100,000 elements block the event loop for 50 ms, and the guard before it for
+as long again. Here guard and kio alternate from field to field, and within arrays from element to element, in
+a generator that yields after each `ELEMENTS_PER_STEP` elements. kio reads every value, and the guard refuses
+the same frames. Without steps other clients wait up to 50 times as long (``hostile``, docs/decisions/0008).
 
-It takes three times as long as kio does at once, so it is for large frames alone.
+Decoding in steps takes three times as long as in one call, so only large frames are decoded so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from barnabas.broker.wire.guard import (
 T = TypeVar("T")
 
 Steps = Generator[None, None, T]
-"""Work that comes to a ``T``; between any two of its steps others may run."""
+"""Work in steps that returns a ``T``. Between two steps the event loop serves others."""
 
 ELEMENTS_PER_STEP = 200
 """How many elements are read in one step: half a millisecond, and more than ordinary requests have."""

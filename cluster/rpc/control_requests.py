@@ -1,7 +1,7 @@
 """The controller's requests as the bytes of ``control.proto``, what brokers are told alike encoded once.
 
 After a failover every broker is told of thousands of partitions. So protobuf encodes all but them, and their
-fields are put together by hand (`cluster.rpc.partition_fields`). The bytes are those of the schema: any
+fields are put together by hand (`cluster.rpc.partition_encoding`). The bytes are those of the schema: any
 protobuf library reads them.
 """
 
@@ -25,8 +25,7 @@ from barnabas.cluster.model.requests import (
 )
 from barnabas.cluster.rpc import control_pb2 as pb
 from barnabas.cluster.rpc import translate
-from barnabas.cluster.rpc.framing import head, tag
-from barnabas.cluster.rpc.partition_fields import leader_and_isr_field, update_metadata_field
+from barnabas.cluster.rpc.partition_encoding import head, leader_and_isr_field, tag, update_metadata_field
 
 SERVICE = "barnabas.control.BrokerControl"
 """Its name, as ``proto/control.proto`` gives it."""

@@ -2,7 +2,7 @@
 
 Every pair is lossless except in one respect: a request groups its partitions by topic, so partitions of one
 topic come back side by side, in their order, topics in the order of their first partition. Those of
-LeaderAndIsr and UpdateMetadata are never messages here: `cluster.rpc.partition_fields` encodes them.
+LeaderAndIsr and UpdateMetadata are never messages here: `cluster.rpc.partition_encoding` encodes them.
 """
 
 from __future__ import annotations

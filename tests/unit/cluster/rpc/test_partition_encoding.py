@@ -13,7 +13,16 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import LeaderAndIsrPartition, UpdateMetadataPartition
 from barnabas.cluster.rpc import control_pb2 as pb
-from barnabas.cluster.rpc.partition_fields import leader_and_isr_field, update_metadata_field
+from barnabas.cluster.rpc import partition_encoding
+from barnabas.cluster.rpc.partition_encoding import (
+    Heads,
+    Int32Field,
+    PackedInt32Field,
+    head,
+    leader_and_isr_field,
+    tag,
+    update_metadata_field,
+)
 
 int32s = st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 3)
 id_tuples = st.lists(int32s.map(BrokerId), max_size=40).map(tuple)
@@ -29,6 +38,8 @@ states = st.builds(
     ),
     int32s.map(ControllerEpoch),
 )
+numbers_of_32_bits = st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 300)
+too_large = st.integers(max_value=-(2**31) - 1) | st.integers(min_value=2**31)
 modest = settings(max_examples=80)
 
 
@@ -92,3 +103,54 @@ def test_a_state_that_does_not_fit_is_refused(fields):
         leader_and_isr_field(LeaderAndIsrPartition(tp, state, Assignment((BrokerId(1),))))
     with pytest.raises(ValueError, match="expected a number of 32 bits"):
         update_metadata_field(UpdateMetadataPartition(tp, state, (BrokerId(1),)))
+
+
+@given(st.text(max_size=400))
+@modest
+def test_a_field_put_together_by_hand_is_the_field_that_protobuf_writes(listener):
+    content = listener.encode()
+    field = head(tag(pb.Endpoint.LISTENER_FIELD_NUMBER), len(content)) + content
+    assert pb.Endpoint.FromString(field) == pb.Endpoint(listener=listener)
+
+
+@given(st.integers(0, 100_000))
+@modest
+def test_the_head_by_size_is_the_head(size):
+    heads = Heads(7)
+    assert [heads[size], heads[size]] == [head(tag(7), size)] * 2
+
+
+@given(numbers_of_32_bits)
+@modest
+def test_a_number_is_encoded_as_protobuf_encodes_it(number):
+    ports = Int32Field(pb.Endpoint.PORT_FIELD_NUMBER)
+    assert [ports[number], ports[number]] == [pb.Endpoint(port=number).SerializeToString()] * 2
+
+
+@given(st.lists(numbers_of_32_bits, max_size=30).map(tuple))
+@modest
+def test_numbers_are_encoded_as_protobuf_encodes_them(numbers):
+    replicas = PackedInt32Field(pb.Replicas.BROKER_IDS_FIELD_NUMBER)
+    whole = pb.Replicas(broker_ids=numbers).SerializeToString()
+    assert [replicas[numbers], replicas[numbers]] == [whole] * 2
+
+
+@given(too_large)
+@modest
+def test_a_number_that_its_field_cannot_hold_is_refused_each_time(number):
+    ports, replicas = Int32Field(1), PackedInt32Field(1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="expected a number of 32 bits"):
+            ports[number]
+        with pytest.raises(ValueError, match="expected a number of 32 bits"):
+            replicas[1, number]
+
+
+def test_what_is_too_many_to_remember_is_encoded_all_the_same(monkeypatch):
+    monkeypatch.setattr(partition_encoding, "REMEMBERED", 2)
+    ports, replicas, heads = Int32Field(1), PackedInt32Field(1), Heads(1)
+    for number in range(1, 6):
+        assert ports[number] == bytes([tag(1, partition_encoding.VARINT), number])
+        assert replicas[number,] == bytes([tag(1), 1, number])
+        assert heads[number] == head(tag(1), number)
+    assert len(ports) == len(replicas) == len(heads) == 2
