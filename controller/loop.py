@@ -1,12 +1,14 @@
-"""The one task in which the controller lives: it takes an entry, decides and performs, to the end."""
+"""Kafka's ``ControllerEventManager``: takes one event at a time from the mailbox, decides and performs."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import structlog
 
@@ -14,9 +16,9 @@ from barnabas.cluster.runtime.collector import long_lived
 from barnabas.cluster.runtime.mailbox import Mailbox
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.controller.core.context.controller_context import ControllerContext
-from barnabas.controller.core.context.measures import Census, rate_and_time
+from barnabas.controller.core.context.measures import Census, Measures, rate_and_time
 from barnabas.controller.core.decide import decide, event_of, kind_of, recover, refuse
-from barnabas.controller.core.protocol.effects import Ask, Breathe, Decision
+from barnabas.controller.core.protocol.effects import Ask, Decision, Effect
 from barnabas.controller.core.protocol.inputs import (
     ControllerChange,
     ControllerState,
@@ -31,8 +33,13 @@ from barnabas.controller.watches import Coalescer
 
 _log = structlog.stdlib.get_logger("kafka.controller.ControllerEventManager")
 
+T = TypeVar("T")
+
 LONGEST_TURN_S = 0.01
-"""How long a decision may keep the event loop before it lets others run."""
+"""How long effects may keep the event loop before others run."""
+
+STRETCH = 1_000
+"""How many effects a decision may be ahead of their performance, so that they take little memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +62,48 @@ class _Entry:
             self.handled.set_result(None)
 
 
+@dataclass(slots=True)
+class _Stretch:
+    """How far a decision went on its thread.
+
+    Attributes:
+        effects: What to perform, in order; none of them has an answer.
+        question: What the decision waits for; None where it ended or only has too many effects.
+        has_ended: Whether it ended, by itself or by a failure.
+        failure: The error that ended it.
+    """
+
+    effects: list[Effect] = field(default_factory=list)
+    question: Ask[Any] | None = None
+    has_ended: bool = False
+    failure: Exception | None = None
+
+
+def _advance(decision: Decision[None], answer: object) -> _Stretch:
+    """Run ``decision`` up to its next question, its end or `STRETCH` effects, however long that takes."""
+    stretch = _Stretch()
+    try:
+        effect = decision.throw(answer) if isinstance(answer, BaseException) else decision.send(answer)
+        while not isinstance(effect, Ask):
+            stretch.effects.append(effect)
+            if len(stretch.effects) == STRETCH:
+                return stretch
+            effect = next(decision)
+        stretch.question = effect
+    except StopIteration:
+        stretch.has_ended = True
+    except Exception as error:  # noqa: BLE001  (what was decided before it is performed first)
+        stretch.has_ended, stretch.failure = True, error
+    return stretch
+
+
 class ControllerLoop:
     """Handles the entries of one mailbox, one at a time, each to its end.
+
+    Decisions run on a thread of their own, as in Kafka (``ControllerEventThread``), so that the event loop,
+    on which the broker serves its clients, does not wait for a decision about many partitions. Effects are
+    performed on the event loop. While a decision runs nothing else changes the context, and the event loop
+    reads only single fields of it.
 
     Args:
         context: What the controller knows; nobody else may change it.
@@ -78,6 +125,7 @@ class ControllerLoop:
         self._clock = clock
         self._coalescer = Coalescer()
         self._census = Census()
+        self._thread = ThreadPoolExecutor(1, "controller-event-thread")
         self._turn_began = 0.0
         self._mailbox: Mailbox[_Entry] = Mailbox(
             on_depth=metrics.event_queue_size.set,
@@ -118,11 +166,10 @@ class ControllerLoop:
             self._metrics.controller_state.set(ControllerState.IDLE)
             timed = self._metrics.event_times_ms[rate_and_time(state)]
             timed.labels(event=kind_of(happened).__name__).observe((self._clock() - began) * 1000)
-            for _ in self._census.recount(self._context):
-                await self._breathe()
-            self._measure()
+            self._show(await self._on_thread(self._census.measure, self._context))
             entry.tell_handled()
             if isinstance(happened, ShutdownEventThread):
+                self._thread.shutdown(wait=False)
                 return
 
     def _drop(self, entry: _Entry) -> None:
@@ -150,36 +197,35 @@ class ControllerLoop:
         (failure,) = await asyncio.gather(self._drive(decision), return_exceptions=True)
         return failure
 
-    async def _drive(self, decision: Decision[None]) -> None:
-        """Perform what ``decision`` yields, and let others run at least every `LONGEST_TURN_S`."""
-        answer: object = None
-        self._turn_began = self._clock()
-        while True:
-            try:
-                if isinstance(answer, BaseException):
-                    effect = decision.throw(answer)
-                else:
-                    effect = decision.send(answer)
-            except StopIteration:
-                return
-            if isinstance(effect, Ask):
-                # A decision hears of an error where it asked: some steps of it go on without the answer.
-                (answer,) = await asyncio.gather(self._performer.answer(effect), return_exceptions=True)
-                self._turn_began = self._clock()
-                continue
-            answer = None
-            if not isinstance(effect, Breathe):
-                self._performer.tell(effect)
-            await self._breathe()
+    async def _on_thread(self, work: Callable[..., T], *args: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
 
-    async def _breathe(self) -> None:
-        """Let others run if it is time."""
+    async def _drive(self, decision: Decision[None]) -> None:
+        """Run ``decision`` to its end and perform its effects, letting others run every `LONGEST_TURN_S`."""
+        answer: object = None
+        while True:
+            stretch = await self._on_thread(_advance, decision, answer)
+            answer = None
+            self._turn_began = self._clock()
+            for effect in stretch.effects:
+                self._performer.tell(effect)
+                await self._yield()
+            if stretch.failure is not None:
+                raise stretch.failure
+            if stretch.has_ended:
+                return
+            if stretch.question is not None:
+                # A decision gets an error as the answer: some decisions go on without that answer.
+                asked = self._performer.answer(stretch.question)
+                (answer,) = await asyncio.gather(asked, return_exceptions=True)
+
+    async def _yield(self) -> None:
+        """Let others run if the effects have kept the event loop for `LONGEST_TURN_S`."""
         if self._clock() - self._turn_began > LONGEST_TURN_S:
             await asyncio.sleep(0)
             self._turn_began = self._clock()
 
-    def _measure(self) -> None:
-        measures = self._census.measure(self._context)
+    def _show(self, measures: Measures) -> None:
         self._metrics.active_controller_count.set(measures.active_controller_count)
         self._metrics.offline_partitions_count.set(measures.offline_partitions_count)
         self._metrics.preferred_replica_imbalance_count.set(measures.preferred_replica_imbalance_count)

@@ -6,7 +6,7 @@ Source: docs/kafka/state-machines.md, Batches (``AbstractControllerBrokerRequest
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from barnabas.cluster.model.epochs import EPOCH_DURING_DELETE, UNKNOWN_BROKER_EPOCH, UNKNOWN_LEADER_EPOCH
@@ -22,13 +22,11 @@ from barnabas.cluster.model.requests import (
 )
 from barnabas.controller.core.context.controller_context import ControllerContext
 from barnabas.controller.core.protocol.effects import (
-    BREATHE,
     Decision,
     LogStateChange,
     SendLeaderAndIsr,
     SendStopReplica,
     SendUpdateMetadata,
-    breaths,
 )
 
 
@@ -65,7 +63,7 @@ class RequestBatch:
         self._metadata_to_all = True
         self._metadata_partitions[tp] = None
 
-    def add_known_leadership(self, broker: BrokerId, tps: Sequence[TopicPartition]) -> None:
+    def add_known_leadership(self, broker: BrokerId, tps: Collection[TopicPartition]) -> None:
         """As `add_leader_and_isr`, to one broker of those of many partitions that have a leadership."""
         leaderships = self.context.leaderships
         for tp, assignment in zip(tps, self.context.assigned(tps), strict=True):
@@ -149,13 +147,10 @@ class RequestBatch:
         self, broker: BrokerId, partitions: tuple[LeaderAndIsrPartition, ...], *, is_full: bool
     ) -> Decision[None]:
         context = self.context
-        led: Counter[BrokerId] = Counter()
-        for some in breaths(partitions):
-            led.update(partition.state.leader_and_isr.leader for partition in some)
-            if context.facts.traces:
-                for partition in some:
-                    yield LogStateChange(context.lines.sending_leader_and_isr(partition, broker))
-            yield BREATHE
+        led = Counter(partition.state.leader_and_isr.leader for partition in partitions)
+        if context.facts.traces:
+            for partition in partitions:
+                yield LogStateChange(context.lines.sending_leader_and_isr(partition, broker))
         yield LogStateChange(
             context.lines.sending_leader_and_isr_batch(broker, led[broker], len(partitions) - led[broker])
         )
@@ -175,14 +170,13 @@ class RequestBatch:
         context = self.context
         partitions: list[UpdateMetadataPartition] = []
         liveness = context.liveness()
-        for some in breaths(self._metadata_partitions):
-            for tp, assignment in zip(some, context.assigned(some), strict=True):
-                state = context.leaderships.get(tp)
-                if state is not None:
-                    replicas = assignment.replicas
-                    offline = liveness.offline(tp, replicas)
-                    partitions.append(UpdateMetadataPartition(tp, self._told(tp, state), replicas, offline))
-            yield BREATHE
+        tps = self._metadata_partitions
+        for tp, assignment in zip(tps, context.assigned(tps), strict=True):
+            state = context.leaderships.get(tp)
+            if state is not None:
+                replicas = assignment.replicas
+                offline = liveness.offline(tp, replicas)
+                partitions.append(UpdateMetadataPartition(tp, self._told(tp, state), replicas, offline))
         if self._metadata_to_all:
             self._metadata_brokers.update(dict.fromkeys(context.brokers))
         live = [broker for broker in self._metadata_brokers if broker in context.brokers]

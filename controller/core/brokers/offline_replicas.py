@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from barnabas.cluster.model.ids import TopicPartition
 from barnabas.controller.core.batches.request_batch import update_metadata
 from barnabas.controller.core.context.controller_context import ControllerContext, PartitionReplica
 from barnabas.controller.core.context.machines import PartitionMachineState, ReplicaMachineState
 from barnabas.controller.core.partitions.partition_state_machine import bring_online, change_partitions
-from barnabas.controller.core.protocol.effects import BREATHE, Decision, breaths
+from barnabas.controller.core.protocol.effects import Decision
 from barnabas.controller.core.replicas.replica_state_machine import change_replicas
 from barnabas.controller.core.topics import topic_deletion
 
@@ -22,12 +21,11 @@ def lose_replicas(context: ControllerContext, replicas: Collection[PartitionRepl
 
     ``context`` holds them as offline already. The deletion of those whose topic is queued for it has failed.
     """
-    leaderless: list[TopicPartition] = []
-    for some in breaths(list(context.leaderships)):
-        leaderless += [
-            tp for tp in some if context.is_leader_offline(tp) and not context.is_being_deleted(tp.topic)
-        ]
-        yield BREATHE
+    leaderless = [
+        tp
+        for tp in context.leaderships
+        if context.is_leader_offline(tp) and not context.is_being_deleted(tp.topic)
+    ]
     yield from change_partitions(context, leaderless, PartitionMachineState.OFFLINE)
     came_online = yield from bring_online(context)
     stopped = [one for one in replicas if not context.is_being_deleted(one.partition.topic)]

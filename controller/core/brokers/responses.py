@@ -17,7 +17,7 @@ from barnabas.controller.core.brokers.offline_replicas import lose_replicas
 from barnabas.controller.core.context.controller_context import ControllerContext, PartitionReplica
 from barnabas.controller.core.context.machines import ReplicaMachineState
 from barnabas.controller.core.election import bounces, controller_election
-from barnabas.controller.core.protocol.effects import BREATHE, Decision, LogInfo, LogStateChange, breaths
+from barnabas.controller.core.protocol.effects import Decision, LogInfo, LogStateChange
 from barnabas.controller.core.protocol.inputs import (
     LeaderAndIsrResponseReceived,
     TopicDeletionStopReplicaResponseReceived,
@@ -73,13 +73,11 @@ def hear_leader_and_isr(context: ControllerContext, heard: LeaderAndIsrResponseR
 def _lose_the_kept(context: ControllerContext) -> Decision[None]:
     """Take the dead out of the ISRs in which a live member is known by now to have its log."""
     gone: list[PartitionReplica] = []
-    for some in breaths(list(context.leaderships.items())):
-        for tp, state in some:
-            isr = state.leader_and_isr.isr
-            dead = [member for member in isr if member not in context.brokers]
-            if dead and not context.kept_in_sync(tp, isr) and not context.is_being_deleted(tp.topic):
-                gone += [PartitionReplica(tp, member) for member in dead]
-        yield BREATHE
+    for tp, state in list(context.leaderships.items()):
+        isr = state.leader_and_isr.isr
+        dead = [member for member in isr if member not in context.brokers]
+        if dead and not context.kept_in_sync(tp, isr) and not context.is_being_deleted(tp.topic):
+            gone += [PartitionReplica(tp, member) for member in dead]
     if gone:
         yield from change_replicas(context, gone, ReplicaMachineState.OFFLINE)
 

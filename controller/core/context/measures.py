@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.controller.core.context.controller_context import ControllerContext
 from barnabas.controller.core.context.machines import PartitionMachineState, ReplicaMachineState
-from barnabas.controller.core.protocol.effects import breaths
 from barnabas.controller.core.protocol.inputs import ControllerState
 
 _RENAMED = {"BROKER_CHANGE": "LeaderElection", "ALTER_PARTITION_REASSIGNMENT": "PartitionReassignment"}
@@ -65,28 +64,22 @@ class Census:
         self._imbalanced: set[TopicPartition] = set()
         self._deleting: frozenset[str] = frozenset()
 
-    def recount(self, context: ControllerContext) -> Iterator[None]:
-        """Catch up with what has changed, and stop at each place where others may run if it is time.
-
-        Nobody else may take what the context notes as changed, nor change the context meanwhile.
-        """
+    def _recount(self, context: ControllerContext) -> None:
+        """Count the partitions again whose keys the context has tracked as changed."""
         changed = context.leaderships.take_changed() | context.partition_states.take_changed()
         deleting = frozenset(context.topics_to_delete)
         for topic in deleting ^ self._deleting:
             changed.update(TopicPartition(topic, number) for number in context.assignments.get(topic, ()))
         self._deleting = deleting
-        for some in breaths(changed):
-            counted = [tp for tp in some if not deleting or tp.topic not in deleting]
-            self._offline.difference_update(some)
-            self._offline.update(_offline(context, counted))
-            self._imbalanced.difference_update(some)
-            self._imbalanced.update(_imbalanced(context, counted))
-            yield
+        counted = [tp for tp in changed if not deleting or tp.topic not in deleting]
+        self._offline.difference_update(changed)
+        self._offline.update(_offline(context, counted))
+        self._imbalanced.difference_update(changed)
+        self._imbalanced.update(_imbalanced(context, counted))
 
     def measure(self, context: ControllerContext) -> Measures:
         """The gauges as they stand, after each event."""
-        for _ in self.recount(context):
-            pass
+        self._recount(context)
         if not context.is_active:
             return Measures()
         to_delete, ineligible = _count_deletions(context)

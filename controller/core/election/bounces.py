@@ -28,12 +28,10 @@ from barnabas.controller.core.election.effects import RecordBrokers
 from barnabas.controller.core.partitions.leadership import raise_epochs, remove_from_isr
 from barnabas.controller.core.protocol.attempts import attempt
 from barnabas.controller.core.protocol.effects import (
-    BREATHE,
     Decision,
     LogInfo,
     LogStateChange,
     ask,
-    breaths,
     listed,
 )
 
@@ -58,19 +56,17 @@ def deal_with_unseen(
     context.unproven |= bounced
     expelled: dict[BrokerId, list[TopicPartition]] = {}
     restarted: list[TopicPartition] = []
-    for some in breaths(tps):
-        for tp in some:
-            state = context.leaderships.get(tp)
-            if state is None:
-                continue
-            known = state.leader_and_isr
-            members = live & set(known.isr)
-            if members - bounced:
-                for id_ in members & bounced:
-                    expelled.setdefault(id_, []).append(tp)
-            elif known.leader in bounced:
-                restarted.append(tp)
-        yield BREATHE
+    for tp in tps:
+        state = context.leaderships.get(tp)
+        if state is None:
+            continue
+        known = state.leader_and_isr
+        members = live & set(known.isr)
+        if members - bounced:
+            for id_ in members & bounced:
+                expelled.setdefault(id_, []).append(tp)
+        elif known.leader in bounced:
+            restarted.append(tp)
     for id_, unsafe in sorted(expelled.items()):
         yield from _expel(context, id_, unsafe)
     if restarted:

@@ -24,7 +24,7 @@ from barnabas.controller.core.protocol.broker_znodes import (
     ReadIsrChanges,
     ReadLogDirEvents,
 )
-from barnabas.controller.core.protocol.effects import BREATHE, Decision, LogInfo, OpenChannel, ask, breaths
+from barnabas.controller.core.protocol.effects import Decision, LogInfo, OpenChannel, ask
 from barnabas.controller.core.reassignment import reassignment_requests
 from barnabas.controller.core.replicas import replica_state_machine
 from barnabas.controller.core.topics import topic_deletion
@@ -97,17 +97,9 @@ def _read_cluster(
     assignments = yield from ask(ReadAssignments(topics))
     for topic in sorted(assignments):
         context.assignments[topic] = dict(sorted(assignments[topic].items()))
-        yield BREATHE
-    tps: list[TopicPartition] = []
-    for some in breaths(context.partitions()):
-        tps += some
-        yield BREATHE
+    tps = list(context.partitions())
     # The answer, and all that is kept by partition from now on, has these objects for its keys: what is the
     # same is found without being compared.
     states = yield from ask(ReadPartitionStates(tuple(tps)))
-    latest = context.epoch
-    for found in breaths(states.items()):
-        context.leaderships.update(found)
-        latest = max(latest, *(state.controller_epoch for _, state in found))
-        yield BREATHE
-    return tps, latest
+    context.leaderships.update(states)
+    return tps, max((state.controller_epoch for state in states.values()), default=context.epoch)

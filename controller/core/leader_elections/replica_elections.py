@@ -29,7 +29,7 @@ from barnabas.controller.core.leader_elections.rebalance import Led, find_imbala
 from barnabas.controller.core.partitions import causes
 from barnabas.controller.core.partitions.elections import OfflineElection, OtherElection, Strategy
 from barnabas.controller.core.partitions.partition_state_machine import bring_online, try_partitions
-from barnabas.controller.core.protocol.effects import BREATH, BREATHE, Decision, LogInfo, ask, listed
+from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask, listed
 from barnabas.controller.core.protocol.inputs import CommandReceived, UncleanLeaderElectionEnable
 
 FIRST_REBALANCE_S = 5.0
@@ -77,7 +77,7 @@ def rebalance(context: ControllerContext) -> Decision[None]:
     """Have the preferred replicas lead again where too many of a broker's partitions have gone astray."""
     if not is_any_reassigned(context.assignments):
         percentage = context.facts.leader_imbalance_percentage
-        led = yield from _list_led(context)
+        led = _list_led(context)
         for found in find_imbalances(led, percentage, context.is_online):
             imbalanced = len(found.imbalanced)
             yield LogInfo(
@@ -101,11 +101,9 @@ def schedule_next_rebalance(context: ControllerContext) -> Decision[None]:
     yield ScheduleLeaderRebalance(context.facts.leader_imbalance_check_interval_s)
 
 
-def _list_led(context: ControllerContext) -> Decision[list[Led]]:
+def _list_led(context: ControllerContext) -> list[Led]:
     led: list[Led] = []
-    for count, tp in enumerate(context.partitions()):
-        if count % BREATH == 0:
-            yield BREATHE
+    for tp in context.partitions():
         if not context.is_being_deleted(tp.topic):
             known = context.leaderships.get(tp)
             led.append(Led(tp, context.assignment(tp), None if known is None else known.leader_and_isr))

@@ -31,12 +31,10 @@ from barnabas.controller.core.partitions.elections import (
     Strategy,
 )
 from barnabas.controller.core.protocol.effects import (
-    BREATHE,
     Decision,
     LogElection,
     LogInfo,
     ask,
-    breaths,
     listed,
 )
 
@@ -108,24 +106,18 @@ def remove_from_isr(
     while remaining:
         changes: dict[TopicPartition, LeaderAndIsr] = {}
         doubtful: list[TopicPartition] = []
-        for some in breaths(remaining):
-            for tp in some:
-                known = context.leaderships.get(tp)
-                if known is not None and replica in known.leader_and_isr.isr:
-                    is_kept = replica in context.kept_in_sync(tp, known.leader_and_isr.isr)
-                    if (
-                        is_kept
-                        and replica != known.leader_and_isr.leader
-                        and len(known.leader_and_isr.isr) > 1
-                    ):
-                        states[tp] = known
-                    else:
-                        changes[tp] = without(known.leader_and_isr, replica, is_kept=is_kept)
-                elif known is not None and tp in confirmed:
+        for tp in remaining:
+            known = context.leaderships.get(tp)
+            if known is not None and replica in known.leader_and_isr.isr:
+                is_kept = replica in context.kept_in_sync(tp, known.leader_and_isr.isr)
+                if is_kept and replica != known.leader_and_isr.leader and len(known.leader_and_isr.isr) > 1:
                     states[tp] = known
                 else:
-                    doubtful.append(tp)
-            yield BREATHE
+                    changes[tp] = without(known.leader_and_isr, replica, is_kept=is_kept)
+            elif known is not None and tp in confirmed:
+                states[tp] = known
+            else:
+                doubtful.append(tp)
         written = yield from write(context, changes)
         states |= {tp: context.leaderships[tp] for tp in written.done}
         failed |= written.failed
@@ -144,10 +136,7 @@ def raise_epochs(
     done: set[TopicPartition] = set()
     remaining = list(tps)
     while remaining:
-        changes: dict[TopicPartition, LeaderAndIsr] = {}
-        for some in breaths(remaining):
-            changes.update((tp, context.leaderships[tp].leader_and_isr.new_epoch()) for tp in some)
-            yield BREATHE
+        changes = {tp: context.leaderships[tp].leader_and_isr.new_epoch() for tp in remaining}
         written = yield from write(context, changes)
         done.update(written.done)
         unreadable = yield from refresh(context, written.conflicts)
@@ -183,22 +172,17 @@ def write(context: ControllerContext, changes: Mapping[TopicPartition, LeaderAnd
     result = Written()
     if not changes:
         return result
-    states: dict[TopicPartition, PartitionState] = {}
-    for some in breaths(changes.items()):
-        states.update((tp, PartitionState(change, context.epoch)) for tp, change in some)
-        yield BREATHE
+    states = {tp: PartitionState(change, context.epoch) for tp, change in changes.items()}
     answer = yield from ask(WritePartitionStates(states, context.reign))
-    for some in breaths(changes.items()):
-        for tp, change in some:
-            if tp in answer.versions:
-                written = change.written_as(answer.versions[tp])
-                context.leaderships[tp] = PartitionState(written, context.epoch)
-                result.done.append(tp)
-            elif tp in answer.conflicts:
-                result.conflicts.append(tp)
-            else:
-                result.failed[tp] = answer.failures[tp]
-        yield BREATHE
+    for tp, change in changes.items():
+        if tp in answer.versions:
+            written = change.written_as(answer.versions[tp])
+            context.leaderships[tp] = PartitionState(written, context.epoch)
+            result.done.append(tp)
+        elif tp in answer.conflicts:
+            result.conflicts.append(tp)
+        else:
+            result.failed[tp] = answer.failures[tp]
     if result.conflicts:
         yield LogInfo(f"changed meanwhile by their leaders, read again: {listed(result.conflicts)}")
     return result
@@ -232,10 +216,7 @@ def _choose(
     context: ControllerContext, tps: Iterable[TopicPartition], strategy: Strategy
 ) -> Decision[dict[TopicPartition, Elected | NoLeader]]:
     """Choose by ``strategy``, from what is known."""
-    chosen: dict[TopicPartition, Elected | NoLeader] = {}
-    for some in breaths(tps):
-        chosen.update((tp, _choose_one(context, tp, strategy)) for tp in some)
-        yield BREATHE
+    chosen = {tp: _choose_one(context, tp, strategy) for tp in tps}
     if not isinstance(strategy, OfflineElection):
         return chosen
     # The settings of a topic matter only where nobody in the ISR is live, and are read only then.

@@ -21,7 +21,7 @@ from barnabas.controller.core.partitions import causes
 from barnabas.controller.core.partitions.effects import CreatePartitionStates
 from barnabas.controller.core.partitions.elections import OfflineElection, Strategy
 from barnabas.controller.core.partitions.leadership import elect_leaders
-from barnabas.controller.core.protocol.effects import BREATHE, Decision, LogInfo, LogStateChange, ask, breaths
+from barnabas.controller.core.protocol.effects import Decision, LogInfo, LogStateChange, ask
 
 _NEW, _ONLINE = PartitionMachineState.NEW, PartitionMachineState.ONLINE
 _OFFLINE, _NON_EXISTENT = PartitionMachineState.OFFLINE, PartitionMachineState.NON_EXISTENT
@@ -60,15 +60,13 @@ def try_partitions(
     batch = RequestBatch(context)
     by_action: dict[PartitionAction, list[TopicPartition]] = {}
     outcomes: dict[TopicPartition, str | None] = {}
-    for some in breaths(tps):
-        for tp in some:
-            source = context.partition_states.get(tp, _NON_EXISTENT)
-            action = PARTITION_TRANSITIONS.get((source, target))
-            if action is None:
-                outcomes[tp] = yield from _refuse(context, tp, source, target)
-            else:
-                by_action.setdefault(action, []).append(tp)
-        yield BREATHE
+    for tp in tps:
+        source = context.partition_states.get(tp, _NON_EXISTENT)
+        action = PARTITION_TRANSITIONS.get((source, target))
+        if action is None:
+            outcomes[tp] = yield from _refuse(context, tp, source, target)
+        else:
+            by_action.setdefault(action, []).append(tp)
     for action, chosen in by_action.items():
         match action:
             case PartitionAction.NOTE:
@@ -110,9 +108,7 @@ def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decis
         tps: All partitions.
     """
     liveness = context.liveness()
-    for some in breaths(tps):
-        context.partition_states.update((tp, _placed(context, tp, liveness)) for tp in some)
-        yield BREATHE
+    context.partition_states.update((tp, _placed(context, tp, liveness)) for tp in tps)
     yield from bring_online(context)
 
 
@@ -143,14 +139,12 @@ def _initialize(
     """Write the first leaderships: the first online replica leads, all online replicas are in sync."""
     states: dict[TopicPartition, PartitionState] = {}
     outcomes: dict[TopicPartition, str | None] = {}
-    for some in breaths(tps):
-        for tp in some:
-            online = context.online_replicas(tp)
-            if online:
-                states[tp] = PartitionState(LeaderAndIsr.initial(online[0], online), context.epoch)
-            else:
-                outcomes[tp] = yield from _fail(context, tp, _ONLINE, _no_replica_alive(context, tp))
-        yield BREATHE
+    for tp in tps:
+        online = context.online_replicas(tp)
+        if online:
+            states[tp] = PartitionState(LeaderAndIsr.initial(online[0], online), context.epoch)
+        else:
+            outcomes[tp] = yield from _fail(context, tp, _ONLINE, _no_replica_alive(context, tp))
     if not states:
         return outcomes
     answer = yield from ask(CreatePartitionStates(states, context.reign))

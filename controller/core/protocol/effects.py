@@ -8,10 +8,9 @@ been elected (`Interruption`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from itertools import islice
 from typing import Generic, TypeVar, cast
 
 from barnabas.cluster.model.brokers import Broker
@@ -28,7 +27,6 @@ from barnabas.cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequ
 from barnabas.cluster.model.statechange import StateChange
 
 A = TypeVar("A")
-T = TypeVar("T")
 
 Token = int
 """Names a caller who waits for a ``Reply``."""
@@ -81,23 +79,6 @@ def ask(effect: Ask[A]) -> Decision[A]:
     if isinstance(answer, Interruption):
         raise InterruptedDecisionError(answer)
     return cast("A", answer)
-
-
-@dataclass(frozen=True, slots=True)
-class Breathe(Effect):
-    """Nothing to do: a place in a long decision where others may run if it is time."""
-
-
-BREATHE = Breathe()
-BREATH = 250
-"""How many partitions or replicas, a millisecond or two of work, lie between two places to breathe."""
-
-
-def breaths(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
-    """``items``, so many at a time that a decision should yield `BREATHE` after dealing with them."""
-    rest = iter(items)
-    while some := tuple(islice(rest, BREATH)):
-        yield some
 
 
 def listed(values: Iterable[object]) -> str:

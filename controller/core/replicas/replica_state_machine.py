@@ -6,7 +6,7 @@ Source: docs/kafka/state-machines.md, Replicas (``ZkReplicaStateMachine``, whose
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -21,7 +21,7 @@ from barnabas.controller.core.context.machines import (
 )
 from barnabas.controller.core.partitions import causes
 from barnabas.controller.core.partitions.leadership import remove_from_isr
-from barnabas.controller.core.protocol.effects import BREATHE, Decision, LogInfo, LogStateChange, breaths
+from barnabas.controller.core.protocol.effects import Decision, LogInfo, LogStateChange
 
 _ONLINE, _OFFLINE = ReplicaMachineState.ONLINE, ReplicaMachineState.OFFLINE
 _INELIGIBLE, _NON_EXISTENT = ReplicaMachineState.DELETION_INELIGIBLE, ReplicaMachineState.NON_EXISTENT
@@ -44,14 +44,12 @@ def change_replicas(
         full_to: The brokers of which ``replicas`` names all replicas.
     """
     by_broker: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
-    for some in breaths(replicas):
-        for tp, broker in some:
-            by_broker[broker].append(tp)
-        yield BREATHE
+    for tp, broker in replicas:
+        by_broker[broker].append(tp)
     yield from _change(context, by_broker, target, full_to)
 
 
-def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+def start_up(context: ControllerContext, tps: Sequence[TopicPartition]) -> Decision[None]:
     """Place every replica by its broker; tell those online what to do and take the others offline.
 
     Args:
@@ -61,22 +59,18 @@ def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decis
     online: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
     offline: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
     liveness = context.liveness()
-    for some in breaths(tps):
-        for tp, assignment in zip(some, context.assigned(some), strict=True):
-            lost = liveness.offline(tp, assignment.replicas)
-            known = context.leaderships.get(tp)
-            if known is not None:
-                unmoved = (r for r in assignment.replicas if r not in lost and r not in context.unproven)
-                context.new_replicas.taken_over(tp, known, assignment, unmoved)
-            for replica in assignment.replicas:
-                (offline if replica in lost else online)[replica].append(tp)
-        yield BREATHE
+    for tp, assignment in zip(tps, context.assigned(tps), strict=True):
+        lost = liveness.offline(tp, assignment.replicas)
+        known = context.leaderships.get(tp)
+        if known is not None:
+            unmoved = (r for r in assignment.replicas if r not in lost and r not in context.unproven)
+            context.new_replicas.taken_over(tp, known, assignment, unmoved)
+        for replica in assignment.replicas:
+            (offline if replica in lost else online)[replica].append(tp)
     # As in Kafka, whatever the topic: from there both ways are open, offline and deletion's retry.
     for placed, state in ((online, _ONLINE), (offline, _INELIGIBLE)):
         for broker, held in placed.items():
-            for some in breaths(held):
-                context.replica_states.on(broker).update(dict.fromkeys(some, state))
-                yield BREATHE
+            context.replica_states.on(broker).update(dict.fromkeys(held, state))
     batch = RequestBatch(context)
     for broker, held in online.items():
         yield from _take(context, broker, {REPLICA_TRANSITIONS[_ONLINE, _ONLINE]: held}, _ONLINE, batch)
@@ -100,14 +94,12 @@ def _change(
             if reached is target
         }
         states = context.replica_states.on(broker)
-        for some in breaths(tps):
-            for tp in some:
-                source = states.get(tp, _NON_EXISTENT)
-                if source in by_source:
-                    by_source[source].append(tp)
-                else:
-                    yield from _refuse(context, PartitionReplica(tp, broker), source, target)
-            yield BREATHE
+        for tp in tps:
+            source = states.get(tp, _NON_EXISTENT)
+            if source in by_source:
+                by_source[source].append(tp)
+            else:
+                yield from _refuse(context, PartitionReplica(tp, broker), source, target)
         yield from _take(context, broker, by_action, target, batch)
     yield from batch.flush(full_to)
 
@@ -127,24 +119,20 @@ def _take(
             case ReplicaAction.RESUME:
                 yield from _resume(context, broker, chosen, batch)
             case _:
-                for some in breaths(chosen):
-                    for tp in some:
-                        yield from _enter(context, PartitionReplica(tp, broker), action, target, batch)
-                    yield BREATHE
+                for tp in chosen:
+                    yield from _enter(context, PartitionReplica(tp, broker), action, target, batch)
 
 
 def _resume(
-    context: ControllerContext, broker: BrokerId, tps: Iterable[TopicPartition], batch: RequestBatch
+    context: ControllerContext, broker: BrokerId, tps: Collection[TopicPartition], batch: RequestBatch
 ) -> Decision[None]:
     """The replicas of ``tps`` on ``broker`` back to Online: a failover does nothing else as often."""
-    for some in breaths(tps):
-        batch.add_known_leadership(broker, some)
-        if context.facts.traces:
-            for tp in some:
-                yield from _go(context, PartitionReplica(tp, broker), _ONLINE)
-        else:
-            context.replica_states.on(broker).update(dict.fromkeys(some, _ONLINE))
-        yield BREATHE
+    batch.add_known_leadership(broker, tps)
+    if context.facts.traces:
+        for tp in tps:
+            yield from _go(context, PartitionReplica(tp, broker), _ONLINE)
+    else:
+        context.replica_states.on(broker).update(dict.fromkeys(tps, _ONLINE))
 
 
 def _enter(
@@ -185,12 +173,10 @@ def _stop(
     """Stop the replicas of ``tps`` on ``broker``, take them out of their ISRs and tell the others."""
     led = [tp for tp in tps if tp in context.leaderships]
     states, failed = yield from remove_from_isr(context, broker, led)
-    for some in breaths(tps):
-        for tp in some:
-            # In the leader epoch that its leaving began: a broker obeys no StopReplica in the one it follows
-            # in.
-            batch.add_stop_replica(broker, tp, delete=False)
-        yield BREATHE
+    for tp in tps:
+        # In the leader epoch that its leaving began: a broker obeys no StopReplica in the one it follows
+        # in.
+        batch.add_stop_replica(broker, tp, delete=False)
     for tp, cause in failed.items():
         if context.is_being_deleted(tp.topic):
             # Nothing is left to take it out of, and a deletion must not wait for that for ever.

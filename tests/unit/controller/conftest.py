@@ -53,7 +53,6 @@ from barnabas.controller.core.protocol.broker_znodes import (
 from barnabas.controller.core.protocol.effects import (
     NO_CONTROLLER,
     Ask,
-    Breathe,
     Decision,
     Effect,
     Interruption,
@@ -180,10 +179,6 @@ class World:
                 effect = decision.throw(answer) if failed else decision.send(answer)
             except StopIteration as end:
                 return end.value
-            if isinstance(effect, Breathe):
-                # Nothing is to do, and where it stands is no part of what is decided.
-                answer = None
-                continue
             if isinstance(effect, Ask):
                 self.questions.append(effect)
                 interruption = self.interruptions.pop(type(effect), None)

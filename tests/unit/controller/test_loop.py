@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -21,7 +23,7 @@ from barnabas.controller.core.protocol.inputs import (
     TopicChange,
 )
 from barnabas.controller.core.topics.effects import ReadTopics
-from barnabas.controller.loop import LONGEST_TURN_S, ControllerLoop
+from barnabas.controller.loop import LONGEST_TURN_S, STRETCH, ControllerLoop
 
 DEADLINE_S = 10
 
@@ -57,14 +59,14 @@ async def stage(make_world):
     world = make_world(active=False)
     performer, metrics = Worldly(world), Metrics()
     running = ControllerLoop(world.context, performer, metrics)
-    measure = running._measure
+    show = running._show
 
-    def measured():
-        measure()
+    def measured(measures):
+        show(measures)
         performer.handled += 1
         performer.progress.set()
 
-    running._measure = measured
+    running._show = measured
     task = asyncio.ensure_future(running.run())
     yield SimpleNamespace(world=world, performer=performer, metrics=metrics, loop=running, task=task)
     performer.gate.set()
@@ -229,7 +231,23 @@ async def test_the_cluster_is_measured_after_each_event(stage):
     assert value("kafka_controller_ControllerEventManager_EventQueueTimeMs_count") == 1
 
 
-async def test_long_work_lets_others_run(monkeypatch):
+@pytest.fixture
+def handle(monkeypatch):
+    """Makes a loop handle one entry by a decision of the test's, and ends it."""
+
+    async def handled(decision, tell, clock=time.monotonic):
+        monkeypatch.setattr(loop_module, "decide", lambda _context, _happened: decision)
+        performer = SimpleNamespace(tell=tell)
+        running = ControllerLoop(ControllerContext(Facts(BrokerId(1))), performer, Metrics(), clock)
+        task = asyncio.ensure_future(running.run())
+        async with asyncio.timeout(DEADLINE_S):
+            await running.preempt(ShutdownEventThread())
+            await task
+
+    return handled
+
+
+async def test_many_effects_let_others_run(handle):
     """A decision of a hundred effects, each a turn too long: the loop is free between any two."""
     now = 0.0
 
@@ -237,10 +255,6 @@ async def test_long_work_lets_others_run(monkeypatch):
         nonlocal now
         now += LONGEST_TURN_S
         return now
-
-    def long_decision(_context, _happened):
-        for _ in range(100):
-            yield CloseAllChannels()
 
     turns = 0
 
@@ -250,13 +264,45 @@ async def test_long_work_lets_others_run(monkeypatch):
             turns += 1
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(loop_module, "decide", long_decision)
-    performer = SimpleNamespace(tell=lambda _: None)
-    running = ControllerLoop(ControllerContext(Facts(BrokerId(1))), performer, Metrics(), clock)
     rival = asyncio.ensure_future(other())
-    task = asyncio.ensure_future(running.run())
-    async with asyncio.timeout(DEADLINE_S):
-        await running.preempt(ShutdownEventThread())
-        await task
+    await handle((CloseAllChannels() for _ in range(100)), lambda _: None, clock)
     rival.cancel()
     assert turns >= 50
+
+
+async def test_the_loop_is_free_while_a_decision_is_made(handle):
+    made = threading.Event()
+
+    def decision():
+        # What it waits for is done on the loop.
+        assert made.wait(DEADLINE_S)
+        yield CloseAllChannels()
+
+    told = []
+    asyncio.get_running_loop().call_soon(made.set)
+    await handle(decision(), told.append)
+    assert told == [CloseAllChannels()]
+
+
+async def test_a_decision_gets_only_so_far_ahead_of_its_effects(handle):
+    told = []
+    told_before = []
+
+    def decision():
+        for _ in range(3 * STRETCH):
+            yield CloseAllChannels()
+        told_before.append(len(told))
+
+    await handle(decision(), told.append)
+    assert told_before == [3 * STRETCH]
+
+
+async def test_what_was_decided_before_an_error_is_done(handle):
+    told = []
+
+    def decision():
+        yield CloseAllChannels()
+        raise ValueError("a bug")
+
+    await handle(decision(), told.append)
+    assert told[0] == CloseAllChannels()

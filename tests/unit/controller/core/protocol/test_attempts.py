@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from barnabas.controller.core.protocol.attempts import Failed, attempt
-from barnabas.controller.core.protocol.effects import BREATHE, InterruptedDecisionError, Interruption, LogInfo
+from barnabas.controller.core.protocol.effects import InterruptedDecisionError, Interruption, LogInfo
 
 
 def step(failure=None):
-    yield BREATHE
+    yield LogInfo("begun")
     if failure is not None:
         raise failure
-    yield BREATHE
+    yield LogInfo("done")
     return 7
 
 
@@ -25,13 +25,13 @@ def result_of(trying):
 
 
 def test_a_step_is_taken_to_its_end():
-    assert result_of(attempt("it", step())) == (7, [BREATHE, BREATHE])
+    assert result_of(attempt("it", step())) == (7, [LogInfo("begun"), LogInfo("done")])
 
 
 def test_a_failure_is_said_and_left():
     said = LogInfo("went on without it: OSError: no such luck")
     failed = Failed("OSError: no such luck")
-    assert result_of(attempt("it", step(OSError("no such luck")))) == (failed, [BREATHE, said])
+    assert result_of(attempt("it", step(OSError("no such luck")))) == (failed, [LogInfo("begun"), said])
 
 
 def test_an_answer_that_is_an_error_fails_the_step():
