@@ -1,4 +1,4 @@
-"""The race for ``/controller``: who is it, one transaction to become it, and giving it up."""
+"""A broker's part in the election of the controller: read, contest and give up ``/controller``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Candidacy:
         self._clock = clock
 
     async def read(self) -> Controllership:
-        """Who claims to be controller, and in which reign; watches ``/controller`` from here on."""
+        """Read ``/controller`` and its epoch, and watch ``/controller``."""
         return await self._store.look(watch=True)
 
     async def contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | Lost:

@@ -1,7 +1,7 @@
-"""One channel for each life of each broker: an ordered queue, and one request in flight until it is answered.
+"""One channel for each broker epoch (Kafka: ``RequestSendThread``): a queue, and one request in flight.
 
-A broker that does not answer makes its queue wait, not grow: what waits is merged per partition (`Queue`).
-The queue ends with the broker's life, so nothing meant for one life reaches the next. Source:
+While a broker does not answer its queue does not grow: waiting requests are merged per partition (`Queue`).
+The queue ends with the broker epoch, so that no request reaches the broker's next incarnation. Source:
 docs/kafka/requests.md, Order.
 """
 
@@ -46,7 +46,7 @@ _UNENCODABLE = (ValueError, TypeError)
 """What protobuf raises about a value that its field cannot hold."""
 
 OnResponse = Callable[[Broker, ControlRequest, ControlResponse, int], None]
-"""Told which life of which broker answered what to which request, and the request's correlation id."""
+"""Called with the broker, the request, the response and the request's correlation id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class BrokerChannel:
         broker: That life.
         settings: How to send.
         encoder: Encodes the requests to all brokers.
-        on_response: Told of every answer, in order.
+        on_response: Called with every response, in order.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class BrokerChannels:
     Args:
         supervisor: Owns their tasks.
         settings: How to send.
-        on_response: Told of every answer.
+        on_response: Called with every response.
     """
 
     def __init__(self, supervisor: Supervisor, settings: ChannelSettings, on_response: OnResponse) -> None:

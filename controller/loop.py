@@ -57,7 +57,7 @@ class _Entry:
     handled: asyncio.Future[None] | None = None
 
     def tell_handled(self) -> None:
-        """Let go whoever waits for that, if he still does: a broker that stops waits only so long."""
+        """Resolve `handled`, unless its waiter was cancelled: a broker that stops waits only so long."""
         if self.handled is not None and not self.handled.done():
             self.handled.set_result(None)
 
@@ -158,7 +158,7 @@ class ControllerLoop:
             began = self._clock()
             state = event_of(happened).state
             self._metrics.controller_state.set(state)
-            # Whoever wins the race reads the whole cluster into memory.
+            # The winner of the election reads the whole cluster into memory.
             with (
                 long_lived() if isinstance(happened, Startup | ControllerChange | Reelect) else nullcontext()
             ):
@@ -173,7 +173,7 @@ class ControllerLoop:
                 return
 
     def _drop(self, entry: _Entry) -> None:
-        """Tell whoever waits for ``entry`` that it will not be handled."""
+        """Refuse ``entry``, which will not be handled, if a caller waits for it."""
         if entry.is_signal:
             self._coalescer.taken(entry.happened)
         refusal = refuse(entry.happened)

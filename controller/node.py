@@ -1,4 +1,4 @@
-"""The controller's side of one broker process: it runs in each, and acts in the one that won the race.
+"""The controller of one broker process (``KafkaController``): it runs in each, active in the elected one.
 
 Its owner, the broker, opens and loses ZooKeeper sessions and drives it through this life cycle::
 
@@ -94,8 +94,8 @@ class ControllerNode:
         supervisor: Owns its tasks.
         state_change_log: Where it logs state changes.
         metrics: Where it counts.
-        on_controller: Told, on the loop, who is the controller whenever that is learned (-1 for nobody), and
-            the epoch of the latest reign known then.
+        on_controller: Called on the event loop with the controller's id (-1 for none) and the latest known
+            controller epoch, whenever they are learned.
     """
 
     def __init__(
@@ -163,27 +163,27 @@ class ControllerNode:
         self._performer.use_session(store, self._broker_id)
         if self._task is None:
             self._task = self._supervisor.spawn("controller-event-thread", self._loop.run())
-        # Said anew, because the end of the last session may have preempted the news of a change.
+        # Repeated, because the end of the last session may have dropped a change.
         self._loop.put(UncleanLeaderElectionEnable(self._unclean))
         self._loop.put_once(Startup())
 
     def on_zookeeper_event(self, event: WatchEvent) -> None:
-        """Hear of a change; an event that means nothing to the controller is dropped."""
+        """Queue the input for ``event``; one that the controller ignores is dropped."""
         happened = input_of(event)
         if happened is not None:
             self._loop.put_once(happened)
 
     def enable_unclean_leader_election(self, topic: str) -> None:
-        """Hear that a topic's own ``unclean.leader.election.enable`` has become true."""
+        """Queue that a topic's own ``unclean.leader.election.enable`` has become true."""
         self._loop.put_once(TopicUncleanLeaderElectionEnable(topic))
 
     def set_unclean_leader_election(self, *, enabled: bool) -> None:
-        """Hear that this broker's ``unclean.leader.election.enable`` has changed."""
+        """Queue that this broker's ``unclean.leader.election.enable`` has changed."""
         self._unclean = enabled
         self._loop.put(UncleanLeaderElectionEnable(enabled))
 
     async def on_session_expired(self) -> None:
-        """Resign; whatever waits is dropped, its callers hear NOT_CONTROLLER. Returns when that is done."""
+        """Resign, drop the waiting inputs and refuse their callers; return when that is done."""
         if self._task is not None:
             await self._loop.preempt(Expire())
 

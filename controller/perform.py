@@ -1,4 +1,4 @@
-"""From effects to deeds: ZooKeeper, channels, logs, callers."""
+"""Performs effects: by ZooKeeper, channels, logs, timers and callers."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Outlets:
         state_change_log: This broker's state-change.log.
         metrics: This broker's metrics.
         service: Who waits for replies.
-        on_controller: Told who is the controller, whenever that is learned, ``NO_CONTROLLER`` for nobody; and
-            the epoch of the latest reign known then.
+        on_controller: Called with the controller's id (``NO_CONTROLLER`` for none) and the latest known
+            controller epoch, whenever they are learned.
         rebalance: Reminds the controller to see whether the preferred replicas lead.
         reelection: Reminds the broker of a race without a controller.
         resend: Reminds the controller of what brokers failed at.
@@ -94,10 +94,10 @@ class Performer:
             LogInfo: lambda log: _log.info(log.line),
             LogElection: self._log_election,
             Reply: out.service.reply,
-            AnnounceController: lambda news: out.on_controller(news.controller_id, news.epoch),
+            AnnounceController: lambda now: out.on_controller(now.controller_id, now.epoch),
             StopWatching: lambda _: self._stop_watching(),
             ScheduleLeaderRebalance: lambda plan: out.rebalance.set(plan.delay_s),
-            # Not all at once: whoever comes first has the race to himself.
+            # Not all at once, so that one broker usually contests alone.
             ScheduleReelection: lambda plan: out.reelection.set(plan.delay_s * (1 + dice() / 2)),
             ScheduleResend: lambda plan: out.resend.set(plan.delay_s),
             CancelLeaderRebalance: lambda _: out.rebalance.cancel(),

@@ -1,4 +1,4 @@
-"""The controller's door for commands: from handlers on its own broker, and through gRPC from the others."""
+"""The controller's port for commands, from handlers on its own broker and through gRPC from others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Service:
             del self._callers[token]
 
     def reply(self, reply: Reply) -> None:
-        """Hand a result to whoever still waits for it."""
+        """Resolve the future of the caller, if it still waits."""
         caller = self._callers.get(reply.token)
         if caller is not None and not caller.done():
             caller.set_result(reply.result)

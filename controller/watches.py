@@ -37,7 +37,7 @@ _FIXED: dict[str, Input] = {
 
 
 def input_of(event: WatchEvent) -> Input | None:
-    """What an event means to the controller; None where it means nothing.
+    """The input for a ZooKeeper event; None where the controller ignores it.
 
     The end of one broker or topic says nothing beyond what the change of the list says.
     """
@@ -56,7 +56,7 @@ def input_of(event: WatchEvent) -> Input | None:
 
 
 def is_heard_by_the_controller_alone(path: str) -> bool:
-    """Whether a watch of ``path`` serves a reign: all brokers hear of ``/controller`` and of settings."""
+    """Whether only the active controller watches ``path``; all brokers watch ``/controller`` and settings."""
     return input_of(WatchEvent(path, Change.UNKNOWN)) not in (None, ControllerChange())
 
 
@@ -74,5 +74,5 @@ class Coalescer:
         return True
 
     def taken(self, entry: Input) -> None:
-        """``entry`` has left the mailbox: what happens from now on is news again."""
+        """Remove ``entry``, which has left the mailbox: an equal one may wait there again."""
         self._waiting.discard(entry)

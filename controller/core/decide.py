@@ -101,7 +101,7 @@ def event_of(happened: Input) -> Event:
 
 
 def decide(context: ControllerContext, happened: Input) -> Decision[None]:
-    """What to do about ``happened``; ``context`` changes on the way."""
+    """Decide about ``happened``; ``context`` changes on the way."""
     name = kind_of(happened).__name__
     refusal = refuse(happened)
     if not (event_of(happened).everybody or context.is_active):
@@ -123,7 +123,7 @@ def decide(context: ControllerContext, happened: Input) -> Decision[None]:
 
 
 def refuse(preempted: Input) -> Reply | None:
-    """What to tell the caller of an input that will not be handled; None where nobody waits for it."""
+    """The reply to the caller of an input that will not be handled; None where no caller waits."""
     match preempted:
         case CommandReceived(token, ControlledShutdown()):
             # The one command that Kafka answers so (``doControlledShutdown``: ControllerMovedException).
@@ -137,12 +137,12 @@ def refuse(preempted: Input) -> Reply | None:
 
 
 def recover(context: ControllerContext, failed: Input, because: str) -> Decision[None]:
-    """What to do after a decision ended with an error that nobody foresaw.
+    """Recover after a decision failed with an unexpected error.
 
-    As in Kafka the controller goes on with the next input, unless it failed while taking over: half a
-    takeover is none, so it steps down and leaves the race to the others for a while. So it does, beyond
-    Kafka, where it failed while dealing with brokers that came or went: no event would bring the rest of that
-    again, and the next controller does all of it. Whoever waits for a reply gets one.
+    As in Kafka the controller goes on with the next input, unless a failover failed: half of one is useless,
+    so the controller steps down and does not contest for a while. Beyond Kafka, it also steps down where a
+    broker change failed: no event would repeat the rest, and the next controller does all of it. A caller
+    that waits gets a reply.
     """
     if isinstance(failed, CommandReceived):
         yield Reply(failed.token, Refused(ErrorCode.UNKNOWN_SERVER_ERROR, because))
@@ -206,7 +206,9 @@ EVENTS: Mapping[type[Input | Command[Any]], Event] = {
         _S.TOPIC_CHANGE, lambda context, change: topic_changes.compare_partitions(context, change.topic)
     ),
     TopicDeletion: Event(_S.TOPIC_DELETION, lambda context, _: topic_deletion.take_marks(context)),
-    TopicDeletionStopReplicaResponseReceived: Event(_S.TOPIC_DELETION, responses.hear_stop_replica),
+    TopicDeletionStopReplicaResponseReceived: Event(
+        _S.TOPIC_DELETION, responses.process_stop_replica_response
+    ),
     IsrChangeNotification: Event(_S.ISR_CHANGE, lambda context, _: isr_changes.take_notes(context)),
     LogDirEventNotification: Event(
         _S.LOG_DIR_CHANGE, lambda context, _: log_dir_events.take_log_dir_events(context)
@@ -231,9 +233,11 @@ EVENTS: Mapping[type[Input | Command[Any]], Event] = {
         _S.TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE,
         lambda context, change: replica_elections.enable_unclean_for(context, change.topic),
     ),
-    LeaderAndIsrResponseReceived: Event(_S.LEADER_AND_ISR_RESPONSE_RECEIVED, responses.hear_leader_and_isr),
+    LeaderAndIsrResponseReceived: Event(
+        _S.LEADER_AND_ISR_RESPONSE_RECEIVED, responses.process_leader_and_isr_response
+    ),
     UpdateMetadataResponseReceived: Event(
-        _S.UPDATE_METADATA_RESPONSE_RECEIVED, responses.hear_update_metadata
+        _S.UPDATE_METADATA_RESPONSE_RECEIVED, responses.process_update_metadata_response
     ),
     ResendRequests: Event(_S.LEADER_AND_ISR_RESPONSE_RECEIVED, lambda context, _: resends.resend(context)),
     CreateTopics: Event(_S.TOPIC_CHANGE, create_topics),

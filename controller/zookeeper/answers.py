@@ -1,4 +1,4 @@
-"""The effects that ask ZooKeeper, in one session."""
+"""Answers to the questions of decisions, from one ZooKeeper session."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from barnabas.controller.zookeeper.topics import TOPICS
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
 BY_ROOM: Mapping[type[Ask[Any]], Answerer] = {**CONFIGS, **ELECTIONS, **REASSIGNMENT, **TOPICS}
-"""The questions that a module of their own answers."""
+"""The questions that a module of their subject answers."""
 
 
 class Inquiry:
@@ -67,7 +67,7 @@ class Inquiry:
         self._registration = paths.broker(broker_id)
 
     def stop_watching(self) -> None:
-        """Hear no more of what was read, but for ``/controller`` and the registration of this broker."""
+        """Remove all watches but those of ``/controller`` and of this broker's registration."""
         session = self._store.session
         watched = (path for path in session.watched() if path != self._registration)
         session.unwatch(*filter(is_heard_by_the_controller_alone, watched))
@@ -100,7 +100,7 @@ class Inquiry:
         return await self._write(question)
 
     async def _contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | Lost:
-        """The race; as in Kafka, whoever has won it says first that features are not versioned."""
+        """Contest ``/controller``; as in Kafka, the winner first disables feature versioning."""
         outcome = await self._candidacy.contest(seen, above)
         if isinstance(outcome, Reign):
             replaced = await self._store.cluster.disable_features()
@@ -154,7 +154,7 @@ class Inquiry:
 
 
 def _leaderships(states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, LeaderAndIsr]:
-    """The states without the epoch of the reign, which the fence brings along."""
+    """The states without their controller epoch, which the fence carries."""
     return {tp: state.leader_and_isr for tp, state in states.items()}
 
 

@@ -1,6 +1,6 @@
-"""What all who answer the core's questions share: who they are, how they fence and how they read many nodes.
+"""What the modules that answer decisions share: their type, the fence of a write, reads of many nodes.
 
-A few of many nodes may be unreadable: one that a person spoiled must not hide the others.
+A node that a person spoiled must not hide the others.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
 
 def fence_of(reign: Reign) -> Fence:
-    """What each write of this reign shows."""
+    """The fence that each write of this controller epoch carries."""
     return Fence(reign.epoch, reign.fence)
 
 
 async def read_readable(
     read: Callable[[Sequence[K]], Awaitable[Mapping[K, V]]], keys: Sequence[K]
 ) -> dict[K, V]:
-    """What ``read`` answers for those of ``keys`` whose nodes can be read; each other one is logged.
+    """Read those of ``keys`` whose nodes are readable, and log the others.
 
     Args:
         read: Reads many at once, and raises ``ZnodeDecodeError`` if one of them is unreadable.

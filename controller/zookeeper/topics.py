@@ -33,7 +33,7 @@ async def _unmark(store: ZooKeeperStore, question: RemoveTopicDeletions) -> None
 
 
 async def _delete(store: ZooKeeperStore, question: DeleteTopic) -> None:
-    # Or a topic of that name made anew at once could be heard of as a change of the old one.
+    # Otherwise a topic created again at once under that name would look like a change of the old one.
     node = paths.topic(question.topic)
     store.session.unwatch(node)
     await store.deletions.delete_topic(question.topic, fence_of(question.reign))

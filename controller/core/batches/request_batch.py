@@ -32,7 +32,7 @@ from barnabas.controller.core.protocol.effects import (
 
 @dataclass(slots=True)
 class RequestBatch:
-    """Collects what brokers are to be told, then tells them.
+    """Collects the requests to brokers, and sends them with `flush`.
 
     Attributes:
         context: Where brokers, assignments and leaderships are looked up.
@@ -43,7 +43,7 @@ class RequestBatch:
         default_factory=lambda: defaultdict(dict)
     )
     _latest: dict[TopicPartition, LeaderAndIsrPartition] = field(default_factory=dict)
-    """What was last said of each partition: brokers that are told the same share it, here and as encoded."""
+    """The latest state of each partition: brokers that get the same one share it, here and as encoded."""
     _stop_replica: dict[BrokerId, dict[TopicPartition, StopReplicaPartition]] = field(default_factory=dict)
     _metadata_brokers: dict[BrokerId, None] = field(default_factory=dict)
     _metadata_partitions: dict[TopicPartition, None] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class RequestBatch:
     def _said(
         self, tp: TopicPartition, state: PartitionState, assignment: Assignment, *, is_new: bool
     ) -> LeaderAndIsrPartition:
-        """What is said of ``tp``: the same object to all who are told the same."""
+        """The state of ``tp`` to send: one object for all brokers that get the same."""
         latest = self._latest.get(tp)
         if (
             latest is None
@@ -218,7 +218,7 @@ class RequestBatch:
 
 
 def _put(partitions: dict[TopicPartition, LeaderAndIsrPartition], partition: LeaderAndIsrPartition) -> None:
-    """Say this of a partition in place of what was said, but that ``is_new`` stays."""
+    """Replace the state of a partition; ``is_new`` stays once it is set."""
     earlier = partitions.get(partition.topic_partition)
     is_still_new = earlier is not None and earlier.is_new and not partition.is_new
     partitions[partition.topic_partition] = replace(partition, is_new=True) if is_still_new else partition

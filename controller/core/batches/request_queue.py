@@ -94,7 +94,7 @@ class Queue:
 def merge_leader_and_isr(earlier: LeaderAndIsrRequest, later: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
     """Both in one; ``is_new`` stays once it is set, because a replica not created yet still has to be.
 
-    All that was told with a full list, or after it, is what the receiver hosts: both are a full list.
+    A full list and what follows it are together all that the receiver hosts, so the result is a full list.
     """
     partitions = {p.topic_partition: p for p in earlier.partitions}
     for partition in later.partitions:

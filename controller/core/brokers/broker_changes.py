@@ -32,7 +32,7 @@ def compare_brokers(context: ControllerContext) -> Decision[None]:
     """Read the registered brokers and deal with every difference.
 
     A broker whose registration has a later czxid than the one known has died and come back in between: it is
-    taken down and up again, because it has forgotten what it was told (KIP-380).
+    taken down and up again, because it has lost the state it was sent (KIP-380).
     """
     registered = yield from ask(ReadBrokers())
     known = context.brokers

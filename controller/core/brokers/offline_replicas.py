@@ -32,5 +32,5 @@ def lose_replicas(context: ControllerContext, replicas: Collection[PartitionRepl
     yield from change_replicas(context, stopped, ReplicaMachineState.OFFLINE)
     yield from topic_deletion.fail_replicas(context, replicas)
     if not stopped and not came_online:
-        # No request went out above: the brokers must still hear who is gone.
+        # No request went out above, and the brokers must still get the list of live brokers.
         yield from update_metadata(context, context.brokers)

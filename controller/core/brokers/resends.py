@@ -26,7 +26,7 @@ class ScheduleResend(Effect):
 
 
 UNFORESEEN = ErrorCode.UNKNOWN_SERVER_ERROR
-"""What a broker answers for what it was told and failed at."""
+"""A broker's answer for a partition that failed with an unexpected error."""
 
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
@@ -35,7 +35,7 @@ LONGEST_PAUSE_S = 60.0
 def fail_leaderships(
     context: ControllerContext, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
 ) -> Decision[None]:
-    """Note which partitions of a LeaderAndIsr ``broker`` failed at.
+    """Remember which partitions of a LeaderAndIsr failed on ``broker``.
 
     Args:
         context: What is known.
@@ -57,7 +57,7 @@ def fail_leaderships(
 
 
 def fail_metadata(context: ControllerContext, broker: BrokerId) -> Decision[None]:
-    """Note that ``broker`` failed at an UpdateMetadata: it is told everything again."""
+    """Note that ``broker`` failed at an UpdateMetadata: it is sent all metadata again."""
     context.failures.metadata.add(broker)
     yield from _schedule(context)
 
@@ -65,7 +65,7 @@ def fail_metadata(context: ControllerContext, broker: BrokerId) -> Decision[None
 def fail_deletions(
     context: ControllerContext, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
 ) -> Decision[None]:
-    """Note which replicas ``broker`` failed to delete."""
+    """Remember which replicas ``broker`` failed to delete."""
     failed = [tp for tp, error in errors.items() if error is UNFORESEEN]
     for tp in failed:
         if context.is_being_deleted(tp.topic):
@@ -77,9 +77,9 @@ def fail_deletions(
 
 
 def resend(context: ControllerContext) -> Decision[None]:
-    """Say everything again that was noted, as it stands now.
+    """Send again what failed, as it stands now.
 
-    Each failure is noted anew when it is answered again; only then the pause goes on doubling.
+    A failure that is answered again is remembered again; only then the pause goes on doubling.
     """
     failures = context.failures
     failures.is_scheduled = False

@@ -27,21 +27,23 @@ from barnabas.controller.core.replicas.replica_state_machine import change_repli
 from barnabas.controller.core.topics import topic_deletion
 
 
-def hear_leader_and_isr(context: ControllerContext, heard: LeaderAndIsrResponseReceived) -> Decision[None]:
+def process_leader_and_isr_response(
+    context: ControllerContext, received: LeaderAndIsrResponseReceived
+) -> Decision[None]:
     """Note which replicas lie in a failed log directory, and which do so no longer."""
-    broker, response = heard.broker_id, heard.response
+    broker, response = received.broker_id, received.response
     if response.error is not ErrorCode.NONE:
         yield LogStateChange(context.lines.leader_and_isr_error(response.error, response, broker))
         yield LogInfo(f"broker {broker} answered LeaderAndIsr with {response.error.name}")
     known = context.brokers.get(broker)
-    if known is None or known.epoch != heard.broker_epoch:
-        # Said in a former life: whatever was wrong with its disks then, its return tells anew.
+    if known is None or known.epoch != received.broker_epoch:
+        # From an earlier broker epoch: its next incarnation reports its disks itself.
         return
     if response.error is ErrorCode.STALE_CONTROLLER_EPOCH:
         yield from _yield_to_a_later(context, broker)
         return
     if response.error is not ErrorCode.NONE:
-        errors = dict.fromkeys(heard.told, response.error)
+        errors = dict.fromkeys(received.told, response.error)
         yield from resends.fail_leaderships(context, broker, errors)
         return
     yield from resends.fail_leaderships(context, broker, response.partition_errors)
@@ -58,7 +60,7 @@ def hear_leader_and_isr(context: ControllerContext, heard: LeaderAndIsrResponseR
     if new:
         yield LogStateChange(context.lines.replicas_offline(new, broker))
         lost = [PartitionReplica(tp, broker) for tp in new]
-        # A replica that was told to delete its log meanwhile answers that by itself.
+        # A replica whose deletion has started meanwhile answers that by itself.
         deleting = ReplicaMachineState.DELETION_STARTED
         yield from lose_replicas(
             context, [one for one in lost if context.replica_states.get(one) != deleting]
@@ -82,26 +84,28 @@ def _lose_the_kept(context: ControllerContext) -> Decision[None]:
         yield from change_replicas(context, gone, ReplicaMachineState.OFFLINE)
 
 
-def hear_stop_replica(
-    context: ControllerContext, heard: TopicDeletionStopReplicaResponseReceived
+def process_stop_replica_response(
+    context: ControllerContext, received: TopicDeletionStopReplicaResponseReceived
 ) -> Decision[None]:
     """Note which replicas a broker has deleted, and which it could not."""
-    known = context.brokers.get(heard.broker_id)
-    if known is None or known.epoch != heard.broker_epoch:
-        # Said in a former life, whose end has failed these deletions; they are asked of the next one anew.
+    known = context.brokers.get(received.broker_id)
+    if known is None or known.epoch != received.broker_epoch:
+        # From an earlier broker epoch, whose end failed these deletions; they are sent to the next one again.
         return
-    yield from topic_deletion.hear_of_replicas(context, heard.broker_id, heard.partition_errors)
-    yield from resends.fail_deletions(context, heard.broker_id, heard.partition_errors)
+    yield from topic_deletion.process_deletions(context, received.broker_id, received.partition_errors)
+    yield from resends.fail_deletions(context, received.broker_id, received.partition_errors)
 
 
-def hear_update_metadata(context: ControllerContext, heard: UpdateMetadataResponseReceived) -> Decision[None]:
+def process_update_metadata_response(
+    context: ControllerContext, received: UpdateMetadataResponseReceived
+) -> Decision[None]:
     """Log a refusal, and deal with it."""
-    error, broker = heard.response.error, heard.broker_id
+    error, broker = received.response.error, received.broker_id
     if error is not ErrorCode.NONE:
-        yield LogStateChange(context.lines.update_metadata_error(error, heard.response, broker))
+        yield LogStateChange(context.lines.update_metadata_error(error, received.response, broker))
         yield LogInfo(f"broker {broker} answered UpdateMetadata with {error.name}")
     known = context.brokers.get(broker)
-    if known is not None and known.epoch == heard.broker_epoch:
+    if known is not None and known.epoch == received.broker_epoch:
         if error is ErrorCode.STALE_CONTROLLER_EPOCH:
             yield from _yield_to_a_later(context, broker)
         elif error is resends.UNFORESEEN:

@@ -39,7 +39,7 @@ class WriteConfigs(Ask[bool]):
         resource: Whose.
         settings: All that it sets itself from now on.
         version: The version that its node had when it was read; None where there was none.
-        reign: Who writes.
+        reign: The fence.
     """
 
     resource: ConfigResource

@@ -142,8 +142,8 @@ class ControllerContext:
     Attributes:
         facts: What hardly ever changes.
         active_controller_id: Who is the controller, as far as this broker knows.
-        reign: What its writes show, `NO_REIGN` while it is not the controller.
-        latest_epoch: The latest reign that this broker knows of, of whatever controller.
+        reign: The fence of its writes; `NO_REIGN` while it is not the controller.
+        latest_epoch: The latest controller epoch that this broker knows.
         contests: How often this broker has contested ``/controller`` of late.
         pauses: How often in a row it has paused because its contests led to nothing.
         settled: The broker epochs that a controller has dealt with, by broker (`election.bounces`).
@@ -196,16 +196,16 @@ class ControllerContext:
 
     @property
     def epoch(self) -> ControllerEpoch:
-        """The number of this controller's reign; 0 while it has none."""
+        """The controller epoch; 0 while this broker is not the controller."""
         return self.reign.epoch
 
     @property
     def lines(self) -> ControllerLines:
-        """What to log, in this controller's name and reign."""
+        """The lines of state-change.log, with this controller's id and epoch."""
         return ControllerLines(self.facts.broker_id, self.epoch)
 
     def forget_cluster(self) -> None:
-        """Know nothing of the cluster any more, and hold no reign."""
+        """Forget the cluster and the fence."""
         self.reign = NO_REIGN
         for known in (
             self.settled,
@@ -248,7 +248,7 @@ class ControllerContext:
         """The replicas of ``partition`` on live brokers that have answered KAFKA_STORAGE_ERROR for it.
 
         A replica that lost its log while it was in sync is one of them. Out of the ISR it may begin with an
-        empty log, so it is told of each election.
+        empty log, so it gets each election.
         """
         return tuple(
             broker

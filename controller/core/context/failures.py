@@ -12,7 +12,7 @@ class Failures:
     """What is to be said again.
 
     Attributes:
-        leaderships: By broker, the partitions that it neither leads nor follows as told.
+        leaderships: By broker, the partitions of which it carried out no LeaderAndIsr.
         metadata: The brokers that may not know all metadata.
         deletions: The topics of which a broker has not deleted a replica.
         removals: By broker, the partitions whose replicas it was to delete because they were moved away.
@@ -33,7 +33,7 @@ class Failures:
         return not (self.leaderships or self.metadata or self.deletions or self.removals)
 
     def forget_broker(self, broker: BrokerId) -> None:
-        """Drop what a broker failed at in a life that is over: the next one is told everything."""
+        """Drop the failures of a broker epoch that is over: the next one gets everything."""
         self.leaderships.pop(broker, None)
         self.removals.pop(broker, None)
         self.metadata.discard(broker)

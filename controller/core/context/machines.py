@@ -46,7 +46,7 @@ class ReplicaMachineState(StrEnum):
     OFFLINE = "OfflineReplica"
     """Stopped, or on a broker that is gone."""
     DELETION_STARTED = "ReplicaDeletionStarted"
-    """Told to delete its log."""
+    """Its deletion was sent to its broker."""
     DELETION_SUCCESSFUL = "ReplicaDeletionSuccessful"
     """Has deleted its log."""
     DELETION_INELIGIBLE = "ReplicaDeletionIneligible"

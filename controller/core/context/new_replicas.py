@@ -90,9 +90,9 @@ class NewReplicas:
 
         Args:
             broker: The receiver.
-            partitions: What it is told, before it is known whether the replicas are new to it.
+            partitions: The states for it, before the flags are set.
             shared: What other brokers were sent, by the id of the partition and whether it is new: brokers
-                that are told the same share it.
+                that get the same share it.
         """
         untold, unconfirmed = self._untold.get(broker, set()), self._unconfirmed.setdefault(broker, set())
         flagged: list[LeaderAndIsrPartition] = []

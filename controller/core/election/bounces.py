@@ -3,7 +3,7 @@
 Such a broker is back with what its disk kept, perhaps without its last records. A place in the ISR that was
 earned before means nothing any more. And where it leads, its leader epoch must rise: it would append other
 records at the offsets of those that it has lost, in the same epoch, and no follower that still holds the old
-ones would ever be told to truncate (KIP-101 compares epochs).
+ones would ever truncate (KIP-101 compares epochs).
 
 A state in ZooKeeper does not tell: the time of its last write says nothing of what its writer knew, and an
 election or a change of the ISR hides every bounce before it. So the evidence is one-sided. A controller deals

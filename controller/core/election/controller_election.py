@@ -62,7 +62,7 @@ def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
     """What a broker does about ``claim``.
 
     The cluster must never be without a controller because the node names a broker that does not act as one;
-    and whoever is named by hand gains nothing by it.
+    and a broker that a person wrote there does not become the controller.
 
     Args:
         claim: The node, None where there is none.
@@ -204,7 +204,7 @@ def _accept(context: ControllerContext, elected: BrokerId) -> Decision[None]:
     """Remember the broker that was elected as the controller.
 
     Where there is none for now (`NO_CONTROLLER`) the race is looked at again, until there is one: what it
-    waits for, say that somebody writes ``/controller_epoch`` anew, may be nothing that is watched.
+    waits for, such as a new ``/controller_epoch``, may be nothing that is watched.
     """
     context.active_controller_id = elected
     if elected == NO_CONTROLLER:

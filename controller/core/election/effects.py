@@ -1,4 +1,4 @@
-"""Effects of the election of the controller: ``/controller``, its epoch, and what brokers hear of it."""
+"""Effects of the election of the controller: ``/controller``, its epoch, and its announcement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ContestController(Ask[Reign | Lost]):
 
     Attributes:
         seen: The claim to replace; None where there was none.
-        above: The latest reign known: the new one is later, even if somebody lowered ``/controller_epoch``.
+        above: The latest known controller epoch: the new one is later, even if the node was lowered.
     """
 
     seen: Claim | None
@@ -36,7 +36,7 @@ class ContestController(Ask[Reign | Lost]):
 
 @dataclass(frozen=True, slots=True)
 class RecordEpoch(Ask[Mapping[BrokerId, BrokerEpoch]]):
-    """Record the epoch of this reign; the answer: the broker epochs that the controllers before dealt with.
+    """Record the controller epoch; the answer: the broker epochs that earlier controllers have handled.
 
     It comes before anything is sent or written in this epoch, so that none below it is ever used again.
     """
@@ -54,7 +54,7 @@ class RecordBrokers(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class GiveUpController(Ask[None]):
-    """Delete ``/controller`` if this session owns it, so that everybody contests anew."""
+    """Delete ``/controller`` if this session owns it, so that all brokers contest it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class AnnounceController(Effect):
 
     Attributes:
         controller_id: Who.
-        epoch: The latest reign known: this broker is to obey no earlier one from now on.
+        epoch: The latest known controller epoch; from now on this broker obeys no earlier one.
     """
 
     controller_id: BrokerId

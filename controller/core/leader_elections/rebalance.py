@@ -63,7 +63,7 @@ def find_imbalances(
 
 
 def is_any_reassigned(assignments: Mapping[str, Mapping[int, Assignment]]) -> bool:
-    """Whether a reassignment is under way somewhere: release 2.8 moves no leader meanwhile."""
+    """Whether any partition is being reassigned: release 2.8 rebalances no leaders meanwhile."""
     return any(each.is_being_reassigned for numbers in assignments.values() for each in numbers.values())
 
 

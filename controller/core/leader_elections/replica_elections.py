@@ -195,7 +195,7 @@ def _result(
 
 
 def _ended(results: Mapping[TopicPartition, ElectionResult]) -> LogInfo:
-    """What is said of elections that have no caller to hear of them."""
+    """The log line of elections that no caller waits for."""
     right = {ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED}
     completed = tuple(tp for tp, result in results.items() if result.error in right)
     failed = tuple(tp for tp, result in results.items() if result.error not in right)

@@ -63,7 +63,7 @@ class Elected:
     Attributes:
         leader_and_isr: What to write: the new leader and ISR in the next leader epoch, under the version
             known.
-        recipients: The brokers that must hear of it by LeaderAndIsr.
+        recipients: The brokers that get it by LeaderAndIsr.
         unclean: Whether the leader comes from outside the ISR, so that records may be lost.
     """
 
@@ -145,8 +145,8 @@ def controlled_shutdown(
     Args:
         known: The leadership as it stands.
         assignment: The partition's replicas.
-        online: Those of its replicas that are live or shutting down; they all hear of it, the leaving broker
-            too.
+        online: Those of its replicas that are live or shutting down; all of them get LeaderAndIsr, also the
+            stopping broker.
         shutting_down: The brokers that are leaving.
     """
     reachable = tuple(replica for replica in assignment.replicas if replica in online)

@@ -168,7 +168,7 @@ class Written:
 
 
 def write(context: ControllerContext, changes: Mapping[TopicPartition, LeaderAndIsr]) -> Decision[Written]:
-    """Write ``changes`` in this reign's name, each under the version it carries, and remember the written."""
+    """Write ``changes``, fenced, each under the version it carries, and update the context."""
     result = Written()
     if not changes:
         return result

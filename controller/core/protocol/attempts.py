@@ -22,14 +22,14 @@ class Failed:
 
 
 def attempt(what: str, step: Decision[T]) -> Decision[T | Failed]:
-    """Take a step and come to its result; whatever it fails at is said and left.
+    """Run ``step`` to its result; an error is logged and returned as `Failed`.
 
     Args:
         what: Names the step.
         step: What to do.
 
     Raises:
-        InterruptedDecisionError: The reign is over, so no other step is to be taken either.
+        InterruptedDecisionError: The decision has ended, so no other step may follow either.
     """
     try:
         return (yield from step)

@@ -1,4 +1,4 @@
-"""What a decision wants done: the only words by which the core reaches the world.
+"""Effects: what a decision asks to be done, and the only way in which the core acts.
 
 A decision is a generator of effects. An ``Ask`` is answered before the next entry of the mailbox is taken,
 and the answer goes back into the same decision; every other effect is answered by nothing. Three answers fit
@@ -88,11 +88,11 @@ def listed(values: Iterable[object]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reign:
-    """What a controller wins with its election, and shows with each of its writes.
+    """The fence of a controller's writes: what it got by its election, and each write carries.
 
     Attributes:
-        epoch: Its number.
-        fence: The data version of ``/controller_epoch`` while it lasts: a write under another one is refused.
+        epoch: The controller epoch.
+        fence: The data version of ``/controller_epoch`` in that epoch; a write under another one is refused.
     """
 
     epoch: ControllerEpoch
@@ -100,12 +100,12 @@ class Reign:
 
 
 NO_REIGN = Reign(NO_CONTROLLER_EPOCH, EpochVersion(-1))
-"""What a broker holds that is not the controller."""
+"""The fence on a broker that is not the controller."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopWatching(Effect):
-    """Hear no more of anything but ``/controller``."""
+    """Remove all watches but that of ``/controller``."""
 
 
 # Speaking to brokers

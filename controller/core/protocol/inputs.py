@@ -172,7 +172,7 @@ class CommandReceived(Input, Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class TopicDeletionStopReplicaResponseReceived(Input):
-    """A broker answered a StopReplica that told it to delete replicas.
+    """A broker answered a StopReplica that deletes replicas.
 
     Attributes:
         broker_epoch: The life of the broker that was asked.

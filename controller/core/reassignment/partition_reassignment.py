@@ -87,7 +87,7 @@ def may_go_on(context: ControllerContext, tp: TopicPartition) -> bool:
     """Whether ``tp`` is being reassigned and still to be kept.
 
     A deletion waits for a reassignment, but the return of any broker with a replica lets it begin all the
-    same; from then on no replica may be told to hold the partition.
+    same; from then on no replica may be sent the partition.
     """
     is_going = tp.topic in context.topics_with_deletion_started
     return context.assignment(tp).is_being_reassigned and not is_going
@@ -229,7 +229,7 @@ def _is_led(context: ControllerContext, tp: TopicPartition) -> bool:
 
 
 def _is_complete(context: ControllerContext, tp: TopicPartition) -> Decision[bool]:
-    """Whether all target replicas are in sync, by ZooKeeper; its next change will be heard of."""
+    """Whether all target replicas are in sync, by ZooKeeper; watches the next change."""
     yield from _read_state(context, tp)
     assignment = context.assignment(tp)
     if not assignment.is_being_reassigned:

@@ -198,7 +198,7 @@ def _stop(
 def _recipients(
     context: ControllerContext, stopped: BrokerId, tp: TopicPartition, state: PartitionState
 ) -> Iterator[BrokerId]:
-    """Who is told of a state from whose ISR ``stopped`` has been removed: the other replicas.
+    """The recipients of a state from whose ISR ``stopped`` has been removed: the other replicas.
 
     And ``stopped`` itself if it refused the partition: a replica that lost its log while it was in sync
     begins with an empty one only when it is out of the ISR. If its log directory has failed it refuses again.

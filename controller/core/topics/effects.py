@@ -72,7 +72,7 @@ class WriteAssignment(Ask[bool]):
         topic: Which topic.
         before: Its partitions as read.
         after: Its partitions from now on.
-        reign: In whose name.
+        reign: The fence.
     """
 
     topic: str

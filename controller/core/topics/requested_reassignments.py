@@ -21,7 +21,7 @@ Withdraws = Callable[[TopicPartition, tuple[BrokerId, ...]], bool]
 
 
 def read_requests() -> Decision[RequestedReassignments | None]:
-    """What is asked for there, None where nothing is; the next change will be heard of."""
+    """Read the requested reassignments, None where there is no node; watches the next change."""
     return (yield from ask(ReadReassignments()))
 
 

@@ -35,7 +35,7 @@ def compare_topics(context: ControllerContext) -> Decision[None]:
     for topic in gone:
         context.forget_topic(topic)
     yield from _add_partitions(context, new)
-    # A mark that stayed would delete the topic that is made anew under its name.
+    # A mark that stayed would delete a later topic of the same name.
     yield from topic_deletion.remove_marks(context, queued, "there is no such topic any more")
     yield from withdraw_topics(context, moved)
 
@@ -43,7 +43,7 @@ def compare_topics(context: ControllerContext) -> Decision[None]:
 def leave_out_illegal(topics: Collection[str]) -> Decision[tuple[str, ...]]:
     """Those of ``topics`` whose names topics may have, sorted.
 
-    A person may write any name into ZooKeeper. A broker that was told of one would have no directory for it,
+    A person may write any name into ZooKeeper. A broker that got one would have no directory for it,
     and take its log directory for failed.
     """
     illegal = tuple(sorted(topic for topic in topics if topic_names.fault(topic) is not None))

@@ -117,7 +117,7 @@ def fail_replicas(context: ControllerContext, replicas: Iterable[PartitionReplic
         yield from resume_all(context)
 
 
-def hear_of_replicas(
+def process_deletions(
     context: ControllerContext, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
 ) -> Decision[None]:
     """Note which replicas ``broker`` has deleted, and which it could not."""
