@@ -31,8 +31,6 @@ def up(
     port: Annotated[
         int,
         typer.Option(
-            min=0,
-            max=65535,
             help=f"The first broker's port for clients; others follow, {OFFSETS}. 0 takes any free ones.",
         ),
     ] = 9092,

@@ -50,7 +50,10 @@ def derived(port: int, brokers: int) -> ClusterPorts:
     """
     highest = port + _ZOOKEEPER + brokers
     if port < 1 or highest > 65535:
-        raise PortError(f"--port {port} does not leave room for {brokers} brokers: ports go from 1 to 65535")
+        raise PortError(
+            f"--port {port} does not leave room for {brokers} brokers ({OFFSETS}): expected 1 to "
+            f"{65535 - _ZOOKEEPER - brokers}, or 0 for any free ports"
+        )
     ports = ClusterPorts(
         zookeeper=port + _ZOOKEEPER,
         brokers=tuple(BrokerPorts(port + i, port + i + _GRPC, port + i + _METRICS) for i in range(brokers)),

@@ -238,9 +238,10 @@ def parse_settings(text: str) -> dict[str, str]:
     """
     parts = re.split("," + _OUTSIDE_BRACKETS, text.rstrip(",") or text)
     pairs = [re.split(r"\s*=\s*" + _OUTSIDE_BRACKETS, part) for part in parts]
-    if any(len(pair) != 2 for pair in pairs):
-        raise InvalidArgument(
-            "requirement failed: Invalid entity config: all configs to be added must be in the format "
-            '"key=val".'
-        )
+    for part, pair in zip(parts, pairs, strict=True):
+        if len(pair) != 2:
+            raise InvalidArgument(
+                "requirement failed: Invalid entity config: all configs to be added must be in the format "
+                f'"key=val". {part!r} is not.'
+            )
     return {name.strip(): re.sub(r"[\[\]]", "", value).strip() for name, value in pairs}

@@ -160,8 +160,9 @@ def clear_throttles(cluster: Cluster, settings: ConfigClient, targets: Moves) ->
     throttles.clear_brokers(settings, live)
     if dead:
         sys.stderr.write(
-            f"Warning: broker-level throttles stay on broker{_s(dead)} {_join(sorted(dead))}, expected to be "
-            "live to have them removed\n"
+            f"Warning: broker{_s(dead)} {_join(sorted(dead))} cannot be asked to remove broker-level "
+            f"throttles; expected live brokers: {_join(sorted(live))}. If throttles were set, --verify "
+            "removes them when it runs again while all brokers live\n"
         )
     topics = {tp.topic for tp in targets}
     say(f"Clearing topic-level throttles on topic{_s(topics)} {_join(sorted(topics))}")
@@ -192,9 +193,13 @@ def execute(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) ->
     if running and not flags.additional:
         raise ReassignCommandError(EXISTING)
     live = cluster.racks()
-    for broker in sorted({broker for replicas in targets.values() for broker in replicas}):
-        if broker not in live:
-            raise ReassignCommandError(f"Error: Unknown broker id {broker}")
+    for tp, replicas in sorted(targets.items()):
+        for broker in replicas:
+            if broker not in live:
+                raise ReassignCommandError(
+                    f"Error: Unknown broker id {broker} among the replicas of {tp}: it is dead or does not "
+                    f"exist; expected live brokers: {_join(sorted(live))}"
+                )
     current = cluster.replicas_of_each({tp.topic: None for tp in targets})
     back = {tp: replicas for tp, replicas in current.items() if tp in targets}
     say(f"Current partition replica assignment\n\n{render(back)}\n")

@@ -54,7 +54,13 @@ class MissingLogError(PartitionWithoutLogError):
     """
 
     def __init__(self, log_dir: Path, topic_partition: TopicPartition) -> None:
-        doing = f"there is no log of {topic_partition}, which is not new and of which this replica is in sync"
+        doing = (
+            f"there is no log of {topic_partition}, though the partition is not new and this replica is in "
+            "its ISR: the log directory was emptied, or is not mounted. If another broker of the ISR is "
+            "alive, it leads, and this one begins with an empty log and copies. If none is, start one, or "
+            "put the directory back and start this broker again, or lose the records by an unclean election "
+            "(kafka-leader-election.sh --election-type unclean)"
+        )
         super().__init__(log_dir, topic_partition, doing)
 
 

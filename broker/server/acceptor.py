@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import resource
 import socket
 from collections.abc import Callable
 
 import structlog
-
-from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger("kafka.network.Acceptor")
 
@@ -22,6 +21,15 @@ PAUSE_S = 0.1
 
 MOST_AT_ONCE = 32
 """So many connections are accepted in one turn of the loop."""
+
+WARN_EVERY_S = 60.0
+"""Between two warnings that connections wait, seconds."""
+
+_REMEDIES = {
+    errno.EMFILE: "; raise the limit of open files (`ulimit -n`) and start the broker again",
+    errno.ENFILE: "; raise the machine's limit of open files (`sysctl fs.file-max`)",
+}
+"""What an operator can do about a shortage, by error."""
 
 _SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -73,6 +81,8 @@ class Acceptor:
         self._serve = serve
         self._loop = asyncio.get_running_loop()
         self._held: socket.socket | None = None
+        self._reason = ""
+        self._next_warning_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._loop.add_reader(listening, self._accept)
 
@@ -88,9 +98,12 @@ class Acceptor:
             self._held.close()
 
     def _accept(self) -> None:
-        for _ in range(MOST_AT_ONCE):
+        # The loop calls this while a client waits, so a slot that is missing at first keeps somebody waiting.
+        for accepted in range(MOST_AT_ONCE):
             if not self._quotas.has_slot:
-                self._pause(f"max.connections allows no more than {self._quotas.count}")
+                if accepted:
+                    return
+                self._pause(f"max.connections allows no more than {self._quotas.count}; raise it")
                 return
             try:
                 connection, _address = self._listening.accept()
@@ -98,20 +111,33 @@ class Acceptor:
                 return
             except OSError as error:
                 if error.errno in _SHORTAGES:
-                    self._pause(f"{error.strerror}")
+                    self._pause(f"{error.strerror}{_REMEDIES.get(error.errno, '')}")
                     return
                 continue  # of one connection, whose client has gone
             if not self._quotas.fits(connection):
                 self._held = connection
-                self._pause("the descriptors that are left are kept back for logs and other servers")
+                limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+                self._pause(
+                    f"the process may have {limit} files open, and the descriptors that are left are kept "
+                    f"back for logs and other servers{_REMEDIES[errno.EMFILE]}"
+                )
                 return
             self._serve(connection)
 
     def _pause(self, reason: str) -> None:
-        if LINES.allow("connections wait to be accepted"):
-            _log.warning("connections wait to be accepted", reason=reason, connections=self._quotas.count)
+        self._reason = reason
+        self._warn()
         self._loop.remove_reader(self._listening)
         self._timer = self._loop.call_later(PAUSE_S, self._resume)
+
+    def _warn(self) -> None:
+        """Log why connections wait, every `WARN_EVERY_S` seconds for as long as they do."""
+        now = self._loop.time()
+        if now >= self._next_warning_at:
+            self._next_warning_at = now + WARN_EVERY_S
+            _log.warning(
+                "connections wait to be accepted", reason=self._reason, connections=self._quotas.count
+            )
 
     def _resume(self) -> None:
         """Go on, if the connection that was accepted last finds a lower number now."""
@@ -119,11 +145,11 @@ class Acceptor:
             held, self._held = _renumbered(self._held), None
             if not self._quotas.fits(held):
                 self._held = held
+                self._warn()
                 self._timer = self._loop.call_later(PAUSE_S, self._resume)
                 return
             self._serve(held)
         self._loop.add_reader(self._listening, self._accept)
-        self._accept()
 
 
 def _renumbered(connection: socket.socket) -> socket.socket:

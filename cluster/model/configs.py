@@ -109,10 +109,12 @@ class Rule:
     Attributes:
         holds: Whether it does; never asked about None.
         described: The rule as the end of the sentence "must be ...".
+        has_maximum: Whether it bounds numbers from above.
     """
 
     holds: Callable[[Value], bool]
     described: str
+    has_maximum: bool = False
 
 
 def at_least(minimum: float) -> Rule:
@@ -123,7 +125,9 @@ def at_least(minimum: float) -> Rule:
 def between(minimum: float, maximum: float) -> Rule:
     """A number from ``minimum`` to ``maximum``, both included."""
     return Rule(
-        lambda v: isinstance(v, (int, float)) and minimum <= v <= maximum, f"between {minimum} and {maximum}"
+        lambda v: isinstance(v, (int, float)) and minimum <= v <= maximum,
+        f"between {minimum} and {maximum}",
+        has_maximum=True,
     )
 
 
@@ -196,7 +200,11 @@ class Config:
             return self.type.described
         if self.type in {Type.STRING, Type.LIST}:
             return self.rule.described
-        return f"{self.type.described}, {self.rule.described}"
+        # Of the type's bounds, name only those that the rule does not narrow.
+        kind, _, bounds = self.type.described.partition(" from ")
+        _, _, highest = bounds.partition(" to ")
+        limit = f" up to {highest}" if highest and not self.rule.has_maximum else ""
+        return f"{kind}{limit}, {self.rule.described}"
 
     def parse(self, text: str) -> Value:
         """The value that ``text`` stands for.

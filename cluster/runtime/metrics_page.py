@@ -1,8 +1,8 @@
 """The page of a broker's metrics: HTTP on ``metrics.address``, served from a thread of its own.
 
-``GET /metrics`` Prometheus text · ``GET /health`` 200 while the broker serves, else 503 · ``GET /failpoints``
-what is armed · ``POST /failpoints/<name>?action=<action>`` arms one, where ``failpoints.over.http``
-allows it.
+``GET /`` links to the others · ``GET /metrics`` Prometheus text · ``GET /health`` 200 while the broker
+serves, else 503 · ``GET /failpoints`` what is armed · ``POST /failpoints/<name>?action=<action>`` arms one,
+where ``failpoints.over.http`` allows it.
 """
 
 from __future__ import annotations
@@ -118,6 +118,8 @@ class MetricsPage:
     def _answer(self, request: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         method, path = str(request["REQUEST_METHOD"]), str(request["PATH_INFO"])
         match method, path.strip("/").split("/"):
+            case "GET", [""]:
+                return _say(start, "200 OK", _LINKS, "text/html")
             case "GET", ["metrics"]:
                 return self._metrics(request, start)
             case "GET", ["health"]:
@@ -128,7 +130,7 @@ class MetricsPage:
             case "POST", ["failpoints", name]:
                 return self._arm_one(name, parse_qs(str(request["QUERY_STRING"])), start)
             case _:
-                return _say(start, "404 Not Found", f"there is no {method} {path}")
+                return _say(start, "404 Not Found", f"there is no {method} {path}; expected {_PAGES}")
 
     def _arm_one(self, name: str, query: dict[str, list[str]], start: StartResponse) -> Iterable[bytes]:
         if self._arm is None:
@@ -143,10 +145,20 @@ class MetricsPage:
         return _say(start, "200 OK", f"{point.name}={action.value}")
 
 
+_PAGES = "GET /metrics, GET /health, GET /failpoints or POST /failpoints/<name>?action=<action>"
+
+_LINKS = """<!DOCTYPE html>
+<title>Barnabas broker</title>
+<ul>
+<li><a href="/metrics">/metrics</a>: what the broker measures, for Prometheus
+<li><a href="/health">/health</a>: whether the broker serves clients
+<li><a href="/failpoints">/failpoints</a>: what tests make fail
+</ul>"""
+
 _NOT_SERVING = ("503 Service Unavailable", "not serving")
 
 
-def _say(start: StartResponse, status: str, text: str) -> Iterable[bytes]:
+def _say(start: StartResponse, status: str, text: str, kind: str = "text/plain") -> Iterable[bytes]:
     body = (text + "\n").encode()
-    start(status, [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))])
+    start(status, [("Content-Type", f"{kind}; charset=utf-8"), ("Content-Length", str(len(body)))])
     return [body]

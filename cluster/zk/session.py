@@ -132,7 +132,7 @@ class ZooKeeperSession:
         if not await self._pipeline.wait_connected(timeout_ms / 1000):
             raise errors.ZooKeeperUnavailable(
                 f"no ZooKeeper answered at {self._servers} within {timeout_ms} ms: "
-                "is it running, and is zookeeper.connect right?"
+                "expected the host:port of a running ZooKeeper"
             )
         if self._chroot:
             whole = [Create(path) for path in (*ancestors(self._chroot), self._chroot)]

@@ -82,12 +82,18 @@ def rebalance(context: ControllerContext) -> Decision[None]:
             imbalanced = len(found.imbalanced)
             yield LogInfo(
                 f"others lead {imbalanced} of the {found.preferred} partitions that broker "
-                f"{found.broker_id} should lead, more than {percentage} %"
+                f"{found.broker_id} should lead, more than {percentage} %: {_remedy(len(found.candidates))}"
             )
             if found.candidates:
                 results = yield from _elect(context, found.candidates, ElectionType.PREFERRED, Trigger.AUTO)
                 yield _ended(results)
     yield from schedule_next_rebalance(context)
+
+
+def _remedy(candidates: int) -> str:
+    if not candidates:
+        return "it is not elected, as it is not alive or in the ISR of none of them"
+    return f"it is elected again for {candidates} of them"
 
 
 def schedule_first_rebalance(context: ControllerContext) -> Decision[None]:

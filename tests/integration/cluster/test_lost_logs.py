@@ -100,7 +100,7 @@ def test_an_emptied_disk_erases_nobody(emptied):
         seen = look(cluster, name)
         assert (seen.leader, set(seen.isr)) == (None, {2})
         (line,) = {line.split("error=")[-1] for line in said(broker, f"there is no log of {name}-0")}
-        assert "which is not new" in line
+        assert "though the partition is not new" in line
         assert any(" ERROR " in line for line in said(broker, f"there is no log of {name}-0"))
     assert {path.name for path in (broker.directory / "data").glob("*-0")} == {f"{WHOLE}-0", f"{UNCLEAN}-0"}
 

@@ -160,7 +160,7 @@ def test_hidden_settings_of_a_broker_must_be_said_again(run: Any) -> None:
             ("--alter", "--topic", "t", "--add-config", "a"),
             (
                 "requirement failed: Invalid entity config: all configs to be added must be in the format "
-                '"key=val".\n'
+                "\"key=val\". 'a' is not.\n"
             ),
         ),
         (("--alter", "--topic", "t", "--delete-config", "b,a"), "Invalid config(s): b,a\n"),

@@ -134,10 +134,16 @@ def test_execute_tells_what_was_refused(run: Any) -> None:
     assert "Error reassigning partition(s):\nt-0: The partition does not exist.\n" in out
 
 
+UNKNOWN_BROKER = (
+    "Error: Unknown broker id 9 among the replicas of t-0: it is dead or does not exist; expected live "
+    "brokers: 1,2,3,4\n"
+)
+
+
 @pytest.mark.parametrize(
     ("file", "complaint"),
     [
-        ('{"partitions":[{"topic":"t","partition":0,"replicas":[9]}]}', "Error: Unknown broker id 9\n"),
+        ('{"partitions":[{"topic":"t","partition":0,"replicas":[9]}]}', UNKNOWN_BROKER),
         ('{"partitions":[{"topic":"u","partition":0,"replicas":[1]}]}', "Error: Topic u not found.\n"),
         ("{}", "Error: Partition reassignment list cannot be empty\n"),
     ],
@@ -243,7 +249,10 @@ def test_a_named_broker_that_is_dead_keeps_nobody_from_success(
 ) -> None:
     admin = Admin()
     monkeypatch.setattr(admin, "racks", lambda: dict.fromkeys((1, 2, 4)))
-    err = "Warning: broker-level throttles stay on broker 3, expected to be live to have them removed\n"
+    err = (
+        "Warning: broker 3 cannot be asked to remove broker-level throttles; expected live brokers: 1,2,4. "
+        "If throttles were set, --verify removes them when it runs again while all brokers live\n"
+    )
     code, out = run(admin, action, *WITH_FILE, err=err)
     assert code == 0
     assert "Clearing broker-level throttles on brokers 1,2,4\n" in out

@@ -195,7 +195,7 @@ def test_a_log_that_may_lie_in_a_failed_directory_is_not_made_elsewhere(open_dir
 
 def test_a_log_that_must_be_there_is_not_made(open_dirs, paths):
     dirs = open_dirs(*paths)
-    with pytest.raises(MissingLogError, match="there is no log of events-0, which is not new"):
+    with pytest.raises(MissingLogError, match="there is no log of events-0, though the partition is not new"):
         dirs.get_or_create(tp(0), is_new=False, may_begin_empty=False)
     assert (dirs.live, dict(dirs.offline), dirs.logs) == (paths, {}, {})
     log = dirs.get_or_create(tp(0))

@@ -151,7 +151,9 @@ async def test_a_partition_that_is_hosted_is_no_stray(room):
 
 async def test_a_replica_that_lost_its_log_is_refused_alone(room):
     partition = room.lead()
-    with pytest.raises(MissingLogError, match="there is no log of u-3, which is not new") as caught:
+    with pytest.raises(
+        MissingLogError, match="there is no log of u-3, though the partition is not new"
+    ) as caught:
         room.hosted.host(OTHER, LogExpectation.REQUIRED)
     with capture_logs() as said:
         room.hosted.disk_failed(caught.value)

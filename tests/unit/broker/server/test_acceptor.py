@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import resource
 import socket
 
 import pytest
@@ -60,7 +61,9 @@ async def test_it_goes_on_after_a_shortage(accepting, number):
     with capture_logs() as lines, socket.create_connection(address):
         async with asyncio.timeout(60):
             (await served.get()).close()
-    assert {line["reason"] for line in lines} == {os.strerror(number)}
+    (reason,) = {line["reason"] for line in lines}
+    assert reason.startswith(os.strerror(number))
+    assert (number == errno.EMFILE) == ("`ulimit -n`" in reason)
 
 
 async def test_a_client_that_has_gone_costs_no_other(accepting):
@@ -100,7 +103,9 @@ async def test_a_connection_under_too_high_a_number_waits_and_gets_a_lower_one(a
                 connection = await served.get()
             assert connection.fileno() < limit
             connection.close()
-        assert "kept back" in lines[0]["reason"]
+        limit_of_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        assert f"the process may have {limit_of_files} files open" in lines[0]["reason"]
+        assert "`ulimit -n`" in lines[0]["reason"]
     finally:
         for each in below:
             os.close(each)
@@ -115,3 +120,32 @@ async def test_some_connections_are_accepted_though_logs_hold_all_lower_numbers(
     quotas.count = 1  # as the listener would count it
     with socket.socket() as another:
         assert not quotas.fits(another)
+
+
+@pytest.mark.parametrize(("every_s", "at_least"), [(0.0, 2), (3600.0, 1)])
+async def test_that_connections_wait_is_said_again_and_again(accepting, monkeypatch, every_s, at_least):
+    monkeypatch.setattr("barnabas.broker.server.acceptor.WARN_EVERY_S", every_s)
+    quotas = Asked(lambda: 10, 0)
+    address, _served = accepting(quotas)
+    with capture_logs() as lines, socket.create_connection(address):
+        for _ in range(3):
+            async with asyncio.timeout(60):
+                await quotas.asked.wait()
+            quotas.asked.clear()
+    assert len(lines) >= at_least
+    assert every_s == 0.0 or len(lines) == 1
+
+
+async def test_too_many_connections_name_the_setting(accepting):
+    asked = asyncio.Event()
+
+    def maximum():
+        # The acceptor warns in the turn of the loop in which it asks, before the test goes on.
+        asked.set()
+        return 0
+
+    address, _served = accepting(ConnectionQuotas(maximum, 10_000))
+    with capture_logs() as lines, socket.create_connection(address):
+        async with asyncio.timeout(60):
+            await asked.wait()
+    assert lines[0]["reason"] == "max.connections allows no more than 0; raise it"

@@ -76,7 +76,7 @@ async def test_one_connection_too_many_waits_until_another_is_gone(listen):
     with capture_logs() as lines:
         _, second = await asyncio.open_connection("127.0.0.1", port)
         await until(lambda: lines)
-    assert lines[0]["reason"] == "max.connections allows no more than 1"
+    assert lines[0]["reason"] == "max.connections allows no more than 1; raise it"
     assert listener.connection_count == 1
     first.close()
     await first.wait_closed()

@@ -77,7 +77,7 @@ def test_a_bad_value_is_named_with_its_key_and_with_what_is_allowed():
         config.parse("0")
     assert str(error.value) == (
         "Invalid configuration: num.partitions has the value '0'; "
-        "it must be a whole number from -2147483648 to 2147483647, at least 1"
+        "it must be a whole number up to 2147483647, at least 1"
     )
     with pytest.raises(ConfigError, match=r"num\.partitions has the value 'many'"):
         config.parse("many")

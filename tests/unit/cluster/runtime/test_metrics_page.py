@@ -1,4 +1,5 @@
 import contextlib
+import re
 import socket
 import struct
 import urllib.error
@@ -38,6 +39,22 @@ def ask(page, path, method="GET"):
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()
+
+
+def test_the_root_links_to_the_pages_there_are(page):
+    status, text = ask(page, "/")
+    assert status == 200
+    links = re.findall('href="([^"]+)"', text)
+    assert links == ["/metrics", "/health", "/failpoints"]
+    assert [ask(page, link)[0] for link in links] == [200, 200, 200]
+
+
+def test_a_page_that_is_not_there_names_those_that_are(page):
+    status, text = ask(page, "/nowhere")
+    assert (status, text.startswith("there is no GET /nowhere; expected GET /metrics, GET /health")) == (
+        404,
+        True,
+    )
 
 
 def test_metrics_are_shown(page):

@@ -272,7 +272,8 @@ def test_the_leaders_come_home_by_themselves(make_world):
     assert (world.leadership(T0).leader, world.leadership(T1).leader) == (2, 2)
     assert world.effects[-1] == ScheduleLeaderRebalance(60)
     assert world.reasons()[0] == (
-        "others lead 2 of the 2 partitions that broker 2 should lead, more than 10 %"
+        "others lead 2 of the 2 partitions that broker 2 should lead, more than 10 %: "
+        "it is elected again for 2 of them"
     )
     # One round of requests for each broker whose leaders came home.
     assert len(world.sent(SendUpdateMetadata)) == 1
