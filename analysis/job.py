@@ -28,7 +28,7 @@ if not __package__:
 from barnabas.analysis.derived.store import derive
 from barnabas.analysis.follow import PAUSE_S, Follower
 from barnabas.analysis.output import LocalOutput, OccupiedError, Output, output_at
-from barnabas.analysis.progress import progress
+from barnabas.analysis.progress import progress, tell
 from barnabas.analysis.report.document import gather
 from barnabas.analysis.report.files import Format, write_report
 from barnabas.analysis.report.words import count
@@ -97,6 +97,8 @@ def run(
     session: AbstractContextManager[SparkSession] = (
         nullcontext(spark) if spark else spark_session(brief=_is_small(sources))
     )
+    if spark is None:
+        tell("starting Spark, which takes some seconds")
     try:
         with session as active:
             if is_followed and isinstance(target, LocalOutput):

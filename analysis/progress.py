@@ -1,4 +1,4 @@
-"""A progress bar of Spark's tasks, drawn only on a terminal."""
+"""What Spark does: a progress bar of its tasks on a terminal, elsewhere a line."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ _EVERY_S = 0.2
 
 @contextmanager
 def progress(context: SparkContext, what: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Show a progress bar while the block runs, and clear it at the end.
+    """Show a progress bar while the block runs, and clear it at the end; off a terminal, write a line.
 
     Args:
         context: The Spark context that runs the tasks.
         what: The label of the bar.
-        stream: The stream to draw on if it is a terminal; None for standard error.
+        stream: The stream to draw on; None for standard error.
     """
     target = stream or sys.stderr
     if not target.isatty():
+        tell(what, target)
         yield
         return
     done = threading.Event()
@@ -37,6 +38,13 @@ def progress(context: SparkContext, what: str, stream: TextIO | None = None) -> 
         thread.join()
         target.write("\r\033[K")
         target.flush()
+
+
+def tell(what: str, stream: TextIO | None = None) -> None:
+    """Write a line that says what begins, to ``stream`` or to standard error."""
+    target = stream or sys.stderr
+    target.write(f"barnabas analyze: {what} ...\n")
+    target.flush()
 
 
 def bar(what: str, done: int, total: int) -> str:

@@ -12,12 +12,17 @@ from dataclasses import dataclass
 import structlog
 
 from barnabas.cluster.model.commands import ControllerPort, Refused
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
 from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.settings import setting
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
+
+_WITHOUT_ZOOKEEPER = Refused(
+    ErrorCode.NOT_CONTROLLER, "ZooKeeper cannot be reached, so no controller can move leaders"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,8 @@ async def shut_down_controlled(
     controller: ControllerPort,
     settings: ControlledShutdownSettings,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    *,
+    is_connected: Callable[[], bool],
 ) -> bool:
     """Ask the controller to move this broker's leaders, until none remains or all retries are used up.
 
@@ -45,6 +52,9 @@ async def shut_down_controlled(
         controller: Reaches the active controller, on whichever broker it is by then.
         settings: Whether to try, how often and for how long.
         sleep: Waits between two attempts, in seconds.
+        is_connected: Returns whether ZooKeeper can be reached. While it cannot, no controller is known to be
+            active, and none could move a leader; so an attempt fails at once, as Kafka's does that finds no
+            controller (``doControlledShutdown``), and does not wait for an answer.
 
     Returns:
         Whether no partition remains that another replica could lead. If not, the broker stops all the same,
@@ -54,7 +64,10 @@ async def shut_down_controlled(
         return False
     _log.info("Starting controlled shutdown")
     for left in range(settings.max_retries - 1, -1, -1):
-        answer = await controller.submit(ControlledShutdown(broker_id, epoch()), settings.socket_timeout_ms)
+        answer: ControlledShutdownResult | Refused = _WITHOUT_ZOOKEEPER
+        if is_connected():
+            command = ControlledShutdown(broker_id, epoch())
+            answer = await controller.submit(command, settings.socket_timeout_ms)
         if isinstance(answer, Refused):
             _log.info(f"Error from controller: {answer.error.name}: {answer.message}")
         elif answer.remaining:

@@ -119,6 +119,11 @@ class Membership:
             raise LookupError("no ZooKeeper session was opened yet")
         return self._store
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a session with a connection to ZooKeeper."""
+        return self._session is not None and self._session.is_connected
+
     def abort(self) -> None:
         """End the session from another thread (the watchdog's)."""
         if self._session is not None:

@@ -18,6 +18,7 @@ from barnabas.broker.lifecycle.controlled_shutdown import ControlledShutdownSett
 from barnabas.broker.lifecycle.first_metadata import wait_for_first_metadata
 from barnabas.broker.lifecycle.housekeeping import keep_logs
 from barnabas.broker.lifecycle.process import BrokerProcess
+from barnabas.broker.membership.registration import Membership
 from barnabas.broker.node.open import open_storage
 from barnabas.broker.node.register import register
 from barnabas.broker.node.replicate import Replication, open_replication
@@ -61,7 +62,7 @@ class Node:
     def __init__(self, process: BrokerProcess, stack: contextlib.AsyncExitStack) -> None:
         self._process = process
         self._stack = stack
-        self._serving: Replication | None = None
+        self._serving: tuple[Membership, Replication] | None = None
 
     async def start(self) -> None:
         """Go through all phases, until clients are served.
@@ -90,17 +91,19 @@ class Node:
         if self._serving is None or self._process.exit_status != 0:
             return
         self._process.became(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
-        replicas = self._serving.replicas
+        membership, replication = self._serving
+        replicas = replication.replicas
         # A partition that the controller moves away must not be fetched, or the replica joins the ISR again.
         replicas.leadership.close()
         await shut_down_controlled(
             replicas.hosted.broker_id,
             lambda: replicas.gate.broker_epoch,
-            self._serving.any_controller,
+            replication.any_controller,
             settings_of(ControlledShutdownSettings, self._process.config.values),
+            is_connected=lambda: membership.is_connected,
         )
 
-    async def _start(self) -> Replication:
+    async def _start(self) -> tuple[Membership, Replication]:
         process, purgatories = self._process, MetadataPurgatories()
         storage = await open_storage(process, self._stack)
         replication = await open_replication(storage, purgatories, process, self._stack)
@@ -111,4 +114,4 @@ class Node:
         await wait_for_first_metadata(replicas.metadata, purgatories, process.config.session_timeout_ms)
         await serve_clients(storage, replication, purgatories, process, self._stack)
         _log.info(f"[KafkaServer id={storage.broker_id}] started")
-        return replication
+        return storage.membership, replication

@@ -65,6 +65,11 @@ class Pipeline:
         self._over: ZooKeeperError | None = None
         self._waiting: set[asyncio.Future[None]] = set()
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether the connection stands and the session has not ended."""
+        return self._connected.is_set() and self._over is None
+
     def connected(self) -> None:
         """The connection stands: send what waits."""
         self._connected.set()

@@ -150,6 +150,11 @@ class ZooKeeperSession:
         """Whether the session expired or was closed."""
         return self._is_over
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether a server answered last, and the session has not ended."""
+        return self._pipeline.is_connected
+
     async def get(self, path: str, *, watch: bool = False) -> Node:
         """Read a node; a missing one raises ``NoNode`` and is not watched (``exists`` would)."""
         (answer,) = await self._read([path], self._connection.get, watch=watch)

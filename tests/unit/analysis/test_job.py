@@ -6,16 +6,19 @@ import gzip
 import json
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from pyspark.sql import SparkSession
 
 from barnabas.analysis import job
 from barnabas.analysis.follow import PAUSE_S
+from barnabas.analysis.session import SparkStartError
 
 
 @dataclass(frozen=True)
@@ -83,10 +86,26 @@ def test_a_path_with_a_scheme_is_spark_s_and_so_is_its_error(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str, reason: str
 ) -> None:
     assert job.run([path], tmp_path, spark) == 3
-    told = capsys.readouterr().err
-    assert told.startswith("barnabas analyze: Spark failed: ")
-    assert reason in told
-    assert told.count("\n") == 1
+    reading, failed = capsys.readouterr().err.splitlines()
+    assert reading == "barnabas analyze: reading logs ..."
+    assert failed.startswith("barnabas analyze: Spark failed: ")
+    assert reason in failed
+
+
+def test_the_start_of_spark_is_announced(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def fail(*, brief: bool) -> Iterator[NoReturn]:
+        raise SparkStartError(f"no Java, brief={brief}")
+        yield
+
+    monkeypatch.setattr(job, "spark_session", fail)
+    assert job.run([logs], tmp_path) == 3
+    assert capsys.readouterr().err.splitlines() == [
+        "barnabas analyze: starting Spark, which takes some seconds ...",
+        "barnabas analyze: no Java, brief=True",
+    ]
 
 
 def test_a_missing_path_is_named_before_spark_starts(

@@ -38,11 +38,11 @@ def test_a_terminal_sees_what_is_done_and_in_the_end_nothing() -> None:
     assert screen.getvalue().endswith("\r\033[K")
 
 
-def test_a_file_sees_nothing() -> None:
+def test_a_file_gets_a_line() -> None:
     screen = Screen(is_terminal=False)
     with progress(Context(), "reading", screen):
         pass
-    assert screen.getvalue() == ""
+    assert screen.getvalue() == "barnabas analyze: reading ...\n"
 
 
 def test_the_bar_is_full_when_all_is_done() -> None:

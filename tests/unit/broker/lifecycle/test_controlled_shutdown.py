@@ -45,7 +45,9 @@ async def test_it_asks_until_nothing_remains_or_its_tries_are_used_up(answers, e
 
     controller = Controller(*answers)
     settings = ControlledShutdownSettings(max_retries=3, retry_backoff_ms=250, socket_timeout_ms=900)
-    done = await shut_down_controlled(BrokerId(2), lambda: BrokerEpoch(7), controller, settings, sleep)
+    done = await shut_down_controlled(
+        BrokerId(2), lambda: BrokerEpoch(7), controller, settings, sleep, is_connected=lambda: True
+    )
     assert done is ends_clean
     assert slept == [0.25] * pauses
     assert controller.asked == [(ControlledShutdown(BrokerId(2), BrokerEpoch(7)), 900)] * len(answers)
@@ -56,7 +58,9 @@ async def test_it_asks_until_nothing_remains_or_its_tries_are_used_up(answers, e
 )
 async def test_a_broker_may_be_told_not_to_ask(settings):
     controller = Controller()
-    assert not await shut_down_controlled(BrokerId(2), lambda: BrokerEpoch(7), controller, settings)
+    assert not await shut_down_controlled(
+        BrokerId(2), lambda: BrokerEpoch(7), controller, settings, is_connected=lambda: True
+    )
     assert controller.asked == []
 
 
@@ -65,5 +69,27 @@ async def test_each_try_is_in_the_name_of_the_present_registration():
     lives = iter((BrokerEpoch(7), BrokerEpoch(9)))
     controller = Controller(Refused(ErrorCode.STALE_BROKER_EPOCH, "a former life"), DONE)
     settings = ControlledShutdownSettings(retry_backoff_ms=0)
-    assert await shut_down_controlled(BrokerId(2), lambda: next(lives), controller, settings)
+    assert await shut_down_controlled(
+        BrokerId(2), lambda: next(lives), controller, settings, is_connected=lambda: True
+    )
     assert [command.broker_epoch for command, _ in controller.asked] == [7, 9]
+
+
+async def test_no_controller_is_asked_while_zookeeper_is_away():
+    connected = iter((False, True))
+    controller = Controller(DONE)
+    settings = ControlledShutdownSettings(max_retries=3, retry_backoff_ms=0)
+    done = await shut_down_controlled(
+        BrokerId(2), lambda: BrokerEpoch(7), controller, settings, is_connected=lambda: next(connected)
+    )
+    assert done
+    assert len(controller.asked) == 1
+
+
+async def test_a_broker_without_zookeeper_stops_after_its_tries():
+    controller = Controller()
+    settings = ControlledShutdownSettings(max_retries=3, retry_backoff_ms=0)
+    assert not await shut_down_controlled(
+        BrokerId(2), lambda: BrokerEpoch(7), controller, settings, is_connected=lambda: False
+    )
+    assert controller.asked == []
