@@ -176,8 +176,7 @@ _READERS = {name: _reader(name) for name in EVENTS_ARROW.names}
 class _Batch:
     """Columns that are filled line by line."""
 
-    def __init__(self, source: str) -> None:
-        self._source = source
+    def __init__(self) -> None:
         self.rows = 0
         self._columns: dict[str, list[Any]] = {name: [] for name in EVENTS_ARROW.names}
 
@@ -221,7 +220,7 @@ def read_logs(paths: Iterable[Path], target: Path) -> int:
     with pq.ParquetWriter(target, EVENTS_ARROW, compression="snappy", store_schema=False) as writer:
         for path in paths:
             with path.open(encoding="utf-8") as lines:
-                batch = _Batch(path.as_uri())
+                batch = _Batch()
                 for number, line in enumerate(lines, 1):
                     text = line.rstrip("\n")
                     if not text.startswith("["):
@@ -230,7 +229,7 @@ def read_logs(paths: Iterable[Path], target: Path) -> int:
                     if batch.rows >= ROWS_OF_A_BATCH:
                         total += batch.rows
                         writer.write_batch(batch.finish())
-                        batch = _Batch(path.as_uri())
+                        batch = _Batch()
                     batch.rows += 1
                     _read_line(batch, text)
                     batch.put("source", path.as_uri())

@@ -39,11 +39,6 @@ def candidate(leader_end_offset: Offset, followers: Iterable[Follower], lag_time
     return lowest
 
 
-def raised(current: Offset, candidate_offset: Offset) -> Offset:
-    """A leader's next high watermark: it never falls at a leader."""
-    return max(current, candidate_offset)
-
-
 def bounded(offset: Offset, log_start_offset: Offset, log_end_offset: Offset) -> Offset:
     """``offset`` forced into the log: a follower's high watermark from its leader's or a checkpoint's."""
     return max(log_start_offset, min(offset, log_end_offset))

@@ -32,7 +32,6 @@ CACHED_BATCHES = 5
 EXPIRATION_MS = 604_800_000
 """After how long an idle producer is forgotten (``transactional.id.expiration.ms``, seven days)."""
 
-NO_PRODUCER_EPOCH = -1
 NO_TRANSACTION = Offset(-1)
 
 SNAPSHOT_VERSION = 1

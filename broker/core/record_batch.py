@@ -7,7 +7,6 @@ overwritten without a new checksum.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
@@ -175,23 +174,6 @@ def advance_sequence(sequence: int, by: int) -> int:
 def parse_header(data: Buffer, position: int = 0) -> BatchHeader:
     """The header at ``position``, where at least 61 bytes must lie; nothing in it is checked."""
     return BatchHeader._make(HEADER.unpack_from(data, position))
-
-
-def whole_batches(data: Buffer) -> Iterator[RecordBatch]:
-    """The whole batches of ``data``, in order, as views of it.
-
-    Stops before a partial tail (a fetch may end in the middle of a batch) and before a length that cannot
-    be one; the sum of the sizes tells how far it came. Checks neither checksum nor magic.
-    """
-    view = memoryview(data)
-    position, end = 0, len(view)
-    while end - position >= HEADER_SIZE:
-        header = BatchHeader._make(HEADER.unpack_from(view, position))
-        batch_end = position + header.batch_length + FRAME_SIZE
-        if batch_end > end or header.batch_length < HEADER_SIZE - FRAME_SIZE:
-            return
-        yield RecordBatch(header, view[position:batch_end])
-        position = batch_end
 
 
 def peek_frame(data: Buffer, position: int = 0) -> tuple[int, int]:

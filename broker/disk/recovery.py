@@ -63,7 +63,6 @@ class LoadedLog:
     """A log's content after loading.
 
     Attributes:
-        scanned_bytes: Bytes of batches that were read and are valid.
         dropped_bytes: Bytes that were truncated as invalid, without preallocated ones.
     """
 
@@ -73,7 +72,6 @@ class LoadedLog:
     log_start_offset: Offset
     log_end_offset: Offset
     recovery_point: Offset
-    scanned_bytes: int = 0
     dropped_bytes: int = 0
 
 
@@ -203,7 +201,7 @@ class _Loading:
         self._state = state
         self._now_ms = now_ms
         self._snapshots = ProducerSnapshots(directory)
-        self._scanned = self._dropped = 0
+        self._dropped = 0
         self._claimed_epochs: dict[LeaderEpoch, Offset] = {}
 
     def load(self) -> LoadedLog:
@@ -252,7 +250,6 @@ class _Loading:
             start_offset,
             end_offset,
             recovery_point,
-            self._scanned,
             self._dropped,
         )
 
@@ -336,7 +333,6 @@ class _Loading:
             marker = end_marker(batch) if batch.header.is_control else None
             segment.update_producers(producers, batch.header, marker)
             end, next_offset = position + batch.header.size, Offset(batch.header.next_offset)
-        self._scanned += end
         if end < segment.size:
             self._say_cut(segment, end, next_offset)
             segment.truncate(end, next_offset)

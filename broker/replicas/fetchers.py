@@ -71,10 +71,6 @@ class Fetchers:
         _, task = self._running.pop(leader)
         task.cancel()
 
-    def is_fetching(self, topic_partition: TopicPartition) -> bool:
-        """Whether the partition is fetched from any leader."""
-        return any(topic_partition in fetcher.followed.epochs for fetcher, _ in self._running.values())
-
     async def close(self) -> None:
         """End all streams."""
         tasks = [task for _, task in self._running.values()]

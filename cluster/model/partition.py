@@ -89,10 +89,6 @@ class LeaderAndIsr:
         """The same leader and ISR in the next leader epoch (a reassignment's fence)."""
         return replace(self, leader_epoch=LeaderEpoch(self.leader_epoch + 1))
 
-    def with_isr(self, isr: tuple[BrokerId, ...]) -> LeaderAndIsr:
-        """The leadership that the leader writes when its ISR shrinks or expands: the leader epoch stays."""
-        return replace(self, isr=isr)
-
     def written_as(self, version: PartitionVersion) -> LeaderAndIsr:
         """The same leadership, known to stand in ZooKeeper under ``version``."""
         return LeaderAndIsr(self.leader, self.leader_epoch, self.isr, version)

@@ -15,8 +15,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.broker.core.record_batch import Codec, whole_batches
+from barnabas.broker.core.record_batch import Codec
 from barnabas.chaos.waiting import partitions_of, wait_until
+from tests.batches import whole_batches
 
 CODECS = {
     "none": Codec.UNCOMPRESSED,

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -258,12 +259,12 @@ async def test_a_leader_writes_its_isr_under_the_version_it_knows(store: ZooKeep
     state = LeaderAndIsr.initial(ONE, (ONE, TWO))
     await store.topics.create("t", {0: Assignment((ONE, TWO))}, {}, fence)
     await store.partitions.create({tp: state}, fence)
-    shrunk = await store.partitions.update_as_leader(tp, state.with_isr((ONE,)), fence.controller_epoch)
+    shrunk = await store.partitions.update_as_leader(tp, replace(state, isr=(ONE,)), fence.controller_epoch)
     assert shrunk == LeaderAndIsr(ONE, LeaderEpoch(0), (ONE,), PartitionVersion(1))
-    same = await store.partitions.update_as_leader(tp, state.with_isr((ONE,)), fence.controller_epoch)
+    same = await store.partitions.update_as_leader(tp, replace(state, isr=(ONE,)), fence.controller_epoch)
     assert same == shrunk, "a write whose answer was lost is recognized by its content"
     with pytest.raises(BadVersion):
-        await store.partitions.update_as_leader(tp, state.with_isr((TWO,)), fence.controller_epoch)
+        await store.partitions.update_as_leader(tp, replace(state, isr=(TWO,)), fence.controller_epoch)
 
 
 async def test_notes_are_read_in_order_and_deleted(store: ZooKeeperStore) -> None:

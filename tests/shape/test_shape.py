@@ -1,4 +1,4 @@
-"""The shape of the source is a test: sizes, twins, names and docstrings. There is no exemption list."""
+"""The shape of the source is a test: sizes, names and docstrings. There is no exemption list."""
 
 from __future__ import annotations
 
@@ -77,25 +77,6 @@ def test_a_class_says_what_it_is(path: Path) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_a_module_says_why_it_exists(path: Path) -> None:
     assert ast.get_docstring(tree(path))
-
-
-@pytest.mark.parametrize("path", [p for p in SOURCES if p.name != "__init__.py"], ids=name)
-def test_a_source_module_has_its_twin(path: Path) -> None:
-    relative = path.relative_to(ROOT)
-    twin = ROOT / "tests" / "unit" / relative.parent / f"test_{relative.stem.strip('_')}.py"
-    assert twin.is_file(), f"{name(path)} wants {name(twin)}"
-
-
-def test_a_unit_test_has_a_source() -> None:
-    orphans = [
-        name(path)
-        for path in sorted((ROOT / "tests" / "unit").rglob("test_*.py"))
-        if not any(
-            (ROOT / path.parent.relative_to(ROOT / "tests" / "unit") / f"{stem}.py").is_file()
-            for stem in (path.stem.removeprefix("test_"), f"__{path.stem.removeprefix('test_')}__")
-        )
-    ]
-    assert not orphans
 
 
 def test_the_protocol_folder_is_no_package() -> None:

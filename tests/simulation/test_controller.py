@@ -8,6 +8,7 @@ order the brokers answer; after each step it is looked whether what must never h
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -182,7 +183,7 @@ class Cluster(RuleBasedStateMachine):
         if known is not None and known.leader != -1 and len(known.isr) > 1:
             rest = tuple(r for r in known.isr if r == known.leader or r != known.isr[lot % len(known.isr)])
             if unseen:
-                self.world.meanwhile = {tp: known.with_isr(rest)}
+                self.world.meanwhile = {tp: replace(known, isr=rest)}
             else:
                 self.isr_becomes(tp, rest)
 

@@ -137,11 +137,6 @@ class RequestLines:
         """INFO: ``tp`` is ignored, its ``leader_epoch`` is the current one."""
         return self._line(Kind.LEADER_AND_ISR_SAME_EPOCH, {"tp": tp, "leader_epoch": leader_epoch})
 
-    def topic_id_mismatch(self, tp: TopicPartition, known: str, requested: str) -> StateChange:
-        """ERROR: the request names another topic id for ``tp`` than the one known."""
-        values = {"tp": tp, "topic_id": known, "requested_topic_id": requested}
-        return StateChange(Kind.TOPIC_ID_MISMATCH, values, self.broker_id)
-
     # LeaderAndIsr, the two transitions.
 
     def starting_leader_transition(self, tp: TopicPartition) -> StateChange:

@@ -89,11 +89,6 @@ def config(entity_type: str, name: str) -> str:
     return f"/config/{entity_type}/{name}"
 
 
-def config_type(entity_type: str) -> str:
-    """The parent of all entities of a type."""
-    return f"/config/{entity_type}"
-
-
 def can_be(path: str) -> bool:
     """Whether a node can have this path: absolute, of parts that are not empty, ``.`` or ``..``, in UTF-8.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -244,7 +245,7 @@ async def test_an_isr_change_is_told_to_everybody_and_its_note_deleted(join: Joi
     await create_topic(first, (2, 1))
     await second.stub.until(lambda _: T0 in told(second.stub, LeaderAndIsrRequest))
     state = (await second.store.partitions.read([T0]))[T0]
-    shrunk = state.leader_and_isr.with_isr((BrokerId(2),))
+    shrunk = replace(state.leader_and_isr, isr=(BrokerId(2),))
     await second.store.partitions.update_as_leader(T0, shrunk, state.controller_epoch)
     await second.store.isr_changes.add([T0])
     await first.stub.until(

@@ -12,11 +12,11 @@ import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
 
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import whole_batches
 from barnabas.broker.disk.log import Log
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from tests.batches import whole_batches
 
 WRITER = Path(__file__).with_name("writer.py")
 TP = TopicPartition("events", 0)

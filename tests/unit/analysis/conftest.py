@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -168,7 +169,7 @@ def follows(broker: BrokerId, tp: TopicPartition, state: LeaderAndIsr) -> StateC
 
 
 BORN = [LeaderAndIsr.initial(replicas[0], replicas) for replicas in REPLICAS]
-ALONE = BORN[3].with_isr((ONE,)).written_as(PartitionVersion(2))
+ALONE = replace(BORN[3], isr=(ONE,)).written_as(PartitionVersion(2))
 MOVED = BORN[0].new_leader(TWO, (TWO, THREE)).written_as(PartitionVersion(1))
 SHRUNK = BORN[1].new_leader(TWO, (TWO, THREE)).written_as(PartitionVersion(1))
 NOBODY = ALONE.new_leader(NO_LEADER, (ONE,)).written_as(PartitionVersion(3))

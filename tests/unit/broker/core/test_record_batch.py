@@ -16,9 +16,9 @@ from barnabas.broker.core.record_batch import (
     peek_frame,
     stamp,
     stamp_with_append_time,
-    whole_batches,
     with_records,
 )
+from tests.batches import whole_batches
 
 VECTOR = bytes.fromhex(
     "000000000000000000000046ffffffff02e7f6ad240000000000010000018bcfe568000000018bcfe56805"

@@ -6,8 +6,9 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.broker.core.record_batch import parse_header, whole_batches
+from barnabas.broker.core.record_batch import parse_header
 from barnabas.broker.core.records import CorruptRecordsError, decompress, record_times, survey
+from tests.batches import whole_batches
 
 TIMES = [1_700_000_000_005, 1_700_000_000_001, 1_700_000_000_300, 0]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import whole_batches
 from barnabas.broker.core.steps import at_once
 from barnabas.broker.disk.checkpoints import HIGH_WATERMARK, LOG_START_OFFSET, META_PROPERTIES, RECOVERY_POINT
 from barnabas.broker.disk.errors import CorruptLogError, InconsistentDirectoryError, KafkaStorageError
@@ -15,6 +14,7 @@ from barnabas.broker.disk.lookup import offset_at
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from tests.batches import whole_batches
 
 TP = TopicPartition("events", 0)
 BATCHES = 4

@@ -7,7 +7,7 @@ import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
 
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import TimestampType, parse_header, whole_batches
+from barnabas.broker.core.record_batch import TimestampType, parse_header
 from barnabas.broker.core.refusals import Reason, Refusal
 from barnabas.broker.core.steps import at_once
 from barnabas.broker.disk.errors import KafkaStorageError
@@ -15,6 +15,7 @@ from barnabas.broker.disk.lookup import offset_at
 from barnabas.broker.disk.results import FetchDataInfo, OffsetOutOfRange
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
+from tests.batches import whole_batches
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=150)
 EPOCH = LeaderEpoch(3)

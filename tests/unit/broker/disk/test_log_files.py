@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import parse_header, whole_batches
+from barnabas.broker.core.record_batch import parse_header
 from barnabas.broker.disk.checkpoints import read_epochs
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.broker.disk.flushing import Flushing
@@ -14,6 +14,7 @@ from barnabas.broker.disk.log_files import LogFiles
 from barnabas.broker.disk.names import files_with, offset_of
 from barnabas.broker.disk.recovery import LogState, load_log
 from barnabas.cluster.model.epochs import LeaderEpoch
+from tests.batches import whole_batches
 
 EPOCH = LeaderEpoch(3)
 CONFIG = LogConfig(index_interval_bytes=100)

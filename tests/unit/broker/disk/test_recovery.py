@@ -10,12 +10,13 @@ from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.producer_state import encode_snapshot
-from barnabas.broker.core.record_batch import FRAME_SIZE, parse_header, whole_batches
+from barnabas.broker.core.record_batch import FRAME_SIZE, parse_header
 from barnabas.broker.core.refusals import Reason
 from barnabas.broker.disk.names import files_with, offset_of
 from barnabas.broker.disk.recovery import LogState, load_log, new_log
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import Offset
+from tests.batches import whole_batches
 
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100)
 BIG = 1 << 20
@@ -79,7 +80,7 @@ def test_a_new_log_is_what_an_empty_directory_is_loaded_as(tmp_path):
     new, loaded = new_log(made, SMALL, 5), load_log(found, SMALL, LogState(clean=True), 5)
     assert new.epochs.entries == loaded.epochs.entries
     assert encode_snapshot(new.producers) == encode_snapshot(loaded.producers)
-    for field in ("log_start_offset", "log_end_offset", "recovery_point", "scanned_bytes", "dropped_bytes"):
+    for field in ("log_start_offset", "log_end_offset", "recovery_point", "dropped_bytes"):
         assert getattr(new, field) == getattr(loaded, field)
     assert [path.name for path in made.iterdir()] == [path.name for path in found.iterdir()]
     for log in (new, loaded):
@@ -373,7 +374,7 @@ def test_the_report_of_a_recovery(logs, batch):
     with logs.path(".log").open("ab") as file:
         file.write(b"\x01" * 30)
     loaded = load_log(log.directory, LogConfig(), LogState(), 0)
-    assert (loaded.scanned_bytes, loaded.dropped_bytes) == (size, 30)
+    assert (loaded.log_end_offset, loaded.segments.size, loaded.dropped_bytes) == (6, size, 30)
     for segment in loaded.segments:
         segment.close()
 

@@ -37,17 +37,11 @@ def test_a_fencing_epoch_changes_nothing_else(before: LeaderAndIsr) -> None:
     assert after.leader_epoch == before.leader_epoch + 1
 
 
-@given(leaderships, isrs)
-def test_an_isr_change_keeps_the_epoch(before: LeaderAndIsr, isr: tuple[BrokerId, ...]) -> None:
-    after = before.with_isr(isr)
-    assert (after.leader, after.leader_epoch, after.isr) == (before.leader, before.leader_epoch, isr)
-
-
 @given(leaderships, st.integers(0, 1000).map(PartitionVersion))
 def test_a_write_moves_the_version_alone(before: LeaderAndIsr, version: PartitionVersion) -> None:
     after = before.written_as(version)
     assert after.version == version
-    assert after.with_isr(before.isr).written_as(before.version) == before
+    assert after.written_as(before.version) == before
 
 
 def test_the_first_leadership_is_epoch_0_version_0() -> None:

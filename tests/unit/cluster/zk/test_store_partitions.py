@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,12 +127,12 @@ async def test_the_fence_holds(store: PartitionStore, zk: Any) -> None:
 async def test_a_leader_needs_no_fence_but_the_version(store: PartitionStore, zk: Any) -> None:
     await store.create(states(1), FENCE)
     await zk.set("/controller_epoch", b"")
-    shrunk = STATE.with_isr((ONE,))
+    shrunk = replace(STATE, isr=(ONE,))
     zk.lost_answers = 1
     written = await store.update_as_leader(TP, shrunk, FENCE.controller_epoch)
     assert written == shrunk.written_as(PartitionVersion(1))
     with pytest.raises(BadVersion):
-        await store.update_as_leader(TP, STATE.with_isr((TWO,)), FENCE.controller_epoch)
+        await store.update_as_leader(TP, replace(STATE, isr=(TWO,)), FENCE.controller_epoch)
     with pytest.raises(BadVersion):
         await store.update_as_leader(TP, shrunk, ControllerEpoch(5))
     with pytest.raises(NoNode):

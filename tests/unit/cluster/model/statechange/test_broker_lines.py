@@ -136,14 +136,6 @@ CASES: list[tuple[StateChange, str, str]] = [
         "epoch",
     ),
     (
-        LINES.topic_id_mismatch(TP, "aaa", "bbb"),
-        "ERROR",
-        (
-            "Topic Id in memory: aaa does not match the topic Id for partition orders-3 provided in the "
-            "request: bbb."
-        ),
-    ),
-    (
         LINES.starting_leader_transition(TP),
         "TRACE",
         (

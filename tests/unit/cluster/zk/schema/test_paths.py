@@ -18,7 +18,6 @@ def test_paths_are_kafkas() -> None:
     assert paths.delete_topic("orders") == "/admin/delete_topics/orders"
     assert paths.config("topics", "orders") == "/config/topics/orders"
     assert paths.config("brokers", paths.DEFAULT_ENTITY) == "/config/brokers/<default>"
-    assert paths.config_type("brokers") == "/config/brokers"
     assert paths.ISR_CHANGE_PREFIX == "/isr_change_notification/isr_change_"
     assert paths.LOG_DIR_EVENT_PREFIX == "/log_dir_event_notification/log_dir_event_"
     assert paths.CONFIG_CHANGE_PREFIX == "/config/changes/config_change_"

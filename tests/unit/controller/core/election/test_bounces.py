@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -78,7 +80,7 @@ def test_where_the_leader_and_all_others_bounced_the_leader_epoch_rises_and_all_
 def test_a_leader_that_wrote_its_isr_meanwhile_begins_a_new_epoch_all_the_same(make_world):
     world = before_a_takeover(make_world)
     bounce(world, *IDS)
-    world.meanwhile[T0] = world.leadership(T0).with_isr((1, 2))
+    world.meanwhile[T0] = replace(world.leadership(T0), isr=(1, 2))
     world.run(Startup())
     known = world.leadership(T0)
     assert (known.leader, known.leader_epoch, known.isr) == (1, 5, (1, 2))

@@ -378,7 +378,7 @@ def test_a_state_that_names_the_last_epoch_of_all_keeps_nobody_from_being_electe
 def test_a_leader_that_writes_meanwhile_does_not_hide_a_bounce(make_world):
     world = taken_over(make_world)
     bounce(world, 1)
-    world.meanwhile[T0] = world.leadership(T0).with_isr((1, 2))
+    world.meanwhile[T0] = replace(world.leadership(T0), isr=(1, 2))
     world.run(Startup())
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (2, (2,))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from barnabas.cluster.model.errors import ErrorCode
@@ -90,7 +92,7 @@ def test_all_replicas_are_told_in_a_new_epoch_and_only_the_added_ones_are_new(wo
 
 
 def test_a_leader_that_writes_meanwhile_is_read_again(world):
-    world.meanwhile[T0] = world.leadership(T0).with_isr((1, 2))
+    world.meanwhile[T0] = replace(world.leadership(T0), isr=(1, 2))
     move(world, 4, 5, 6)
     assert (world.leadership(T0).leader_epoch, world.leadership(T0).isr) == (1, (1, 2))
 
