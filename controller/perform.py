@@ -11,6 +11,7 @@ import structlog
 
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.statechange_log import StateChangeLog
 from barnabas.cluster.zk import errors
@@ -35,11 +36,15 @@ from barnabas.controller.core.protocol.effects import (
     SendStopReplica,
     SendUpdateMetadata,
     StopWatching,
+    shortened,
 )
 from barnabas.controller.service import Service
 from barnabas.controller.zookeeper.answers import Inquiry
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
+
+LONGEST_LINE = 100_000
+"""The most characters of a line: some name all partitions that a client asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ class Performer:
             OpenChannel: lambda to: out.channels.open(to.broker),
             CloseChannel: lambda to: out.channels.close(to.broker_id),
             CloseAllChannels: lambda _: out.channels.close_all(),
-            LogInfo: lambda log: _log.info(log.line),
+            LogInfo: _log_info,
             LogElection: self._log_election,
             Reply: out.service.reply,
             AnnounceController: lambda now: out.on_controller(now.controller_id, now.epoch),
@@ -139,3 +144,8 @@ class Performer:
         _log.debug("%s", election)
         self._outlets.metrics.leader_elections.inc()
         self._outlets.metrics.unclean_leader_elections.inc(election.unclean)
+
+
+def _log_info(log: LogInfo) -> None:
+    if log.client_kind is None or LINES.allow(log.client_kind):
+        _log.info(shortened(log.line, LONGEST_LINE))

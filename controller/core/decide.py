@@ -105,7 +105,8 @@ def decide(context: ControllerContext, happened: Input) -> Decision[None]:
     name = kind_of(happened).__name__
     refusal = refuse(happened)
     if not (event_of(happened).everybody or context.is_active):
-        yield LogInfo(f"ignored {name}: this broker is not the active controller")
+        line = f"ignored {name}: this broker is not the active controller"
+        yield LogInfo(line, client_kind=f"ignored {name}")
         if refusal is not None:
             yield refusal
         return

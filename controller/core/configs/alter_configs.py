@@ -21,7 +21,12 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.configs.config_rules import ConfigRefusedError, altered, check
 from barnabas.controller.core.configs.effects import ReadConfigs, StoredConfigs, WriteConfigs
 from barnabas.controller.core.context.controller_context import ControllerContext
-from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask
+from barnabas.controller.core.protocol.effects import (
+    Decision,
+    LogInfo,
+    ask,
+    shortened,
+)
 from barnabas.controller.core.protocol.inputs import CommandReceived
 
 _Change = Callable[[StoredConfigs], Mapping[str, str]]
@@ -41,7 +46,9 @@ def alter_configs(
             results.append(ResourceResult(resource, ErrorCode.NONE))
         except ConfigRefusedError as refusal:
             message = str(refusal)
-            yield LogInfo(f"settings of {resource} refused with {refusal.error.name}: {message}")
+            name = shortened(str(resource))
+            line = f"settings of {name} refused with {refusal.error.name}: {shortened(message)}"
+            yield LogInfo(line, client_kind="AlterConfigs refused")
             results.append(ResourceResult(resource, refusal.error, message))
     return AlterConfigsResult(tuple(results))
 

@@ -146,7 +146,8 @@ def _elect(
     for refusal in dict.fromkeys(refusal for refusal in results.values() if refusal is not None):
         refused = tuple(tp for tp, each in results.items() if each == refusal)
         because = refusal.message or refusal.error.meaning
-        yield LogInfo(f"no leader election for partitions {listed(refused)}, because {because}")
+        line = f"no leader election for partitions {listed(refused)}, because {because}"
+        yield LogInfo(line, client_kind="no leader election")
     outcomes: Mapping[TopicPartition, str | None] = {}
     if electable:
         yield LogInfo(

@@ -81,6 +81,11 @@ def ask(effect: Ask[A]) -> Decision[A]:
     return cast("A", answer)
 
 
+def shortened(text: str, most: int = 255) -> str:
+    """``text`` as log lines quote it: cut after ``most`` characters, with its length, where it is longer."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
 def listed(values: Iterable[object]) -> str:
     """``values`` as log lines name them: separated by commas, ``none`` where there are none."""
     return ", ".join(map(str, values)) or "none"
@@ -171,9 +176,16 @@ class LogStateChange(Effect):
 
 @dataclass(frozen=True, slots=True)
 class LogInfo(Effect):
-    """Write a line to the controller's log at INFO: what was decided, and why."""
+    """Write a line to the controller's log at INFO: what was decided, and why.
+
+    Attributes:
+        line: The line.
+        client_kind: For a line that each request of a client can cause: names its kind, of which few are
+            written in a minute. None for all others.
+    """
 
     line: str
+    client_kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,11 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.context.controller_context import ControllerContext
 from barnabas.controller.core.protocol.attempts import Failed, attempt
-from barnabas.controller.core.protocol.effects import Decision, LogInfo
+from barnabas.controller.core.protocol.effects import (
+    Decision,
+    LogInfo,
+    shortened,
+)
 from barnabas.controller.core.protocol.inputs import CommandReceived
 from barnabas.controller.core.reassignment.partition_reassignment import advance_all, reassign, running
 from barnabas.controller.core.topics.requested_reassignments import read_requests, withdraw
@@ -136,5 +140,7 @@ def _begin(
     if isinstance(refusal, Failed):
         refusal = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, refusal.because)
     if refusal is not None:
-        yield LogInfo(f"reassignment of {tp} refused with {refusal.error.name}: {refusal.message}")
+        name, message = shortened(str(tp)), shortened(refusal.message)
+        line = f"reassignment of {name} refused with {refusal.error.name}: {message}"
+        yield LogInfo(line, client_kind="reassignment refused")
     return refusal

@@ -17,7 +17,12 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.context.controller_context import ControllerContext
-from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask
+from barnabas.controller.core.protocol.effects import (
+    Decision,
+    LogInfo,
+    ask,
+    shortened,
+)
 from barnabas.controller.core.protocol.inputs import CommandReceived
 from barnabas.controller.core.topics.effects import ReadAssignments, WriteAssignment
 from barnabas.controller.core.topics.topic_validation import (
@@ -46,7 +51,9 @@ def create_partitions(
         if outcome is None:
             outcome = yield from _extend(context, topic, validate_only=command.validate_only)
         if isinstance(outcome, Refusal):
-            yield LogInfo(f"topic {topic.topic} refused with {outcome.error.name}: {outcome.message}")
+            message = shortened(outcome.message)
+            line = f"topic {shortened(topic.topic)} refused with {outcome.error.name}: {message}"
+            yield LogInfo(line, client_kind="CreatePartitions refused")
             results.append(TopicResult(topic.topic, outcome.error, outcome.message))
         else:
             results.append(TopicResult(topic.topic, ErrorCode.NONE, partitions=outcome))

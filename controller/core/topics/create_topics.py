@@ -9,7 +9,12 @@ from __future__ import annotations
 from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.context.controller_context import ControllerContext
-from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask
+from barnabas.controller.core.protocol.effects import (
+    Decision,
+    LogInfo,
+    ask,
+    shortened,
+)
 from barnabas.controller.core.protocol.inputs import CommandReceived, Draw
 from barnabas.controller.core.topics.effects import CreateTopic, ReadTopics
 from barnabas.controller.core.topics.topic_validation import Refusal, TopicNames, duplicates, plan_topic
@@ -55,5 +60,7 @@ def _create(
 
 
 def _refuse(name: str, refusal: Refusal) -> Decision[TopicResult]:
-    yield LogInfo(f"topic {name} refused with {refusal.error.name}: {refusal.message}")
+    message = shortened(refusal.message)
+    line = f"topic {shortened(name)} refused with {refusal.error.name}: {message}"
+    yield LogInfo(line, client_kind="CreateTopics refused")
     return TopicResult(name, refusal.error, refusal.message)

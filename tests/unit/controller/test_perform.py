@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
+from structlog.testing import capture_logs
 
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.commands import CreateTopicsResult
@@ -12,8 +13,10 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr
 from barnabas.cluster.model.requests import StopReplicaRequest, UpdateMetadataRequest
 from barnabas.cluster.model.statechange import ControllerLines
+from barnabas.cluster.runtime.line_limit import LINES_PER_WINDOW, LimitedLines
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.zk.errors import ControllerMoved, RequestTooLarge, SessionExpired, ZooKeeperTimeout
+from barnabas.controller import perform
 from barnabas.controller.core.election.effects import AnnounceController, ScheduleReelection
 from barnabas.controller.core.leader_elections.effects import CancelLeaderRebalance, ScheduleLeaderRebalance
 from barnabas.controller.core.protocol.effects import (
@@ -22,6 +25,7 @@ from barnabas.controller.core.protocol.effects import (
     Effect,
     Interruption,
     LogElection,
+    LogInfo,
     LogStateChange,
     OpenChannel,
     Reply,
@@ -100,6 +104,26 @@ def test_each_copy_of_the_metadata_carries_its_receivers_epoch(performer, record
     recipients = {BrokerId(2): BrokerEpoch(7), BrokerId(3): BrokerEpoch(9)}
     performer.tell(SendUpdateMetadata(recipients, request))
     assert [(id_, sent.broker_epoch) for _, (id_, sent) in recorder.calls] == [(2, 7), (3, 9)]
+
+
+def test_of_the_lines_that_clients_cause_few_are_written(performer, monkeypatch):
+    """100,000 refused topics were as many lines; eight requests filled server.log with a gigabyte."""
+    monkeypatch.setattr(perform, "LINES", LimitedLines(lambda: 0.0))
+    with capture_logs() as logs:
+        for number in range(100):
+            performer.tell(LogInfo(f"topic {number} refused", client_kind="CreateTopics refused"))
+            performer.tell(LogInfo(f"topic {number} deleted"))
+    lines = [line["event"] for line in logs]
+    assert sum("refused" in line for line in lines) == LINES_PER_WINDOW
+    assert sum("deleted" in line for line in lines) == 100
+
+
+def test_a_line_has_an_end(performer):
+    with capture_logs() as logs:
+        performer.tell(LogInfo("a" * 10_000_000))
+    (line,) = logs
+    assert line["event"].endswith("a... (10000000 characters)")
+    assert len(line["event"]) < 101_000
 
 
 def test_elections_are_counted(performer, metrics):

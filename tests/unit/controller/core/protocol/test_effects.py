@@ -11,6 +11,7 @@ from barnabas.controller.core.protocol.effects import (
     LogElection,
     ask,
     listed,
+    shortened,
 )
 
 
@@ -43,3 +44,8 @@ def test_an_unclean_election_says_so():
     assert str(LogElection(TopicPartition("t", 0), "S", elected, unclean=True)) == (
         "t-0: broker 2 elected uncleanly, from outside the ISR, by S in leader epoch 0, ISR 2"
     )
+
+
+def test_a_long_name_is_cut_in_a_line_and_its_length_told():
+    assert shortened("a" * 255) == "a" * 255
+    assert shortened("a" * 256) == "a" * 255 + "... (256 characters)"

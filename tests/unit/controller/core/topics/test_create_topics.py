@@ -3,7 +3,7 @@ from __future__ import annotations
 from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.election.effects import GiveUpController
-from barnabas.controller.core.protocol.effects import Interruption, Reply
+from barnabas.controller.core.protocol.effects import Interruption, LogInfo, Reply
 from barnabas.controller.core.protocol.inputs import CommandReceived, Draw, TopicChange
 from barnabas.controller.core.topics.effects import CreateTopic
 
@@ -94,6 +94,15 @@ class Late(dict):
 
     def __contains__(self, name):
         return name == "a" or super().__contains__(name)
+
+
+def test_the_lines_of_refused_topics_are_short_and_of_one_kind(make_world):
+    world = make_world()
+    world.run(asked(NewTopic("a" * 30_000), NewTopic("!")))
+    lines = world.sent(LogInfo)
+    assert [line.client_kind for line in lines] == ["CreateTopics refused"] * 2
+    assert "aaa... (30000 characters) refused" in lines[0].line
+    assert len(lines[0].line) < 1_000
 
 
 def test_a_broker_that_is_not_the_controller_refuses(make_world):
