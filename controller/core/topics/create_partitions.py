@@ -26,10 +26,12 @@ from barnabas.controller.core.protocol.effects import (
 from barnabas.controller.core.protocol.inputs import CommandReceived
 from barnabas.controller.core.topics.effects import ReadAssignments, WriteAssignment
 from barnabas.controller.core.topics.topic_validation import (
+    MAX_PARTITIONS,
     Assignments,
     Refusal,
     duplicates,
     place,
+    refuse_batch,
     refuse_factor,
     refuse_size,
 )
@@ -41,13 +43,18 @@ def create_partitions(
     """Check and write each topic for itself, and answer when all are through."""
     command = request.command
     twice = duplicates(topic.topic for topic in command.topics)
+    too_many = refuse_batch(
+        topic.count - len(context.assignments[topic.topic])
+        for topic in command.topics
+        if topic.topic in context.assignments and topic.count <= MAX_PARTITIONS
+    )
     results: list[TopicResult] = []
     for topic in command.topics:
         outcome: int | Refusal | None
         if topic.topic in twice:
             outcome = Refusal(ErrorCode.INVALID_REQUEST, f"Duplicate topic name: {topic.topic}")
         else:
-            outcome = _refuse_topic(context, topic.topic)
+            outcome = too_many or _refuse_topic(context, topic.topic)
         if outcome is None:
             outcome = yield from _extend(context, topic, validate_only=command.validate_only)
         if isinstance(outcome, Refusal):

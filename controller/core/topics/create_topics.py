@@ -17,7 +17,13 @@ from barnabas.controller.core.protocol.effects import (
 )
 from barnabas.controller.core.protocol.inputs import CommandReceived, Draw
 from barnabas.controller.core.topics.effects import CreateTopic, ReadTopics
-from barnabas.controller.core.topics.topic_validation import Refusal, TopicNames, duplicates, plan_topic
+from barnabas.controller.core.topics.topic_validation import (
+    Refusal,
+    TopicNames,
+    duplicates,
+    plan_topic,
+    refuse_batch,
+)
 
 
 def create_topics(
@@ -26,11 +32,15 @@ def create_topics(
     """Check and write each topic for itself, and answer when all are through."""
     existing = TopicNames((yield from ask(ReadTopics())))
     twice = duplicates(topic.name for topic in request.command.topics)
+    too_many = refuse_batch(_partitions(context, topic) for topic in request.command.topics)
     results: list[TopicResult] = []
     for topic, draw in zip(request.command.topics, request.draws, strict=True):
         if topic.name in twice:
             refusal = Refusal(ErrorCode.INVALID_REQUEST, f"Duplicate topic name: {topic.name}")
             results.append((yield from _refuse(topic.name, refusal)))
+            continue
+        if too_many is not None:
+            results.append((yield from _refuse(topic.name, too_many)))
             continue
         result = yield from _create(
             context, topic, draw, existing, validate_only=request.command.validate_only
@@ -39,6 +49,13 @@ def create_topics(
             existing.add(topic.name)
         results.append(result)
     return CreateTopicsResult(tuple(results))
+
+
+def _partitions(context: ControllerContext, topic: NewTopic) -> int:
+    """How many partitions are asked for, whatever else is wrong with ``topic``."""
+    if topic.assignments:
+        return len(topic.assignments)
+    return context.facts.num_partitions if topic.partitions == -1 else topic.partitions
 
 
 def _create(

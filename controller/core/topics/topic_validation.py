@@ -27,6 +27,14 @@ MAX_PARTITIONS = 10_000
 for beyond that would hold up the controller. (Kafka's KRaft controller has the same limit.)
 """
 
+MAX_PARTITIONS_PER_REQUEST = 10_000
+"""Of all topics of one command together.
+
+A few bytes ask for as many partitions, and each takes the controller time. (Kafka's KRaft controller has the
+same limit, ``MAX_PARTITIONS_PER_BATCH``, and the same error.) A client's request reaches the controller in
+commands of at most 500 topics, and each of them may ask for so many.
+"""
+
 Assignments = Mapping[int, Assignment]
 """The replicas of each partition of a topic."""
 
@@ -111,6 +119,23 @@ def refuse_size(partitions: int) -> Refusal | None:
     return Refusal(
         ErrorCode.INVALID_PARTITIONS,
         f"Number of partitions must not be larger than {MAX_PARTITIONS}, not {partitions}.",
+    )
+
+
+def refuse_batch(partitions: Iterable[int]) -> Refusal | None:
+    """Why one command may not create so many partitions; None where it may.
+
+    Args:
+        partitions: How many of each topic. A topic of more than `MAX_PARTITIONS` is refused for itself and
+            counts as none.
+    """
+    total = sum(count for count in partitions if 0 < count <= MAX_PARTITIONS)
+    if total <= MAX_PARTITIONS_PER_REQUEST:
+        return None
+    return Refusal(
+        ErrorCode.POLICY_VIOLATION,
+        f"Excessively large number of partitions per request: {total}; at most {MAX_PARTITIONS_PER_REQUEST} "
+        "are created at a time.",
     )
 
 

@@ -64,6 +64,16 @@ def test_partitions_are_placed_by_hand(world):
     assert world.topics["t"][1] == Assignment(ids(1, 3))
 
 
+def test_one_request_adds_so_many_partitions_and_no_more(world):
+    world.write_topic("u", (1,), (2,))
+    world.run(TopicChange())
+    most = (NewPartitions("t", 6_001), NewPartitions("u", 4_002), NewPartitions("ghost", 10_000))
+    told = ask(world, *most, validate_only=True)
+    assert [error for error, _ in told.values()] == [E.NONE, E.NONE, E.UNKNOWN_TOPIC_OR_PARTITION]
+    told = ask(world, NewPartitions("t", 6_001), NewPartitions("u", 4_003), validate_only=True)
+    assert {error for error, _ in told.values()} == {E.POLICY_VIOLATION}
+
+
 def test_validate_only_writes_nothing(world):
     assert ask(world, NewPartitions("t", 3), validate_only=True) == {"t": (E.NONE, 3)}
     assert len(world.topics["t"]) == 1

@@ -105,6 +105,27 @@ def test_the_lines_of_refused_topics_are_short_and_of_one_kind(make_world):
     assert len(lines[0].line) < 1_000
 
 
+def test_of_a_few_bytes_that_ask_for_a_million_partitions_none_is_placed(make_world):
+    """500 names of 10,000 partitions each held the controller for 6.6 s, without anything to be written."""
+    world = make_world()
+    topics = [NewTopic("a", 6_000, 1), NewTopic("b", 4_001, 1), NewTopic("big", 10_001, 1)]
+    world.run(asked(*topics, validate_only=True))
+    a, b, big = replied(world).topics
+    assert a.error is b.error is big.error is ErrorCode.POLICY_VIOLATION
+    assert "10001; at most 10000" in a.message
+
+
+def test_as_many_partitions_as_one_request_may_ask_for_are_taken(make_world):
+    world = make_world()
+    topics = [NewTopic("a", 6_000, 1), NewTopic("b", 4_000, 1), NewTopic("big", 10_001, 1)]
+    world.run(asked(*topics, validate_only=True))
+    assert [each.error for each in replied(world).topics] == [
+        ErrorCode.NONE,
+        ErrorCode.NONE,
+        ErrorCode.INVALID_PARTITIONS,
+    ]
+
+
 def test_a_broker_that_is_not_the_controller_refuses(make_world):
     world = make_world(active=False)
     world.run(asked(NewTopic("a")))
