@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+from barnabas.broker.disk.names import TOPIC_IDENTITY_CHECKPOINT
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 
@@ -62,6 +63,21 @@ class MissingLogError(PartitionWithoutLogError):
             "(kafka-leader-election.sh --election-type unclean)"
         )
         super().__init__(log_dir, topic_partition, doing)
+
+
+class OtherTopicsLogError(PartitionWithoutLogError):
+    """The log of a partition of which this replica is in sync is that of another topic of the same name.
+
+    The log stays where it is: it may hold the only records that there are, and a person may know better.
+    """
+
+    def __init__(self, directory: Path, topic_partition: TopicPartition) -> None:
+        doing = (
+            f"the log of {topic_partition}, of which this replica is in sync, is that of another topic of "
+            "this name; to use it all the same, stop the broker and remove "
+            f"{directory / TOPIC_IDENTITY_CHECKPOINT}"
+        )
+        super().__init__(directory.parent, topic_partition, doing)
 
 
 class NoDescriptorError(KafkaStorageError):

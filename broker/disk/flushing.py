@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from barnabas.broker.disk.errors import NO_DESCRIPTOR
 from barnabas.broker.disk.files import sync_directory, sync_file
-from barnabas.broker.disk.names import LEADER_EPOCH_CHECKPOINT
+from barnabas.broker.disk.names import LEADER_EPOCH_CHECKPOINT, TOPIC_IDENTITY_CHECKPOINT
 from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.ids import Offset
 
@@ -112,6 +112,8 @@ def sync_segments(segments: Iterable[LogSegment], directory: Path) -> None:
     for segment in segments:
         segment.sync()
     sync_epochs(directory)
+    with contextlib.suppress(FileNotFoundError):
+        sync_file(directory / TOPIC_IDENTITY_CHECKPOINT)
     sync_directory(directory)
 
 

@@ -23,6 +23,9 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_IND
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 
+TOPIC_IDENTITY_CHECKPOINT = "topic-identity-checkpoint"
+"""Not Kafka's, which leaves a file of this name alone and deletes it with the log."""
+
 MAX_NAME_LENGTH = 255
 """Of a file's name, in bytes: what common file systems take."""
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import structlog
 
-from barnabas.broker.core.log_expectation import LogExpectation
+from barnabas.broker.core.log_expectation import LogExpectation, LogOwner, owner_of_log
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.purgatory import DelayedOperationPurgatory
 from barnabas.broker.core.replica import Replica
@@ -21,6 +21,7 @@ from barnabas.broker.disk.errors import (
     CorruptLogError,
     KafkaStorageError,
     NoDescriptorError,
+    OtherTopicsLogError,
     PartitionWithoutLogError,
 )
 from barnabas.broker.disk.log import Log
@@ -28,10 +29,13 @@ from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.replicas.system_timer import SystemTimer
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicIdentity, TopicPartition
 from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger(__name__)
+
+ANOTHER_TOPIC = "it is of another topic of that name"
+"""Why a log is a stray whose topic was deleted and created again while this broker was away."""
 
 
 def monotonic_ms() -> int:
@@ -75,6 +79,14 @@ class Logs(Protocol):
         self, topic_partition: TopicPartition, *, is_new: bool = True, may_begin_empty: bool = True
     ) -> Log:
         """That partition's log, created where there is none and it cannot lie in a failed directory."""
+        ...
+
+    def identity(self, topic_partition: TopicPartition) -> TopicIdentity | None:
+        """The topic that the log is of, or None where that is not known, or there is no log."""
+        ...
+
+    def identify(self, topic_partition: TopicPartition, identity: TopicIdentity) -> None:
+        """Record the topic that the log is of."""
         ...
 
     def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
@@ -210,30 +222,74 @@ class HostedPartitions:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
+    def is_of_other_topic(
+        self, topic_partition: TopicPartition, expectation: LogExpectation, identity: TopicIdentity | None
+    ) -> bool:
+        """Whether the partition is hosted, but with a stray log, of another topic of that name."""
+        owner = owner_of_log(self._logs.identity(topic_partition), identity, expectation)
+        return topic_partition in self._partitions and owner is LogOwner.OTHER
+
+    def identify(self, topic_partition: TopicPartition, identity: TopicIdentity | None) -> None:
+        """Record that the log is of the topic ``identity``, unless it is known to be of another.
+
+        Raises:
+            KafkaStorageError: The disk refused.
+        """
+        known = self._logs.identity(topic_partition)
+        if identity is not None and (known is None or not known.denies(identity)):
+            self._logs.identify(topic_partition, identity)
+
     def host(
-        self, topic_partition: TopicPartition, expectation: LogExpectation = LogExpectation.OPTIONAL
+        self,
+        topic_partition: TopicPartition,
+        expectation: LogExpectation = LogExpectation.OPTIONAL,
+        identity: TopicIdentity | None = None,
     ) -> HostedPartition:
         """The partition; where it was not hosted, with its log as it lies on disk, or an empty one.
 
         Args:
             topic_partition: Which.
             expectation: What is known of its log here; a stray is put aside.
+            identity: Of its topic, if that is known; the log of another topic is a stray.
 
         Raises:
             MissingLogError: There is no log of a replica that has one.
+            OtherTopicsLogError: There is another topic's log of a replica that leads or is in sync.
             KafkaStorageError: The log cannot be created, or may lie in a directory that has failed.
         """
+        if self.is_of_other_topic(topic_partition, expectation, identity):
+            self.put_aside(topic_partition, ANOTHER_TOPIC)
         partition = self._partitions.get(topic_partition)
         if partition is None:
-            is_new = expectation is LogExpectation.NEW
-            if is_new:
-                self._logs.put_aside(topic_partition, "the partition is new")
-            may_begin_empty = expectation is not LogExpectation.REQUIRED
-            log = self._logs.get_or_create(topic_partition, is_new=is_new, may_begin_empty=may_begin_empty)
+            self._settle_owner(topic_partition, expectation, identity)
+            log = self._logs.get_or_create(
+                topic_partition,
+                is_new=expectation is LogExpectation.NEW,
+                may_begin_empty=expectation is not LogExpectation.REQUIRED,
+            )
+            # Before the first record: a log with records of this topic is known to be of it.
+            self.identify(topic_partition, identity)
             checkpointed = self._logs.high_watermark(topic_partition)
             replica = Replica(self.broker_id, topic_partition, self.settings.lag_time_max_ms, checkpointed)
             partition = self._partitions[topic_partition] = HostedPartition(replica, log)
         return partition
+
+    def _settle_owner(
+        self, topic_partition: TopicPartition, expectation: LogExpectation, identity: TopicIdentity | None
+    ) -> None:
+        """Put the log that lies there aside if it is a stray, or refuse it.
+
+        Raises:
+            OtherTopicsLogError: It is another topic's, and the replica leads or is in sync.
+            KafkaStorageError: It cannot be put aside.
+        """
+        owner = owner_of_log(self._logs.identity(topic_partition), identity, expectation)
+        if expectation is LogExpectation.NEW:
+            self._logs.put_aside(topic_partition, "the partition is new")
+        elif owner is LogOwner.OTHER:
+            self._logs.put_aside(topic_partition, ANOTHER_TOPIC)
+        elif owner is LogOwner.OTHER_IN_SYNC and (log := self._logs.get(topic_partition)) is not None:
+            raise OtherTopicsLogError(log.directory, topic_partition)
 
     def remove(self, topic_partition: TopicPartition, *, delete: bool) -> None:
         """Host the partition no more; with ``delete``, its log goes too, also where it was not hosted."""

@@ -201,6 +201,9 @@ class Leadership:
         if not self._make_way(partition, this_round):
             return False
         current = self._current_epoch(topic_partition)
+        expectation = expected_log(partition, self._hosted.broker_id)
+        if self._hosted.is_of_other_topic(topic_partition, expectation, partition.topic_identity):
+            current = UNKNOWN_LEADER_EPOCH  # of the other topic, and not to be compared
         replicas = partition.assignment.replicas
         verdict = judge_leadership(requested, current, is_replica=self._hosted.broker_id in replicas)
         match verdict:
@@ -210,6 +213,7 @@ class Leadership:
                 self._write(lines.ignoring_stale_epoch(topic_partition, requested, current))
             case LeadershipVerdict.SAME_LEADER_EPOCH:
                 self._write(lines.ignoring_same_epoch(topic_partition, requested))
+                self._identify(partition)
             case LeadershipVerdict.APPLY:
                 pass
         this_round.errors[topic_partition] = verdict.error
@@ -233,6 +237,17 @@ class Leadership:
                 this_round.errors[topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
                 return False
         return True
+
+    def _identify(self, partition: LeaderAndIsrPartition) -> None:
+        """Record the topic of a log that a controller of a former release has not told of."""
+        try:
+            self._hosted.identify(partition.topic_partition, partition.topic_identity)
+        except KafkaStorageError as error:
+            self._hosted.disk_failed(error)
+
+    def _host(self, partition: LeaderAndIsrPartition) -> HostedPartition:
+        expectation = expected_log(partition, self._hosted.broker_id)
+        return self._hosted.host(partition.topic_partition, expectation, partition.topic_identity)
 
     def _current_epoch(self, topic_partition: TopicPartition) -> LeaderEpoch:
         hosted = self._hosted.get(topic_partition)
@@ -261,8 +276,7 @@ class Leadership:
             self._write(lines.completed_leader_transition(partition.topic_partition))
 
     def _make_leader(self, partition: LeaderAndIsrPartition, lines: RequestLines) -> None:
-        expectation = expected_log(partition, self._hosted.broker_id)
-        hosted = self._hosted.host(partition.topic_partition, expectation)
+        hosted = self._host(partition)
         replica, log = hosted.replica, hosted.log
         previous = replica.leader_epoch
         # The epoch begins where the log ends, written down at once: a follower that asks about it must find
@@ -312,7 +326,7 @@ class Leadership:
     def _make_follower(self, partition: LeaderAndIsrPartition, this_round: _Round) -> None:
         lines, topic_partition = this_round.lines, partition.topic_partition
         leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
-        hosted = self._hosted.host(topic_partition, expected_log(partition, self._hosted.broker_id))
+        hosted = self._host(partition)
         previous = hosted.replica.leader_epoch
         is_new_leader = hosted.replica.become_follower(partition)
         self._truncate_unknown(hosted)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, NewType
 
+from barnabas.cluster.model.epochs import Zxid
+
 BrokerId = NewType("BrokerId", int)
 """A broker's number, unique in the cluster. Ours start at 1: some of Kafka's tools refuse 0."""
 
@@ -28,3 +30,24 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+class TopicIdentity(NamedTuple):
+    """What tells a topic from former and later topics of its name, as topic ids do (KIP-516).
+
+    A topic's znode keeps its czxid as long as the topic lives, whichever release of Kafka runs the cluster.
+    A second number says in which tree of znodes that was: where an operator has copied the znodes into
+    another ZooKeeper, all czxids are others and the topics are the same.
+
+    Attributes:
+        tree: When ``/brokers/topics`` was created, by ZooKeeper's clock, in milliseconds since 1970. Its
+            czxid would not do: a new ZooKeeper counts from 1, so those of two trees may be equal.
+        topic: The czxid of ``/brokers/topics/<topic>``.
+    """
+
+    tree: int
+    topic: Zxid
+
+    def denies(self, other: TopicIdentity) -> bool:
+        """Whether ``other`` is certainly another topic; identities of two trees cannot be compared."""
+        return self.tree == other.tree and self.topic != other.topic

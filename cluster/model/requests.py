@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, PartitionState
 
 
@@ -27,6 +27,7 @@ class LeaderAndIsrPartition:
             directory may take it.
         is_unconfirmed: True where a former request of this controller created the replica and the broker has
             not answered it: a log of it may be there or not.
+        topic_identity: Of the partition's topic; None where the controller does not know it.
     """
 
     topic_partition: TopicPartition
@@ -34,6 +35,7 @@ class LeaderAndIsrPartition:
     assignment: Assignment
     is_new: bool = False
     is_unconfirmed: bool = False
+    topic_identity: TopicIdentity | None = None
 
 
 @dataclass(frozen=True, slots=True)

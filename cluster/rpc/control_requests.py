@@ -7,13 +7,14 @@ protobuf library reads them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from google.protobuf.message import Message
 
+from barnabas.cluster.model.ids import TopicIdentity
 from barnabas.cluster.model.requests import (
     ControlRequest,
     ControlResponse,
@@ -79,18 +80,26 @@ CALLS: Mapping[type[ControlRequest], ControlCall] = MappingProxyType(
 
 
 P = TypeVar("P", LeaderAndIsrPartition, UpdateMetadataPartition)
+K = TypeVar("K", bound=Hashable)
 
 
-class _Encoded(Generic[P]):
+class _Encoded(Generic[P, K]):
     """Partitions as the field ``topics`` of a request; a list of them is encoded once while it is remembered.
 
     The same objects are the same bytes; that equal ones are encoded twice is cheaper than to compare them.
     What is remembered is held here, so that its ids are nobody else's.
     """
 
-    def __init__(self, topics_field: int, topic: type[Message], to_field: Callable[[P], bytes]) -> None:
+    def __init__(
+        self,
+        topics_field: int,
+        topic_of: Callable[[P], K],
+        to_message: Callable[[K], Message],
+        to_field: Callable[[P], bytes],
+    ) -> None:
         self._topics_tag = tag(topics_field)
-        self._topic = topic
+        self._topic_of: Callable[[P], K] = topic_of
+        self._to_message: Callable[[K], Message] = to_message
         self._to_field: Callable[[P], bytes] = to_field
         self._lists: dict[tuple[int, ...], tuple[tuple[P, ...], bytes]] = {}
 
@@ -105,13 +114,13 @@ class _Encoded(Generic[P]):
         return known[1]
 
     def _by_topic(self, partitions: tuple[P, ...]) -> bytes:
-        by_topic: dict[str, list[bytes]] = {}
+        by_topic: dict[K, list[bytes]] = {}
         for partition in partitions:
-            by_topic.setdefault(partition.topic_partition.topic, []).append(self._to_field(partition))
+            by_topic.setdefault(self._topic_of(partition), []).append(self._to_field(partition))
         return b"".join(self._one_topic(topic, encoded) for topic, encoded in by_topic.items())
 
-    def _one_topic(self, topic: str, partitions: list[bytes]) -> bytes:
-        content = self._topic(topic=topic).SerializeToString() + b"".join(partitions)
+    def _one_topic(self, topic: K, partitions: list[bytes]) -> bytes:
+        content = self._to_message(topic).SerializeToString() + b"".join(partitions)
         return head(self._topics_tag, len(content)) + content
 
 
@@ -119,11 +128,17 @@ class Encoder:
     """Encodes the requests of one controller to all brokers."""
 
     def __init__(self) -> None:
-        self._leader_and_isr: _Encoded[LeaderAndIsrPartition] = _Encoded(
-            pb.LeaderAndIsrRequest.TOPICS_FIELD_NUMBER, pb.LeaderAndIsrTopic, leader_and_isr_field
+        self._leader_and_isr: _Encoded[LeaderAndIsrPartition, tuple[str, TopicIdentity | None]] = _Encoded(
+            pb.LeaderAndIsrRequest.TOPICS_FIELD_NUMBER,
+            lambda partition: (partition.topic_partition.topic, partition.topic_identity),
+            lambda topic: translate.leader_and_isr_topic_to_message(*topic),
+            leader_and_isr_field,
         )
-        self._update_metadata: _Encoded[UpdateMetadataPartition] = _Encoded(
-            pb.UpdateMetadataRequest.TOPICS_FIELD_NUMBER, pb.UpdateMetadataTopic, update_metadata_field
+        self._update_metadata: _Encoded[UpdateMetadataPartition, str] = _Encoded(
+            pb.UpdateMetadataRequest.TOPICS_FIELD_NUMBER,
+            lambda partition: partition.topic_partition.topic,
+            lambda topic: pb.UpdateMetadataTopic(topic=topic),
+            update_metadata_field,
         )
 
     def encode(self, request: ControlRequest) -> bytes:

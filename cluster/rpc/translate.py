@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from barnabas.cluster.model.brokers import Broker, Endpoint
-from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion, Zxid
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
@@ -86,6 +86,18 @@ def leader_and_isr_request_to_message(request: LeaderAndIsrRequest) -> pb.Leader
     )
 
 
+def leader_and_isr_topic_to_message(topic: str, identity: TopicIdentity | None) -> pb.LeaderAndIsrTopic:
+    """The topic without its partitions."""
+    message = None if identity is None else pb.TopicIdentity(tree=identity.tree, topic=identity.topic)
+    return pb.LeaderAndIsrTopic(topic=topic, identity=message)
+
+
+def _identity_from_message(topic: pb.LeaderAndIsrTopic) -> TopicIdentity | None:
+    if not topic.HasField("identity"):
+        return None
+    return TopicIdentity(topic.identity.tree, Zxid(topic.identity.topic))
+
+
 def leader_and_isr_request_from_message(message: pb.LeaderAndIsrRequest) -> LeaderAndIsrRequest:
     """The whole request."""
     return LeaderAndIsrRequest(
@@ -99,8 +111,10 @@ def leader_and_isr_request_from_message(message: pb.LeaderAndIsrRequest) -> Lead
                 assignment=Assignment(_ids(p.replicas), _ids(p.adding_replicas), _ids(p.removing_replicas)),
                 is_new=p.is_new,
                 is_unconfirmed=p.is_unconfirmed,
+                topic_identity=identity,
             )
             for topic in message.topics
+            for identity in (_identity_from_message(topic),)
             for p in topic.partitions
         ),
         live_leaders=tuple(broker_from_message(broker) for broker in message.live_leaders),

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from barnabas.cluster.model.epochs import Zxid
 from barnabas.cluster.model.partition import Assignment
 from barnabas.cluster.zk.errors import NodeExists
 from barnabas.cluster.zk.fence import Fence, write, write_many
@@ -53,10 +54,15 @@ class TopicStore:
         found: dict[str, TopicAssignment] = {}
         for name, node in zip(wanted, nodes, strict=True):
             if node is not None:
-                found[name] = topics.decode_topic(name, node.data, node.stat.version)
+                found[name] = topics.decode_topic(name, node.data, node.stat.version, Zxid(node.stat.czxid))
                 # One may have thousands of partitions, and there may be hundreds.
                 await asyncio.sleep(0)
         return found
+
+    async def tree(self) -> int | None:
+        """When ``/brokers/topics`` was created, in milliseconds since 1970; None where it is not there."""
+        stat = await self._session.exists(paths.TOPICS)
+        return None if stat is None else stat.ctime_ms
 
     async def create(
         self,
@@ -98,7 +104,7 @@ class TopicStore:
         body = topics.encode_topic(assignment.partitions, assignment.topic_id)
         (stat,) = await write(self._session, fence, Set(paths.topic(name), body, assignment.version))
         version = stat.version if isinstance(stat, Stat) else assignment.version + 1
-        return TopicAssignment(assignment.partitions, assignment.topic_id, version)
+        return TopicAssignment(assignment.partitions, assignment.topic_id, version, assignment.czxid)
 
     async def configs(self, names: Iterable[str], *, entity_type: str = "topics") -> EntityConfigs:
         """The settings of these entities, ``entity_type`` being one of ``paths.CONFIG_TYPES``.

@@ -10,8 +10,8 @@ import structlog
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.controllership import Claim
 from barnabas.cluster.model.epochs import ControllerEpoch
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.zk import errors
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.store import ZooKeeperStore
@@ -39,7 +39,7 @@ from barnabas.controller.core.protocol.broker_znodes import (
     ReadIsrChanges,
 )
 from barnabas.controller.core.protocol.effects import Ask, Reign
-from barnabas.controller.core.topics.effects import CreateTopic, ReadAssignments, ReadTopics
+from barnabas.controller.core.topics.effects import CreateTopic, ReadAssignments, ReadTopics, TopicRead
 from barnabas.controller.watches import is_heard_by_the_controller_alone
 from barnabas.controller.zookeeper.configs import CONFIGS
 from barnabas.controller.zookeeper.leader_elections import ELECTIONS
@@ -135,9 +135,13 @@ class Inquiry:
         ids = tuple(await self._store.brokers.ids(watch=True))
         return await read_readable(lambda some: self._store.brokers.read(some, watch=True), ids)
 
-    async def _read_assignments(self, topics: tuple[str, ...]) -> Mapping[str, Mapping[int, Assignment]]:
+    async def _read_assignments(self, topics: tuple[str, ...]) -> Mapping[str, TopicRead]:
+        tree = await self._store.topics.tree() if topics else None
         found = await read_readable(lambda some: self._store.topics.read(some, watch=True), topics)
-        return {topic: assignment.partitions for topic, assignment in found.items()}
+        return {
+            topic: TopicRead(known.partitions, None if tree is None else TopicIdentity(tree, known.czxid))
+            for topic, known in found.items()
+        }
 
     async def _read_topic_configs(self, topics: tuple[str, ...]) -> Mapping[str, Mapping[str, str]]:
         """A topic without a node of settings overrides none; one whose node is unreadable has no answer."""

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
+from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion, Zxid
 from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.body import Body, encode_json
+
+NO_ZXID = Zxid(0)
 
 TOPIC_VERSION = 2
 """What releases 2.4 to 2.7 write, and 2.8 with an IBP below 2.8: no topic id (version 3)."""
@@ -25,11 +27,13 @@ class TopicAssignment:
         partitions: Partition number to its replicas.
         topic_id: The id that an IBP of 2.8 or later gave it, else None; kept when the node is rewritten.
         version: The znode's data version.
+        czxid: The transaction that created the znode; 0 where nobody asked.
     """
 
     partitions: dict[int, Assignment] = field(default_factory=dict)
     topic_id: str | None = None
     version: int = 0
+    czxid: Zxid = NO_ZXID
 
 
 def encode_topic(partitions: Mapping[int, Assignment], topic_id: str | None = None) -> bytes:
@@ -45,7 +49,7 @@ def encode_topic(partitions: Mapping[int, Assignment], topic_id: str | None = No
     return encode_json(fields)
 
 
-def decode_topic(name: str, content: bytes, version: int = 0) -> TopicAssignment:
+def decode_topic(name: str, content: bytes, version: int = 0, czxid: Zxid = NO_ZXID) -> TopicAssignment:
     """A topic's assignment of version 1 to 3; ``version`` is the znode's data version."""
     body = Body(paths.topic(name), content)
     adding = body.replicas_by_partition("adding_replicas") if body.has("adding_replicas") else {}
@@ -62,7 +66,8 @@ def decode_topic(name: str, content: bytes, version: int = 0) -> TopicAssignment
             _broker_ids(adding.get(partition, ())),
             _broker_ids(removing.get(partition, ())),
         )
-    return TopicAssignment(partitions, body.text("topic_id") if body.has("topic_id") else None, version)
+    topic_id = body.text("topic_id") if body.has("topic_id") else None
+    return TopicAssignment(partitions, topic_id, version, czxid)
 
 
 def encode_state(leader_and_isr: LeaderAndIsr, controller_epoch: ControllerEpoch) -> bytes:

@@ -84,7 +84,9 @@ class RequestBatch:
             or latest.assignment is not assignment
             or latest.is_new is not is_new
         ):
-            latest = self._latest[tp] = LeaderAndIsrPartition(tp, state, assignment, is_new)
+            identity = self.context.identities.get(tp.topic)
+            latest = LeaderAndIsrPartition(tp, state, assignment, is_new, topic_identity=identity)
+            self._latest[tp] = latest
         return latest
 
     def add_stop_replica(self, broker: BrokerId, tp: TopicPartition, *, delete: bool) -> None:

@@ -99,7 +99,7 @@ def merge_leader_and_isr(earlier: LeaderAndIsrRequest, later: LeaderAndIsrReques
     partitions = {p.topic_partition: p for p in earlier.partitions}
     for partition in later.partitions:
         waiting = partitions.get(partition.topic_partition)
-        if waiting is None or _rank(waiting) <= _rank(partition):
+        if waiting is None or _supersedes(partition, waiting):
             is_new = partition.is_new or (waiting is not None and waiting.is_new)
             partitions[partition.topic_partition] = replace(partition, is_new=is_new)
     leaders = {broker.id: broker for broker in (*earlier.live_leaders, *later.live_leaders)}
@@ -135,8 +135,11 @@ def merge_stop_replica(earlier: StopReplicaRequest, later: StopReplicaRequest) -
     return replace(later, partitions=tuple(partitions.values()))
 
 
-def _rank(partition: LeaderAndIsrPartition) -> int:
-    return partition.state.leader_and_isr.leader_epoch
+def _supersedes(later: LeaderAndIsrPartition, earlier: LeaderAndIsrPartition) -> bool:
+    """Whether ``later`` takes the place of ``earlier``: of one topic, the higher leader epoch stays."""
+    if later.topic_identity != earlier.topic_identity:
+        return True
+    return later.state.leader_and_isr.leader_epoch >= earlier.state.leader_and_isr.leader_epoch
 
 
 def _latest(partitions: Iterable[UpdateMetadataPartition]) -> tuple[UpdateMetadataPartition, ...]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, PartitionState
 from barnabas.cluster.model.statechange import ControllerLines
 from barnabas.controller.core.context.failures import Failures
@@ -155,6 +155,7 @@ class ControllerContext:
         shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
         offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
         assignments: Topic to partition number to replicas.
+        identities: What tells each topic from former ones of its name, where that is known.
         leaderships: The leadership of each partition that has one, as last read or written.
         partition_states: Where each partition stands.
         replica_states: Where each replica stands.
@@ -178,6 +179,7 @@ class ControllerContext:
     shutting_down: set[BrokerId] = field(default_factory=set)
     offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     assignments: dict[str, dict[int, Assignment]] = field(default_factory=dict)
+    identities: dict[str, TopicIdentity] = field(default_factory=dict)
     leaderships: NotedDict[TopicPartition, PartitionState] = field(default_factory=NotedDict)
     partition_states: NotedDict[TopicPartition, PartitionMachineState] = field(default_factory=NotedDict)
     replica_states: ReplicaStates = field(default_factory=ReplicaStates)
@@ -214,6 +216,7 @@ class ControllerContext:
             self.shutting_down,
             self.offline_dirs,
             self.assignments,
+            self.identities,
             self.leaderships,
             self.partition_states,
             self.replica_states,
@@ -306,6 +309,11 @@ class ControllerContext:
         # Who leads it may be the preferred replica now, or be it no more.
         self.leaderships.note(partition)
 
+    def identify(self, topic: str, identity: TopicIdentity | None) -> None:
+        """Remember what was read of the identity of ``topic``; None leaves what is known."""
+        if identity is not None:
+            self.identities[topic] = identity
+
     def replicas(self, partitions: Iterable[TopicPartition]) -> list[PartitionReplica]:
         """All replicas of ``partitions``."""
         return [PartitionReplica(p, r) for p in partitions for r in self.assignment(p).replicas]
@@ -342,6 +350,7 @@ class ControllerContext:
             for replica in assignment.replicas:
                 self.replica_states.pop(PartitionReplica(partition, replica), None)
                 self.new_replicas.forget(partition, replica)
+        self.identities.pop(topic, None)
         self.topics_to_delete.discard(topic)
         self.topics_ineligible_for_deletion.discard(topic)
         self.topics_with_deletion_started.discard(topic)

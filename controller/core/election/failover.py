@@ -96,7 +96,8 @@ def _read_cluster(
     topics = yield from leave_out_illegal((yield from ask(ReadTopics())))
     assignments = yield from ask(ReadAssignments(topics))
     for topic in sorted(assignments):
-        context.assignments[topic] = dict(sorted(assignments[topic].items()))
+        context.assignments[topic] = dict(sorted(assignments[topic].partitions.items()))
+        context.identify(topic, assignments[topic].identity)
     tps = list(context.partitions())
     # The answer, and all that is kept by partition from now on, has these objects for its keys: what is the
     # same is found without being compared.

@@ -28,7 +28,7 @@ from barnabas.controller.core.protocol.attempts import attempt
 from barnabas.controller.core.protocol.effects import Decision, LogInfo, LogStateChange, ask, listed
 from barnabas.controller.core.replicas.replica_state_machine import change_replicas
 from barnabas.controller.core.topics import topic_deletion
-from barnabas.controller.core.topics.effects import ReadAssignments, WriteAssignment
+from barnabas.controller.core.topics.effects import NO_TOPIC, ReadAssignments, WriteAssignment
 from barnabas.controller.core.topics.requested_reassignments import withdraw
 from barnabas.controller.core.topics.topic_validation import Refusal
 
@@ -284,7 +284,7 @@ def _try_to_write(
         change = WriteAssignment(tp.topic, standing, {**standing, tp.partition: after}, context.reign)
         if (yield from ask(change)):
             return True
-        found = (yield from ask(ReadAssignments((tp.topic,)))).get(tp.topic, {})
+        found = (yield from ask(ReadAssignments((tp.topic,)))).get(tp.topic, NO_TOPIC).partitions
         if tp.partition not in found:
             return False
         standing = dict(found)

@@ -24,7 +24,7 @@ from barnabas.controller.core.protocol.effects import (
     shortened,
 )
 from barnabas.controller.core.protocol.inputs import CommandReceived
-from barnabas.controller.core.topics.effects import ReadAssignments, WriteAssignment
+from barnabas.controller.core.topics.effects import NO_TOPIC, ReadAssignments, WriteAssignment
 from barnabas.controller.core.topics.topic_validation import (
     MAX_PARTITIONS,
     Assignments,
@@ -103,7 +103,7 @@ def _extend(
     """The number of partitions that the topic has now, or would have."""
     while True:
         name = wanted.topic
-        standing = (yield from ask(ReadAssignments((name,)))).get(name, {})
+        standing = (yield from ask(ReadAssignments((name,)))).get(name, NO_TOPIC).partitions
         plan = plan_partitions(wanted, standing, context.brokers)
         if isinstance(plan, Refusal) or validate_only:
             return plan if isinstance(plan, Refusal) else wanted.count

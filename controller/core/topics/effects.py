@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.protocol.effects import Ask, Reign
 
@@ -16,7 +16,24 @@ class ReadTopics(Ask[frozenset[str]]):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAssignments(Ask[Mapping[str, Mapping[int, Assignment]]]):
+class TopicRead:
+    """What the znode of a topic says.
+
+    Attributes:
+        partitions: The replicas of each partition, by its number.
+        identity: Of the topic; None where it cannot be told.
+    """
+
+    partitions: Mapping[int, Assignment]
+    identity: TopicIdentity | None = None
+
+
+NO_TOPIC = TopicRead({})
+"""What is known of a topic without a znode."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAssignments(Ask[Mapping[str, TopicRead]]):
     """The partitions of these topics; watches each. A topic without a node is not in the answer."""
 
     topics: tuple[str, ...]

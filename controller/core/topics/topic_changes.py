@@ -18,7 +18,7 @@ from barnabas.controller.core.partitions.partition_state_machine import change_p
 from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask, listed
 from barnabas.controller.core.replicas.replica_state_machine import change_replicas
 from barnabas.controller.core.topics import topic_deletion
-from barnabas.controller.core.topics.effects import ReadAssignments, ReadTopics, WriteAssignment
+from barnabas.controller.core.topics.effects import NO_TOPIC, ReadAssignments, ReadTopics, WriteAssignment
 from barnabas.controller.core.topics.requested_reassignments import withdraw_topics
 
 
@@ -65,7 +65,7 @@ def compare_partitions(context: ControllerContext, topic: str) -> Decision[None]
 
 def _restore(context: ControllerContext, topic: str) -> Decision[None]:
     known = context.assignments.get(topic, {})
-    written = (yield from ask(ReadAssignments((topic,)))).get(topic, {})
+    written = (yield from ask(ReadAssignments((topic,)))).get(topic, NO_TOPIC).partitions
     added = tuple(sorted(written.keys() - known.keys()))
     if not added:
         return
@@ -81,8 +81,9 @@ def _add_partitions(context: ControllerContext, topics: tuple[str, ...]) -> Deci
     assignments = yield from ask(ReadAssignments(topics))
     added: list[TopicPartition] = []
     for topic in topics:
-        known = context.assignments.get(topic, {})
-        for number, assignment in sorted(assignments.get(topic, {}).items()):
+        known, read = context.assignments.get(topic, {}), assignments.get(topic, NO_TOPIC)
+        context.identify(topic, read.identity)
+        for number, assignment in sorted(read.partitions.items()):
             if number not in known:
                 added.append(TopicPartition(topic, number))
                 context.assign(added[-1], assignment)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import shutil
 import signal
+import subprocess
+from pathlib import Path
 
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from barnabas.chaos.segments import batches, differences, segments_of
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer, PartitionView
+from barnabas.tools.reassignment_files import render
 
+REASSIGN = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
 ANSWER_S = 60.0
 NOBODY = PartitionView(None, (), ())
 ALONE, CLEAN, UNCLEAN, WHOLE = "alone", "clean", "unclean", "whole"
@@ -184,3 +189,77 @@ def test_a_log_that_was_moved_away_while_its_broker_was_down_is_not_adopted(clus
     assert values(cluster, name) == [b"of the second"]
     assert values(cluster, "other") == [b"x"]
     assert strays(cluster.brokers[2], "other") == []
+
+
+def move(cluster, name, replicas, moves):
+    moves.write_text(render({TopicPartition(name, 0): replicas}))
+    words = [
+        REASSIGN,
+        "--bootstrap-server",
+        cluster.bootstrap,
+        "--reassignment-json-file",
+        moves,
+        "--execute",
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    def is_over():
+        seen = look(cluster, name)
+        return seen is not None and tuple(seen.replicas) == replicas and set(seen.isr) == set(replicas)
+
+    wait_until(is_over, f"{name} on {replicas}", last=lambda: look(cluster, name))
+
+
+def on_disk(cluster, name):
+    """The batches of each replica of the topic, by broker."""
+    return {
+        id_: [
+            batch
+            for segment in segments_of([broker.directory / "data"], TopicPartition(name, 0))
+            for batch in batches(segment.read_bytes())
+        ]
+        for id_, broker in cluster.brokers.items()
+    }
+
+
+def test_a_broker_that_returns_to_another_topic_of_that_name_begins_empty(cluster, tmp_path):
+    """Its old records stayed at the offsets of new ones, and it joined the ISR with them.
+
+    No request told it that its log was a stray: it is a replica of the new topic, too, and a later controller
+    cannot tell from a leader epoch above 0 whether a broker that was away was sent the replica as new.
+    """
+    name = "again"
+    create(cluster, name, [1, 3])
+    for value in (b"old 0", b"old 1", b"old 2"):
+        write(cluster, name, value)
+    cluster.kill(3)
+    wait_for(cluster, name, 1, {1})
+    move(cluster, name, (1, 2), tmp_path / "moves.json")
+    # A client of before might ask broker 3 for ever, if that was the controller.
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    admin.delete_topics([name])[name].result(ANSWER_S)
+    wait_until(lambda: name not in admin.list_topics(timeout=10).topics, f"the end of {name}")
+    topic = NewTopic(name, num_partitions=1, replica_assignment=[[1, 2, 3]])
+    wait_until(lambda: admin.create_topics([topic])[name].exception(ANSWER_S) is None, f"another {name}")
+    wait_for(cluster, name, 1, {1, 2})
+    write(cluster, name, b"new 0")
+    # One of the two is the controller, and each election raises the leader epoch.
+    for killed, other in ((1, 2), (2, 1)):
+        cluster.kill(killed)
+        wait_for(cluster, name, other, {other})
+        cluster.restart(killed)
+        wait_for(cluster, name, other, {1, 2})
+        write(cluster, name, b"new %d" % other)
+    cluster.restart(3)
+    wait_for(cluster, name, 1, {1, 2, 3})
+
+    assert differences(on_disk(cluster, name), 0, 3) == []
+    (stray,) = strays(cluster.brokers[3], name)
+    (line,) = said(cluster.brokers[3], stray)
+    assert " WARN" in line
+    assert "it is of another topic of that name" in line
+    for broker in (1, 2):
+        cluster.kill(broker)
+    wait_for(cluster, name, 3, {3})
+    assert values(cluster, name) == [b"new 0", b"new 2", b"new 1"]

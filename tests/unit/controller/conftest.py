@@ -17,7 +17,7 @@ from barnabas.cluster.model.epochs import (
     LeaderEpoch,
     PartitionVersion,
 )
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.controller.core.context.controller_context import ControllerContext, Facts
 from barnabas.controller.core.decide import decide
@@ -72,6 +72,7 @@ from barnabas.controller.core.topics.effects import (
     ReadTopics,
     RemoveTopicDeletions,
     RequestedReassignments,
+    TopicRead,
     WriteAssignment,
     WriteReassignments,
 )
@@ -89,6 +90,7 @@ class World:
         context: The controller's.
         stray: What stands in ``/controller`` where that is nobody's election.
         record: The recorded broker epochs.
+        identities: What tells a topic from others of its name; of some of the topics.
         effects: Every effect so far that is no question.
         questions: Every question so far.
         failures: Errors that are raised instead of answers, each time a question of that kind is asked.
@@ -107,6 +109,7 @@ class World:
     epoch: int = 0
     brokers: dict[BrokerId, Broker] = field(default_factory=dict)
     topics: dict[str, dict[int, Assignment]] = field(default_factory=dict)
+    identities: dict[str, TopicIdentity] = field(default_factory=dict)
     states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     record: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -215,7 +218,11 @@ class World:
             case ReadTopics():
                 return frozenset(self.topics)
             case ReadAssignments(topics):
-                return {topic: dict(self.topics[topic]) for topic in topics if topic in self.topics}
+                return {
+                    topic: TopicRead(dict(self.topics[topic]), self.identities.get(topic))
+                    for topic in topics
+                    if topic in self.topics
+                }
             case ReadPartitionStates(tps):
                 return {tp: self.states[tp] for tp in tps if tp in self.states}
             case ReadTopicConfigs(topics):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.core.log_expectation import LogExpectation, expected_log
-from barnabas.cluster.model.ids import NO_LEADER, TopicPartition
+from barnabas.broker.core.log_expectation import LogExpectation, LogOwner, expected_log, owner_of_log
+from barnabas.cluster.model.ids import NO_LEADER, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import LeaderAndIsrPartition
 
@@ -35,3 +35,25 @@ def test_a_log_is_expected(*, leader, isr, adding, is_new, is_unconfirmed, expec
     assignment = Assignment((1, 3), adding)
     partition = LeaderAndIsrPartition(TopicPartition("t", 0), state, assignment, is_new, is_unconfirmed)
     assert expected_log(partition, SELF) is expected
+
+
+FIRST, SECOND, ELSEWHERE = TopicIdentity(5, 8), TopicIdentity(5, 9), TopicIdentity(6, 9)
+THIS, OTHER, OTHER_IN_SYNC = LogOwner.THIS, LogOwner.OTHER, LogOwner.OTHER_IN_SYNC
+
+
+@pytest.mark.parametrize(
+    ("recorded", "told", "owner", "owner_in_sync"),
+    [
+        (None, None, THIS, THIS),
+        (None, FIRST, THIS, THIS),
+        (FIRST, None, THIS, THIS),
+        (FIRST, FIRST, THIS, THIS),
+        (FIRST, ELSEWHERE, THIS, THIS),
+        (FIRST, SECOND, OTHER, OTHER_IN_SYNC),
+        (SECOND, FIRST, OTHER, OTHER_IN_SYNC),
+    ],
+)
+def test_a_log_is_of_the_topic_that_is_recorded(recorded, told, owner, owner_in_sync):
+    assert owner_of_log(recorded, told, NEW) is owner
+    assert owner_of_log(recorded, told, OPTIONAL) is owner
+    assert owner_of_log(recorded, told, REQUIRED) is owner_in_sync

@@ -5,7 +5,9 @@ from concurrent.futures import Executor, Future
 import pytest
 
 from barnabas.broker.disk import flushing as module
-from barnabas.broker.disk.flushing import DirectoryNames, Flushing, sync_epochs
+from barnabas.broker.disk.flushing import DirectoryNames, Flushing, sync_epochs, sync_segments
+from barnabas.broker.disk.topic_identity import write_identity
+from barnabas.cluster.model.ids import TopicIdentity
 
 
 class HeldExecutor(Executor):
@@ -66,6 +68,21 @@ def test_what_has_not_begun_is_dropped(executor):
 
 def test_a_log_without_epochs_has_none_to_sync(tmp_path):
     sync_epochs(tmp_path)
+
+
+def test_a_flush_makes_the_topic_of_the_log_durable(monkeypatch, tmp_path):
+    files, real = [], module.sync_file
+
+    def sync(path):
+        real(path)
+        files.append(path.name)
+
+    monkeypatch.setattr(module, "sync_file", sync)
+    sync_segments([], tmp_path)
+    assert files == []
+    write_identity(tmp_path, TopicIdentity(1700, 8))
+    sync_segments([], tmp_path)
+    assert files == ["topic-identity-checkpoint"]
 
 
 @pytest.fixture

@@ -11,22 +11,28 @@ from pathlib import Path
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
+from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.leadership import Leadership
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.brokers import Broker, Endpoint
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
+    LeaderAndIsrRequest,
+    StopReplicaPartition,
+    StopReplicaRequest,
     UpdateMetadataPartition,
     UpdateMetadataRequest,
 )
 
 TP = TopicPartition("t", 0)
 REPLICAS = (BrokerId(1), BrokerId(2), BrokerId(3))
+BROKERS = tuple(Broker(i, 10, (Endpoint("GRPC", "127.0.0.1", 9000 + i),)) for i in REPLICAS)
 
 
 def batch(*values: bytes, producer: tuple[int, int, int] = (-1, -1, -1)) -> bytes:
@@ -79,9 +85,11 @@ class Room:
         topic_partition: TopicPartition = TP,
         *,
         is_new: bool = True,
+        identity: TopicIdentity | None = None,
     ) -> LeaderAndIsrPartition:
         state = PartitionState(LeaderAndIsr(leader, epoch, isr), 1)
-        return LeaderAndIsrPartition(topic_partition, state, Assignment(REPLICAS), is_new)
+        assignment = Assignment(REPLICAS)
+        return LeaderAndIsrPartition(topic_partition, state, assignment, is_new, topic_identity=identity)
 
     def lead(
         self, epoch: int = 0, isr: tuple[int, ...] = (1, 2, 3), topic_partition: TopicPartition = TP
@@ -110,8 +118,7 @@ class Room:
         """Have the metadata cache know these partitions and all three brokers."""
         state = PartitionState(LeaderAndIsr(2, 0, REPLICAS), 1)
         cached = tuple(UpdateMetadataPartition(each, state, REPLICAS) for each in partitions)
-        brokers = tuple(Broker(i, 10, (Endpoint("GRPC", "127.0.0.1", 9000 + i),)) for i in REPLICAS)
-        self.metadata.apply(UpdateMetadataRequest(9, 1, 1, cached, brokers))
+        self.metadata.apply(UpdateMetadataRequest(9, 1, 1, cached, BROKERS))
 
     def forget_brokers(self) -> None:
         """Have the metadata cache know no broker but this one."""
@@ -139,3 +146,72 @@ def room(tmp_path: Path, log_config: LogConfig) -> Iterator[Room]:
         logs = LogDirs.open([tmp_path], options)
         yield Room(logs)
         logs.close()
+
+
+class FakeFetchers:
+    """What is fetched, by partition: leader, leader epoch and port."""
+
+    def __init__(self):
+        self.followed = {}
+
+    def follow(self, topic_partition, leader_epoch, leader, endpoint):
+        self.followed[topic_partition] = (leader, leader_epoch, endpoint.port)
+
+    def stop(self, topic_partitions):
+        for topic_partition in topic_partitions:
+            self.followed.pop(topic_partition, None)
+
+    def end_idle(self):
+        pass
+
+
+class Scene:
+    """A leadership with what surrounds it.
+
+    Attributes:
+        brokers: The live ones, as requests name them.
+    """
+
+    brokers = BROKERS
+
+    def __init__(self, room):
+        self.room = room
+        self.gate = ControlGate()
+        self.gate.registered(50)
+        self.fetchers = FakeFetchers()
+        self.lines = []
+        self.updates = 0
+        self.leadership = Leadership(
+            room.hosted,
+            room.metadata,
+            self.gate,
+            self.fetchers,
+            write=self.lines.append,
+            on_metadata=self.count_update,
+        )
+
+    def count_update(self, _):
+        self.updates += 1
+
+    @property
+    def kinds(self):
+        return [line.kind for line in self.lines]
+
+    async def order(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
+        request = LeaderAndIsrRequest(9, reign, broker_epoch, partitions, live)
+        return await self.leadership.leader_and_isr(request, 7)
+
+    async def update(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
+        request = UpdateMetadataRequest(9, reign, broker_epoch, partitions, live)
+        return await self.leadership.update_metadata(request, 7)
+
+    async def stop(self, *partitions, reign=1, broker_epoch=50):
+        request = StopReplicaRequest(
+            9, reign, broker_epoch, tuple(StopReplicaPartition(*p) for p in partitions)
+        )
+        return await self.leadership.stop_replica(request, 7)
+
+
+@pytest.fixture
+def scene(room):
+    return Scene(room)

@@ -6,12 +6,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_expectation import LogExpectation
-from barnabas.broker.disk.errors import KafkaStorageError, LogNameError, MissingLogError
+from barnabas.broker.disk.errors import KafkaStorageError, LogNameError, MissingLogError, OtherTopicsLogError
 from barnabas.broker.replicas.interface import FetchPartition
 from barnabas.broker.replicas.read import Reader
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.ids import Offset, TopicIdentity, TopicPartition
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 3)
 
@@ -161,3 +161,68 @@ async def test_a_replica_that_lost_its_log_is_refused_alone(room):
     assert room.hosted.led(TP, UNKNOWN_LEADER_EPOCH) is partition
     assert room.logs.get(OTHER) is None
     assert room.hosted.host(OTHER, LogExpectation.OPTIONAL).log.log_end_offset == 0
+
+
+FIRST, SECOND = TopicIdentity(1700, 8), TopicIdentity(1700, 9)
+
+
+def log_of(room, identity):
+    """A log with a record, that is of that topic."""
+    log = room.logs.get_or_create(TP)
+    log.append_as_leader(room.batch(b"old"), 0)
+    if identity is not None:
+        room.logs.identify(TP, identity)
+    return log
+
+
+async def test_the_log_of_a_former_topic_of_that_name_is_a_stray(room, tmp_path):
+    log_of(room, FIRST)
+    with capture_logs() as said:
+        partition = room.hosted.host(TP, LogExpectation.OPTIONAL, SECOND)
+    assert (partition.log.log_end_offset, partition.replica.high_watermark) == (0, 0)
+    (line,) = (line["event"] for line in said if line["log_level"] == "warning")
+    assert line.startswith("Log for partition t-0 is a stray, because it is of another topic of that name")
+    assert room.logs.identity(TP) == SECOND
+    (aside,) = tmp_path.glob("t-0.*-stray")
+    assert (aside / f"{0:020d}.log").stat().st_size > 0
+
+
+@pytest.mark.parametrize("recorded", [None, SECOND, TopicIdentity(1600, 3)])
+async def test_a_log_of_this_topic_or_of_an_unknown_one_is_adopted_and_identified(room, recorded):
+    log = log_of(room, recorded)
+    assert room.hosted.host(TP, LogExpectation.REQUIRED, SECOND).log is log
+    assert room.logs.identity(TP) == SECOND
+
+
+async def test_a_new_log_is_identified(room):
+    room.hosted.host(TP, LogExpectation.NEW, FIRST)
+    assert room.logs.identity(TP) == FIRST
+
+
+async def test_the_log_of_another_topic_is_refused_and_kept_where_the_replica_is_in_sync(room, tmp_path):
+    partition = room.lead(topic_partition=OTHER)
+    log = log_of(room, FIRST)
+    file = tmp_path / "t-0" / "topic-identity-checkpoint"
+    with pytest.raises(OtherTopicsLogError, match=f"is that of another topic .*remove {file}") as caught:
+        room.hosted.host(TP, LogExpectation.REQUIRED, SECOND)
+    room.hosted.disk_failed(caught.value)
+    assert room.hosted.led(OTHER, UNKNOWN_LEADER_EPOCH) is partition
+    assert (room.logs.get(TP), room.logs.identity(TP), room.hosted.get(TP)) == (log, FIRST, None)
+
+
+async def test_a_controller_that_tells_no_identity_changes_none(room):
+    log = log_of(room, FIRST)
+    assert room.hosted.host(TP).log is log
+    room.hosted.identify(TP, None)
+    assert room.logs.identity(TP) == FIRST
+
+
+async def test_what_is_hosted_of_another_topic_is_put_aside_too(room):
+    former = room.hosted.host(TP, LogExpectation.NEW, FIRST)
+    listener = Listener()
+    former.feeds[2] = listener
+    assert room.hosted.host(TP, LogExpectation.REQUIRED, SECOND) is former
+    room.hosted.identify(TP, SECOND)
+    assert room.logs.identity(TP) == FIRST
+    assert room.hosted.host(TP, LogExpectation.OPTIONAL, SECOND) is not former
+    assert listener.heard == [("leadership", TP)]

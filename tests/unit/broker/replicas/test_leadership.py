@@ -10,81 +10,15 @@ from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.disk import log_dir
 from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
 from barnabas.broker.replicas.leadership import Leadership
-from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import TopicIdentity, TopicPartition
 from barnabas.cluster.model.requests import (
     LeaderAndIsrRequest,
-    StopReplicaPartition,
-    StopReplicaRequest,
     UpdateMetadataPartition,
-    UpdateMetadataRequest,
 )
 from barnabas.cluster.model.statechange import Kind, Level
 
 TP, OTHER, THIRD = TopicPartition("t", 0), TopicPartition("u", 0), TopicPartition("v", 0)
-BROKERS = tuple(Broker(i, 10, (Endpoint("GRPC", "127.0.0.1", 9000 + i),)) for i in (1, 2, 3))
-
-
-class FakeFetchers:
-    def __init__(self):
-        self.followed = {}
-
-    def follow(self, topic_partition, leader_epoch, leader, endpoint):
-        self.followed[topic_partition] = (leader, leader_epoch, endpoint.port)
-
-    def stop(self, topic_partitions):
-        for topic_partition in topic_partitions:
-            self.followed.pop(topic_partition, None)
-
-    def end_idle(self):
-        pass
-
-
-class Scene:
-    """A leadership with what surrounds it."""
-
-    def __init__(self, room):
-        self.room = room
-        self.gate = ControlGate()
-        self.gate.registered(50)
-        self.fetchers = FakeFetchers()
-        self.lines = []
-        self.updates = 0
-        self.leadership = Leadership(
-            room.hosted,
-            room.metadata,
-            self.gate,
-            self.fetchers,
-            write=self.lines.append,
-            on_metadata=self.count_update,
-        )
-
-    def count_update(self, _):
-        self.updates += 1
-
-    @property
-    def kinds(self):
-        return [line.kind for line in self.lines]
-
-    async def order(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
-        request = LeaderAndIsrRequest(9, reign, broker_epoch, partitions, live)
-        return await self.leadership.leader_and_isr(request, 7)
-
-    async def update(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
-        request = UpdateMetadataRequest(9, reign, broker_epoch, partitions, live)
-        return await self.leadership.update_metadata(request, 7)
-
-    async def stop(self, *partitions, reign=1, broker_epoch=50):
-        request = StopReplicaRequest(
-            9, reign, broker_epoch, tuple(StopReplicaPartition(*p) for p in partitions)
-        )
-        return await self.leadership.stop_replica(request, 7)
-
-
-@pytest.fixture
-def scene(room):
-    return Scene(room)
 
 
 async def test_lead_and_follow(room, scene):
@@ -274,7 +208,7 @@ async def test_a_leader_not_known_to_live_is_followed_once_it_is(room, scene):
     await scene.order(room.order(3, 0), live=())
     assert scene.fetchers.followed == {}
     assert Kind.NEW_LEADER_UNAVAILABLE in scene.kinds
-    await scene.update(live=BROKERS[:2])
+    await scene.update(live=scene.brokers[:2])
     assert scene.fetchers.followed == {}
     await scene.update()
     assert scene.fetchers.followed == {TP: (3, 0, 9003)}
@@ -336,7 +270,7 @@ async def host_and_leave_unnamed(room, scene, *, named=()):
     """Host a partition with a record, and have the next controller name all partitions but that."""
     await scene.order(room.order(1, 3))
     room.hosted.get(TP).log.append_as_leader(room.batch(b"old"), 3)
-    request = LeaderAndIsrRequest(9, 2, 50, named, BROKERS, is_full=True)
+    request = LeaderAndIsrRequest(9, 2, 50, named, scene.brokers, is_full=True)
     await scene.leadership.leader_and_isr(request)
 
 
@@ -473,7 +407,7 @@ async def test_what_cannot_be_prepared_is_skipped_until_it_is_told_anew(room, sc
     assert room.hosted.get(TP).replica.is_leader
 
 
-async def test_preparations_come_before_the_first_log(room):
+async def test_preparations_come_before_the_first_log(room, scene):
     seen = []
 
     async def prepare(request):
@@ -485,10 +419,68 @@ async def test_preparations_come_before_the_first_log(room):
         room.hosted,
         room.metadata,
         ControlGate(),
-        FakeFetchers(),
+        scene.fetchers,
         write=lambda _line: None,
         on_metadata=lambda _: None,
         prepare=prepare,
     )
     await leadership.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0),), ()))
     assert seen == [[TP]]
+
+
+FIRST, SECOND = TopicIdentity(1700, 8), TopicIdentity(1700, 9)
+
+
+async def test_the_log_of_a_topic_that_was_deleted_and_made_again_is_not_adopted(room, scene, tmp_path):
+    """Its old records stayed: neither isNew nor leader epoch 0 told the broker that its log was a stray."""
+    room.logs.get_or_create(TP).append_as_leader(room.batch(b"old"), 0)
+    room.logs.identify(TP, FIRST)
+    answer = await scene.order(room.order(2, 4, (2, 3), is_new=False, identity=SECOND))
+    assert answer.partition_errors == {TP: ErrorCode.NONE}
+    assert room.hosted.get(TP).log.log_end_offset == 0
+    assert scene.fetchers.followed == {TP: (2, 4, 9002)}
+    assert len(list(tmp_path.glob("t-0.*-stray"))) == 1
+
+
+@pytest.mark.parametrize(("leader", "isr"), [(1, (1,)), (2, (1, 2)), (-1, (1,))])
+async def test_who_is_in_sync_with_the_log_of_another_topic_is_refused(room, scene, leader, isr):
+    log = room.logs.get_or_create(TP)
+    room.logs.identify(TP, FIRST)
+    answer = await scene.order(room.order(leader, 4, isr, is_new=False, identity=SECOND))
+    assert answer.partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert (room.hosted.get(TP), room.logs.get(TP)) == (None, log)
+    # Out of the ISR it begins with an empty log.
+    answer = await scene.order(room.order(2, 5, (2,), is_new=False, identity=SECOND))
+    assert answer.partition_errors == {TP: ErrorCode.NONE}
+    assert room.hosted.get(TP).log is not log
+
+
+@pytest.mark.parametrize(("is_new", "epoch"), [(True, 0), (False, 3), (False, 7)])
+async def test_leader_epochs_of_another_topic_of_that_name_are_not_compared(room, scene, is_new, epoch):
+    """A broker that was cut off, and lives, ignored the new topic until its leader epochs were higher."""
+    await scene.order(room.order(2, 5, identity=FIRST))
+    former = room.hosted.get(TP)
+    answer = await scene.order(room.order(3, epoch, (2, 3), is_new=is_new, identity=SECOND))
+    assert answer.partition_errors == {TP: ErrorCode.NONE}
+    assert room.hosted.get(TP) is not former
+    assert scene.fetchers.followed == {TP: (3, epoch, 9003)}
+
+
+async def test_a_log_of_an_unknown_topic_is_identified_in_the_same_leader_epoch(room, scene):
+    """So it is after an update of all brokers, where the last one that restarts becomes controller."""
+    await scene.order(room.order(2, 5))
+    assert room.logs.identity(TP) is None
+    answer = await scene.order(room.order(2, 5, is_new=False, identity=FIRST))
+    assert answer.partition_errors == {TP: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert room.logs.identity(TP) == FIRST
+
+
+async def test_a_disk_that_takes_no_identity_fails_as_others(room, scene, monkeypatch, tmp_path):
+    await scene.order(room.order(2, 5))
+
+    def fail(*_):
+        raise KafkaStorageError(tmp_path, "test")
+
+    monkeypatch.setattr(room.logs, "identify", fail)
+    await scene.order(room.order(2, 5, is_new=False, identity=FIRST))
+    assert list(room.hosted.offline) == [TP]

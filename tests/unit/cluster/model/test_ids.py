@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster.model.ids import LEADER_DURING_DELETE, NO_LEADER, TopicPartition
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, NO_LEADER, TopicIdentity, TopicPartition
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,8 @@ def test_a_partition_prints_as_kafka_prints_it(topic: str, partition: int, print
 
 def test_the_two_values_that_are_no_leader_are_those_of_the_wire() -> None:
     assert (NO_LEADER, LEADER_DURING_DELETE) == (-1, -2)
+
+
+@pytest.mark.parametrize(("other", "is_denied"), [((5, 8), False), ((5, 9), True), ((6, 9), False)])
+def test_topics_of_one_tree_are_told_apart(other: tuple[int, int], is_denied: bool) -> None:
+    assert TopicIdentity(5, 8).denies(TopicIdentity(*other)) is is_denied

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionVersion
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
@@ -42,6 +42,7 @@ leaderships = st.builds(
     LeaderAndIsr, ints.map(BrokerId), ints.map(LeaderEpoch), id_tuples, ints.map(PartitionVersion)
 )
 states = st.builds(PartitionState, leaderships, ints.map(ControllerEpoch))
+identities = st.none() | st.builds(TopicIdentity, longs, longs)
 heads = {
     "controller_id": broker_ids,
     "controller_epoch": ints.map(ControllerEpoch),
@@ -52,8 +53,12 @@ by_tp = {"unique_by": lambda partition: partition.topic_partition, "max_size": 4
 
 def grouped(partitions):
     """In the order in which the messages keep them: topics by their first partition."""
-    order = list(dict.fromkeys(partition.topic_partition.topic for partition in partitions))
-    return tuple(sorted(partitions, key=lambda partition: order.index(partition.topic_partition.topic)))
+
+    def topic_of(partition):
+        return partition.topic_partition.topic, getattr(partition, "topic_identity", None)
+
+    order = list(dict.fromkeys(map(topic_of, partitions)))
+    return tuple(sorted(partitions, key=lambda partition: order.index(topic_of(partition))))
 
 
 leader_and_isr = st.builds(
@@ -66,6 +71,7 @@ leader_and_isr = st.builds(
             states,
             st.builds(Assignment, id_tuples, id_tuples, id_tuples),
             st.booleans(),
+            topic_identity=identities,
         ),
         **by_tp,
     ).map(grouped),

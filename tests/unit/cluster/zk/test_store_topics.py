@@ -9,6 +9,7 @@ from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.partition import Assignment
 from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists
 from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.operations import Node, Stat
 from barnabas.cluster.zk.schema.topics import TopicAssignment
 from barnabas.cluster.zk.store_cluster import ClusterStore
 from barnabas.cluster.zk.store_topics import TopicStore
@@ -28,7 +29,8 @@ async def store(zk: Any) -> TopicStore:
 async def test_a_topic_and_its_settings(store: TopicStore, zk: Any) -> None:
     await store.create("t", PARTITIONS, {"k": "v"}, FENCE)
     assert await store.names(watch=True) == {"t"}
-    assert await store.read(["t", "u"], watch=True) == {"t": TopicAssignment(PARTITIONS)}
+    czxid = zk.tree.nodes["/brokers/topics/t"].stat.czxid
+    assert await store.read(["t", "u"], watch=True) == {"t": TopicAssignment(PARTITIONS, czxid=czxid)}
     assert (await store.configs(["t", "u"])).settings == {"t": {"k": "v"}}
     assert zk.watched == ["/brokers/topics", "/brokers/topics/t", "/brokers/topics/u"]
     assert zk.tree.nodes["/config/topics/t"].data == b'{"version":1,"config":{"k":"v"}}'
@@ -67,11 +69,19 @@ async def test_a_topic_without_settings_is_there_too(store: TopicStore, zk: Any)
 async def test_an_assignment_is_written_under_its_version(store: TopicStore) -> None:
     await store.create("t", PARTITIONS, {}, FENCE)
     read = (await store.read(["t"]))["t"]
-    written = await store.set_partitions("t", TopicAssignment(OTHER, "id", read.version), FENCE)
-    assert written == TopicAssignment(OTHER, "id", 1)
+    changed = TopicAssignment(OTHER, "id", read.version, read.czxid)
+    written = await store.set_partitions("t", changed, FENCE)
+    assert written == TopicAssignment(OTHER, "id", 1, read.czxid)
     assert (await store.read(["t"]))["t"] == written
     with pytest.raises(BadVersion):
         await store.set_partitions("t", read, FENCE)
+
+
+async def test_a_tree_is_told_by_the_time_of_its_creation(store: TopicStore, zk: Any) -> None:
+    zk.tree.nodes["/brokers/topics"] = Node(b"", Stat(0, 8, 8, ctime_ms=1_700_000_000_000))
+    assert await store.tree() == 1_700_000_000_000
+    del zk.tree.nodes["/brokers/topics"]
+    assert await store.tree() is None
 
 
 async def test_the_fence_holds(store: TopicStore, zk: Any) -> None:

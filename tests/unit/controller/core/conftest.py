@@ -33,6 +33,7 @@ from barnabas.controller.core.protocol.effects import (
     SendUpdateMetadata,
 )
 from barnabas.controller.core.protocol.inputs import Input
+from barnabas.controller.core.topics.effects import TopicRead
 
 
 class Transcript:
@@ -133,6 +134,8 @@ def _answer(answer: object) -> str:
 
 def _value(value: object) -> str:
     match value:
+        case TopicRead(partitions, _):
+            return _value(partitions)
         case PartitionState():
             return _state(value)
         case Broker():

@@ -7,7 +7,7 @@ import pytest
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.controllership import Controllership
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
 from barnabas.cluster.zk.fence import Fence
@@ -39,7 +39,7 @@ from barnabas.controller.core.protocol.broker_znodes import (
     ReadIsrChanges,
 )
 from barnabas.controller.core.protocol.effects import Ask, Reign
-from barnabas.controller.core.topics.effects import CreateTopic, ReadAssignments, ReadTopics
+from barnabas.controller.core.topics.effects import CreateTopic, ReadAssignments, ReadTopics, TopicRead
 from barnabas.controller.zookeeper.answers import Inquiry
 
 T0, T1, T2 = (TopicPartition("t", n) for n in range(3))
@@ -115,17 +115,26 @@ async def test_who_has_lost_the_race_leaves_the_features_alone():
 async def test_what_is_read_is_watched():
     one = Broker(BrokerId(1), BrokerEpoch(4), ())
     brokers = Table(ids=[BrokerId(1)], read={BrokerId(1): one})
-    topics = Table(names={"t"}, read={"t": TopicAssignment({0: Assignment((BrokerId(1),))})})
+    assignment = {0: Assignment((BrokerId(1),))}
+    topics = Table(names={"t"}, tree=1700, read={"t": TopicAssignment(assignment, czxid=8)})
     notes = Table(pending={})
     notes.path = "/isr_change_notification"
     asking, _ = inquiry(brokers=brokers, topics=topics, isr_changes=notes, controller=Table(look=None))
     await asking.answer(ReadController())
     assert await asking.answer(ReadBrokers()) == {BrokerId(1): one}
     assert await asking.answer(ReadTopics()) == frozenset({"t"})
-    assert await asking.answer(ReadAssignments(("t",))) == {"t": {0: Assignment((BrokerId(1),))}}
+    read = TopicRead(assignment, TopicIdentity(1700, 8))
+    assert await asking.answer(ReadAssignments(("t",))) == {"t": read}
     await asking.answer(ReadIsrChanges())
-    watched = [options for table in (brokers, topics, notes) for _, _, options in table.calls]
+    calls = [call for table in (brokers, topics, notes) for call in table.calls]
+    watched = [options for name, _, options in calls if name != "tree"]
     assert watched == [{"watch": True}] * 5
+
+
+async def test_a_topic_of_an_unknown_tree_has_no_identity():
+    topics = Table(tree=None, read={"t": TopicAssignment({}, czxid=8)})
+    asking, _ = inquiry(topics=topics)
+    assert await asking.answer(ReadAssignments(("t",))) == {"t": TopicRead({}, None)}
 
 
 async def test_all_that_a_reign_has_watched_is_unwatched_and_nothing_that_every_broker_hears():

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.epochs import EPOCH_DURING_DELETE, BrokerEpoch, ControllerEpoch, LeaderEpoch
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.epochs import EPOCH_DURING_DELETE, BrokerEpoch, ControllerEpoch, LeaderEpoch, Zxid
+from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import (
     ControlRequest,
@@ -184,6 +184,19 @@ def test_merging_leader_and_isr_takes_the_later_of_equal_epochs() -> None:
         ),
     )
     assert merge_leader_and_isr(lisr({0: 1}), later).partitions == later.partitions
+
+
+def test_leader_epochs_of_two_topics_are_not_compared() -> None:
+    """A topic's leader epochs begin at 0 again after its znode was deleted and created by hand."""
+    former, later = (
+        replace(lisr({0: epoch}).partitions[0], topic_identity=TopicIdentity(1700, Zxid(czxid)))
+        for epoch, czxid in ((5, 8), (1, 9))
+    )
+    request = lisr({})
+    merged = merge_leader_and_isr(
+        replace(request, partitions=(former,)), replace(request, partitions=(later,))
+    )
+    assert merged.partitions == (later,)
 
 
 def test_nothing_wakes_what_is_deleted() -> None:

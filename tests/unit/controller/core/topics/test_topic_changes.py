@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import TopicIdentity, TopicPartition
 from barnabas.controller.core.context.machines import PartitionMachineState, ReplicaMachineState
 from barnabas.controller.core.protocol.effects import LogStateChange, SendLeaderAndIsr
 from barnabas.controller.core.protocol.inputs import (
@@ -16,6 +16,7 @@ from barnabas.controller.core.protocol.inputs import (
 from barnabas.controller.core.topics.effects import RemoveTopicDeletions
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+FIRST, SECOND = TopicIdentity(1700, 8), TopicIdentity(1700, 9)
 
 
 def test_a_topic_written_by_anybody_is_created(make_world):
@@ -167,3 +168,37 @@ def test_a_topic_made_anew_before_anybody_looked_is_the_old_one_as_in_kafka(make
     world.states.clear()
     assert world.run(TopicChange()) == []
     assert world.context.assignments["t"] == before
+
+
+def told_identities(world):
+    return {
+        partition.topic_identity
+        for effect in world.sent(SendLeaderAndIsr)
+        for partition in effect.request.partitions
+    }
+
+
+def test_brokers_are_told_which_topic_of_that_name_it_is(make_world):
+    world = make_world()
+    world.write_topic("t", (1, 2), (2, 3))
+    world.identities["t"] = FIRST
+    world.run(TopicChange())
+    assert told_identities(world) == {FIRST}
+    del world.topics["t"]
+    world.run(TopicChange())
+    assert world.context.identities == {}
+    world.effects.clear()
+    world.states.clear()
+    world.write_topic("t", (1, 3))
+    world.identities["t"] = SECOND
+    world.run(TopicChange())
+    assert told_identities(world) == {SECOND}
+
+
+def test_a_new_controller_tells_it_with_all_that_it_tells(make_world):
+    world = make_world(active=False)
+    world.write_topic("t", (1, 2))
+    world.identities["t"] = SECOND
+    world.write_state(T0, 1, (1, 2), epoch=4)
+    world.run(Startup())
+    assert told_identities(world) == {SECOND}

@@ -1,0 +1,50 @@
+"""Which topic a log is of, as a file in the log's own directory says it.
+
+Kafka keeps the topic's id there, too (``partition.metadata``, KIP-516). One file for all logs of a log
+directory would be cheaper, and would lie: while a Kafka broker runs on the directory it deletes logs and
+creates others under their names, and knows nothing of such a file. A good log would be put aside then. What
+lies in a log's directory is renamed and deleted with it, so it belongs to no other log.
+
+The file is written when the log is created, or first hosted by a release that knows identities, and never
+changes while the log is the topic's. A missing, torn or damaged file says nothing: any topic of the name may
+own the log, and the next LeaderAndIsr request settles which one does.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from barnabas.broker.disk.files import read_file, write_file
+from barnabas.broker.disk.names import TOPIC_IDENTITY_CHECKPOINT
+from barnabas.cluster.model.epochs import Zxid
+from barnabas.cluster.model.ids import TopicIdentity
+
+_CONTENT = re.compile(rb"0\n1\n([0-9]{1,19}) ([0-9]{1,19})\n")
+"""Version, number of rows, and the row: the format of Kafka's checkpoints. The last line break tells that
+nothing was cut off."""
+
+
+def read_identity(directory: Path) -> TopicIdentity | None:
+    """The topic that the log in ``directory`` is of, or None where that is not known.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    try:
+        found = _CONTENT.fullmatch(read_file(directory / TOPIC_IDENTITY_CHECKPOINT))
+    except FileNotFoundError:
+        return None
+    return None if found is None else TopicIdentity(int(found[1]), Zxid(int(found[2])))
+
+
+def write_identity(directory: Path, identity: TopicIdentity) -> None:
+    """Record the topic that the log in ``directory`` is of; the log's next flush makes it durable.
+
+    A loss of power before then leaves a log without an identity, and without records that were flushed.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    content = f"0\n1\n{identity.tree} {identity.topic}\n".encode()
+    write_file(directory / TOPIC_IDENTITY_CHECKPOINT, content, durable=False)
