@@ -11,12 +11,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.local.broker_process import live_process
 from barnabas.local.cluster import READY_TIMEOUT_S, ClusterError, LocalCluster
 from barnabas.local.ports import PortError
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
@@ -43,15 +44,33 @@ def run(directory: Path, brokers: int, port: int) -> int:
         try:
             cluster = LocalCluster(directory, brokers, port)
         except PortError as error:
-            return _fail(str(error))
+            _fail(str(error))
+            _name_strangers(directory, brokers, sys.stderr)
+            return 1
         try:
             return _keep(cluster, asked)
         except (ClusterError, ZooKeeperStartError) as error:
             return _fail(str(error))
         finally:
             _say("stopping")
+            started = [broker.id for broker in cluster.brokers.values() if broker.pid is not None]
+            _name_strangers(directory, brokers, sys.stdout, started)
             for broker_id in cluster.stop():
                 _say(f"broker {broker_id} did not end in time and was killed")
+
+
+def _name_strangers(
+    directory: Path, brokers: int, stream: TextIO, started: Collection[BrokerId] = ()
+) -> None:
+    """Name the brokers of ``directory`` that run and are not among those ``started`` here."""
+    for number in range(1, brokers + 1):
+        pid = None if number in started else live_process(directory / f"broker-{number}")
+        if pid is not None:
+            _write(
+                stream,
+                f"broker {number} in {directory} was not started here and goes on, process {pid}; "
+                f"stop it with: kill {pid}",
+            )
 
 
 def _keep(cluster: LocalCluster, asked: threading.Event) -> int:

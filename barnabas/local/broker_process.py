@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import subprocess
@@ -22,7 +23,28 @@ from barnabas.local.ports import BrokerPorts
 SESSION_TIMEOUT_MS = 4000
 """The ZooKeeper session of a broker on a laptop: dead brokers are noticed soon, busy ones are not lost."""
 
+PID_FILE = "broker.pid"
+"""The file in a broker's directory that holds the id of its process."""
+
 CONNECTION_TIMEOUT_MS = 18000
+
+
+def live_process(directory: Path) -> int | None:
+    """Return the id of the process that runs the broker in ``directory``, or None if there is none.
+
+    The id is that of its ``broker.pid``. A broker that was killed leaves the file behind, so the process must
+    be alive and must be a broker's: where ``/proc`` tells, its command line must name ``barnabas.broker``.
+    """
+    try:
+        pid = int((directory / PID_FILE).read_text(encoding="ascii"))
+        os.kill(pid, 0)
+    except (OSError, ValueError):
+        return None
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return pid
+    return pid if b"barnabas.broker" in command else None
 
 
 class BrokerProcess:
@@ -107,7 +129,7 @@ class BrokerProcess:
             "metrics.address": self.metrics,
             "log.dirs": str(self.directory / "data"),
             "kafka.logs.dir": str(self.state_change_log.parent),
-            "pid.file": str(self.directory / "broker.pid"),
+            "pid.file": str(self.directory / PID_FILE),
             "zookeeper.connect": zookeeper,
             "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
             "zookeeper.connection.timeout.ms": str(CONNECTION_TIMEOUT_MS),

@@ -1,10 +1,12 @@
 import errno
 import signal
 import socket
+import sys
 
 import pytest
 
 from barnabas import up
+from barnabas.local.ports import PortError
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,25 @@ def test_a_terminal_that_was_closed_keeps_nothing_from_being_stopped(monkeypatch
     monkeypatch.setattr("sys.stderr", Closed())
     up._say("stopping")
     assert up._fail("broken") == 1
+
+
+def test_brokers_that_were_started_elsewhere_are_named(tmp_path, capsys, monkeypatch):
+    live = {tmp_path / "broker-1": 71, tmp_path / "broker-3": 73}
+    monkeypatch.setattr(up, "live_process", live.get)
+    up._name_strangers(tmp_path, 3, sys.stdout, [1])
+    assert capsys.readouterr().out == (
+        f"barnabas: broker 3 in {tmp_path} was not started here and goes on, process 73; "
+        "stop it with: kill 73\n"
+    )
+
+
+def test_who_holds_a_taken_port_is_named(tmp_path, capsys, monkeypatch):
+    def taken(*_):
+        raise PortError("taken")
+
+    monkeypatch.setattr(up, "LocalCluster", taken)
+    monkeypatch.setattr(up, "live_process", {tmp_path / "broker-2": 72}.get)
+    assert up.run(tmp_path, 2, 9092) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "barnabas: taken"
+    assert second.endswith("goes on, process 72; stop it with: kill 72")

@@ -1,5 +1,6 @@
 import shlex
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.metrics_page import MetricsPage
-from barnabas.local.broker_process import BrokerProcess
+from barnabas.local.broker_process import BrokerProcess, live_process
 from barnabas.local.children import Children
 from barnabas.local.ports import BrokerPorts
 
@@ -104,3 +105,23 @@ def test_its_last_words(tmp_path):
     assert one.last_words() == "it printed nothing"
     one.console.write_text("first\nlast\n\n")
     assert one.last_words() == "last"
+
+
+@pytest.mark.parametrize("text", [None, "", "none", "2147483647"])
+def test_a_directory_without_a_live_process(tmp_path, text):
+    if text is not None:
+        (tmp_path / "broker.pid").write_text(text)
+    assert live_process(tmp_path) is None
+
+
+def test_only_a_broker_counts_as_the_process_of_a_directory(tmp_path):
+    for argument, is_broker in (("barnabas.broker", True), ("something.else", False)):
+        with subprocess.Popen(
+            [sys.executable, "-c", "print(flush=True); input()", argument],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process:
+            process.stdout.readline()
+            (tmp_path / "broker.pid").write_text(f"{process.pid}\n")
+            assert live_process(tmp_path) == (process.pid if is_broker else None)
+            process.communicate(b"\n")
