@@ -1,6 +1,6 @@
 # The verbs that people and CI both run. The comment behind `##` is the line that `make help` prints.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chaos test unit lint proto diagrams lock clean
+.PHONY: help setup demo chaos test unit coverage lint proto diagrams lock clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +23,13 @@ test: setup lint  ## everything that CI runs, chaos excepted
 unit: setup  ## the quick tests: unit tests and the shape of the source
 	@.venv/bin/python -m pytest -m "not spark" tests/unit tests/shape
 
-lint: setup  ## format, style, import contracts, types
+# What the fast tests of a core do not reach, nothing else tests in every order of events.
+coverage: setup  ## branches of the cores that their unit tests and the simulation do not reach
+	@.venv/bin/python -m coverage run -m pytest -q -m "not spark" tests/unit/broker/core \
+		tests/unit/controller/core tests/unit/cluster/model tests/simulation
+	@.venv/bin/python -m coverage report
+
+lint: setup  ## format, style, import contracts, dead code, types
 	@scripts/lint
 
 proto:  ## generate the gRPC code after a change in proto/
