@@ -264,9 +264,9 @@ class ControllerContext:
     def kept_in_sync(self, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
         """The members of ``isr`` on dead brokers that stay in it.
 
-        They stay as long as no live member is known to have its log. Every member of an ISR has all that is
-        committed. If all but one left it, and the last one turned out to have lost its log, nobody would know
-        whose log is complete.
+        They stay as long as they are replicas and no live member is known to have its log. Every member of an
+        ISR has all that is committed. If all but one left it, and the last one turned out to have lost it,
+        nobody would know whose log is complete.
 
         Args:
             partition: The partition.
@@ -279,7 +279,8 @@ class ControllerContext:
                 and partition not in self.offline_dirs.get(member, ())
             ):
                 return ()
-        return tuple(member for member in isr if member not in self.brokers)
+        replicas = self.assignment(partition).replicas
+        return tuple(member for member in isr if member in replicas and member not in self.brokers)
 
     def liveness(self) -> Liveness:
         """Who is live and works now, to be asked about many partitions; it does not see later changes."""

@@ -145,6 +145,17 @@ def test_a_completed_reassignment_has_the_target_for_replicas_and_isr(world):
     assert running(world.context) == []
 
 
+def test_a_dead_replica_that_is_moved_away_leaves_the_isr(world):
+    """Although it has stayed in it while no live member was known to have its log."""
+    world.context.unproven.update((1, 2))
+    world.remove(3)
+    world.run(BrokerChange())
+    assert world.leadership(T0).isr == (1, 2, 3)
+    move(world, 1, 2)
+    assert world.topics["t"][0] == Assignment((1, 2))
+    assert world.leadership(T0).isr == (1, 2)
+
+
 def test_the_old_replicas_are_deleted_and_the_topic_is_written_last(world):
     finish(world)
     assert {broker: p.delete for broker, p in told(world, SendStopReplica).items()} == dict.fromkeys(
