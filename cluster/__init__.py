@@ -1,1 +1,1 @@
-"""What all processes of a cluster agree on: the model, ZooKeeper's tree, the RPCs, the way a process runs."""
+"""The code that all processes of a cluster share: model, ZooKeeper's tree, RPCs, process runtime."""

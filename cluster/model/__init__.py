@@ -1,1 +1,1 @@
-"""The shared vocabulary, as immutable data; needs nothing but the standard library."""
+"""The shared model as immutable data, which needs only the standard library."""

@@ -1,4 +1,4 @@
-"""A broker as the others know it."""
+"""Brokers and their endpoints."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.ids import BrokerId
 
 GRPC_LISTENER = "GRPC"
-"""The name of the listener on which brokers and the controller speak to each other."""
+"""The name of the listener between brokers, and between brokers and the controller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One address on which a broker listens.
+    """An address on which a broker listens.
 
     Attributes:
         listener: The listener's name, such as ``PLAINTEXT`` or ``GRPC``.
-        host: A host name or address, as clients should dial it.
+        host: The host name or address that clients connect to.
         port: A TCP port.
-        security_protocol: What ``listener.security.protocol.map`` maps the name to.
+        security_protocol: The listener's protocol in ``listener.security.protocol.map``.
     """
 
     listener: str
@@ -36,10 +36,10 @@ class Broker:
     """A live broker: the content of ``/brokers/ids/<id>`` and the epoch of that registration.
 
     Attributes:
-        id: Its number.
-        epoch: The czxid of its registration.
-        endpoints: All its listeners.
-        rack: Its ``broker.rack``, or None.
+        id: The broker id.
+        epoch: The broker epoch, which is the czxid of the registration.
+        endpoints: The endpoints of all listeners.
+        rack: The ``broker.rack``; None if it is not set.
     """
 
     id: BrokerId
@@ -48,5 +48,5 @@ class Broker:
     rack: str | None = None
 
     def endpoint(self, listener: str) -> Endpoint | None:
-        """The address of the listener of that name, or None where the broker has no such listener."""
+        """Return the endpoint of a listener; None if the broker has no such listener."""
         return next((e for e in self.endpoints if e.listener == listener), None)

@@ -1,7 +1,7 @@
-"""What an admin handler asks of the controller, and what it is told.
+"""Commands that admin handlers send to the controller, and their results.
 
-Handlers never write ZooKeeper: they hand one of these to the controller's mailbox through a
-``ControllerPort``, on the controller's own broker directly, from the others over gRPC.
+Handlers never write to ZooKeeper. They submit a command through a ``ControllerPort``, which puts it into the
+controller's mailbox: directly on the controller's own broker, over gRPC from the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from barnabas.cluster.model.ids import BrokerId
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What became of a command."""
+    """The result of a command."""
 
 
 R = TypeVar("R", bound=CommandResult)
@@ -23,15 +23,15 @@ R = TypeVar("R", bound=CommandResult)
 
 @dataclass(frozen=True, slots=True)
 class Command(Generic[R]):
-    """Something asked of the controller; ``R`` is what its caller is told."""
+    """A request to the controller; ``R`` is the type of its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused(CommandResult):
-    """Not taken: ``NOT_CONTROLLER`` where this broker is not, or no longer, the controller.
+    """The refusal of a command, with ``NOT_CONTROLLER`` if this broker is not, or no longer, the controller.
 
-    (To a ``ControlledShutdown`` that is ``STALE_CONTROLLER_EPOCH``.)
-    ``UNKNOWN_SERVER_ERROR`` where it failed on the way, for a reason that nobody foresaw.
+    (For a ``ControlledShutdown`` that is ``STALE_CONTROLLER_EPOCH``.) The error is ``UNKNOWN_SERVER_ERROR``
+    if the command failed with an unexpected exception.
     """
 
     error: ErrorCode
@@ -43,10 +43,10 @@ class NewTopic:
     """A topic to create.
 
     Attributes:
-        name: Its name.
-        partitions: How many, or -1 for ``num.partitions``; -1 too where ``assignments`` is given.
-        replication_factor: How many replicas each, or -1 for ``default.replication.factor``.
-        assignments: By hand: partition number to its replicas, preferred leader first.
+        name: The topic's name.
+        partitions: The number of partitions; -1 for ``num.partitions``, and if ``assignments`` is given.
+        replication_factor: The number of replicas of each partition; -1 for ``default.replication.factor``.
+        assignments: A manual assignment, from partition numbers to replicas, preferred leader first.
         configs: Topic settings that differ from the defaults.
     """
 
@@ -59,10 +59,10 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class TopicResult:
-    """What became of one topic of a command.
+    """The result for one topic of a command.
 
     Attributes:
-        error: ``NONE`` where it was written (the leaders may not be elected yet).
+        error: ``NONE`` if the topic was written (its leaders may not be elected yet).
         message: A sentence that names the thing, the value and what was expected; None without error.
         partitions: The number of partitions created, -1 on error.
         replication_factor: The replicas of each, -1 on error.
@@ -84,19 +84,20 @@ class CreateTopicsResult(CommandResult):
 
 @dataclass(frozen=True, slots=True)
 class CreateTopics(Command[CreateTopicsResult]):
-    """Create these topics; with ``validate_only`` check them and write nothing."""
+    """The command to create topics; with ``validate_only`` they are checked and nothing is written."""
 
     topics: tuple[NewTopic, ...]
     validate_only: bool = False
 
 
 class ControllerPort(Protocol):
-    """The door to the controller: the same for a handler on its own broker and for one on another."""
+    """The interface to the controller, which is the same on the controller's own broker and on others."""
 
     async def submit(self, command: Command[R], timeout_ms: int) -> R | Refused:
-        """Have the controller carry out ``command``.
+        """Submit ``command`` to the controller and wait for its result.
 
-        Returns when it has been written to ZooKeeper, or ``Refused`` with ``NOT_CONTROLLER`` or
-        ``REQUEST_TIMED_OUT`` (it may still be carried out then).
+        The result arrives when the command has been written to ZooKeeper. It is ``Refused`` with
+        ``NOT_CONTROLLER`` or ``REQUEST_TIMED_OUT`` otherwise (after a timeout the command may still be
+        carried out).
         """
         ...

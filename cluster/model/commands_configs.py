@@ -1,4 +1,4 @@
-"""The commands that alter settings of topics and brokers, and what their callers are told.
+"""The commands that alter settings of topics and brokers, and their results.
 
 Sources: ``AlterConfigs`` (KIP-133) and ``IncrementalAlterConfigs`` (KIP-339) of release 2.8.
 """
@@ -16,18 +16,18 @@ from barnabas.cluster.model.errors import ErrorCode
 
 @unique
 class ConfigResourceType(IntEnum):
-    """What kind of thing has settings, by its number on the wire."""
+    """The kinds of resource that have settings, with their numbers in the protocol."""
 
     TOPIC = 2
     BROKER = 4
 
 
 class ConfigResource(NamedTuple):
-    """A thing that has settings; prints as Kafka prints it.
+    """A resource that has settings; ``str`` gives Kafka's spelling.
 
     Attributes:
-        type: Its kind.
-        name: A topic's name or a broker's id; the empty name of a broker stands for all of them.
+        type: The kind of resource.
+        name: The topic's name or the broker's id; an empty broker name stands for all brokers.
     """
 
     type: ConfigResourceType
@@ -35,7 +35,7 @@ class ConfigResource(NamedTuple):
 
     @property
     def is_default(self) -> bool:
-        """Whether it stands for all brokers."""
+        """Return whether the resource stands for all brokers."""
         return self.type is ConfigResourceType.BROKER and not self.name
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class ConfigResource(NamedTuple):
 
 @unique
 class ConfigOperation(IntEnum):
-    """What is done to one setting, by its number on the wire."""
+    """The operations on a setting, with their numbers in the protocol."""
 
     SET = 0
     DELETE = 1
@@ -54,12 +54,12 @@ class ConfigOperation(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigAlteration:
-    """One step of an incremental alteration.
+    """An operation of an incremental alteration.
 
     Attributes:
         name: The setting.
-        operation: What is done to it.
-        value: Its text, or the names to append or subtract, joined by commas; empty for ``DELETE``.
+        operation: The operation.
+        value: The setting's text, or the names to append or subtract, joined by commas; empty for ``DELETE``.
     """
 
     name: str
@@ -69,10 +69,10 @@ class ConfigAlteration:
 
 @dataclass(frozen=True, slots=True)
 class ResourceResult:
-    """What became of one resource of a command.
+    """The result for one resource of a command.
 
     Attributes:
-        error: ``NONE`` where its settings were written, or would have been.
+        error: ``NONE`` if the settings were written, or are valid with ``validate_only``.
         message: A sentence that names the thing, the value and what was expected; None without error.
     """
 
@@ -90,7 +90,7 @@ class AlterConfigsResult(CommandResult):
 
 @dataclass(frozen=True, slots=True)
 class AlterConfigs(Command[AlterConfigsResult]):
-    """Let each resource set these settings itself and no others; with ``validate_only`` write nothing."""
+    """The command to replace all settings of resources; with ``validate_only`` nothing is written."""
 
     resources: Mapping[ConfigResource, Mapping[str, str]]
     validate_only: bool = False
@@ -98,7 +98,7 @@ class AlterConfigs(Command[AlterConfigsResult]):
 
 @dataclass(frozen=True, slots=True)
 class IncrementalAlterConfigs(Command[AlterConfigsResult]):
-    """Alter these settings of each resource and leave the others; with ``validate_only`` write nothing."""
+    """The command to alter some settings of resources; with ``validate_only`` nothing is written."""
 
     resources: Mapping[ConfigResource, tuple[ConfigAlteration, ...]]
     validate_only: bool = False

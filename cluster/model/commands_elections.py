@@ -1,4 +1,4 @@
-"""The command that elects leaders on request, and what its caller is told.
+"""The command that elects leaders on request, and its result.
 
 Source: ``ElectLeaders`` (KIP-183, KIP-460) of release 2.8.
 """
@@ -16,23 +16,26 @@ from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 
 @unique
 class ElectionType(IntEnum):
-    """Which leader is asked for, by its number on the wire; the names are those that Kafka prints."""
+    """The types of election, with their numbers in the protocol and Kafka's names."""
 
     PREFERRED = 0
-    """The first replica of the assignment."""
+    """The preferred leader, which is the first replica of the assignment."""
     UNCLEAN = 1
-    """Any live replica, from outside the ISR if need be: records may be lost."""
+    """Any live replica, if necessary from outside the ISR, in which case records may be lost."""
     DAMAGED_LEADER = 100
-    """Another ISR member than the leader, which asks because its log is damaged; no client may."""
+    """An ISR member other than the leader, which requests this because its log is damaged.
+
+    Clients may not.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ElectionResult:
-    """What became of one partition.
+    """The result for one partition.
 
     Attributes:
-        error: ``NONE`` where ``leader`` was elected and written.
-        message: A sentence for people; None where the error says all.
+        error: ``NONE`` if ``leader`` was elected and written.
+        message: A sentence for people; None if the error needs none.
         leader: The new leader; ``NO_LEADER`` on error.
     """
 
@@ -43,19 +46,19 @@ class ElectionResult:
 
 @dataclass(frozen=True, slots=True)
 class ElectLeadersResult(CommandResult):
-    """The result of each partition asked for."""
+    """The results for the requested partitions."""
 
     elections: Mapping[TopicPartition, ElectionResult]
 
 
 @dataclass(frozen=True, slots=True)
 class ElectLeaders(Command[ElectLeadersResult]):
-    """Elect leaders of these partitions, where another one than the right one leads.
+    """The command to elect the wanted leaders of partitions that are led by others.
 
     Attributes:
-        election_type: Which leader is the right one.
+        election_type: The type of election, which determines the wanted leader.
         partitions: The partitions.
-        damaged: The broker that must not go on leading (``DAMAGED_LEADER``); else ``NO_LEADER``.
+        damaged: The broker that must stop leading (``DAMAGED_LEADER``); else ``NO_LEADER``.
     """
 
     election_type: ElectionType

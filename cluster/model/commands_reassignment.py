@@ -1,4 +1,4 @@
-"""Commands about partition reassignment (KIP-455; api keys 45 and 46), and what they are answered.
+"""The commands for partition reassignment (KIP-455; api keys 45 and 46), and their results.
 
 Source: ``AlterPartitionReassignmentsRequest.json`` and ``ListPartitionReassignmentsRequest.json`` of release
 2.8.
@@ -17,10 +17,10 @@ from barnabas.cluster.model.partition import Assignment
 
 @dataclass(frozen=True, slots=True)
 class ReassignmentResult:
-    """What became of the reassignment of one partition.
+    """The result for the reassignment of one partition.
 
     Attributes:
-        error: ``NONE`` where it has begun, is done, or is cancelled.
+        error: ``NONE`` if the reassignment has begun, is complete, or is cancelled.
         message: A sentence that names the thing, the value and what was expected; None without error.
     """
 
@@ -37,20 +37,20 @@ class AlterPartitionReassignmentsResult(CommandResult):
 
 @dataclass(frozen=True, slots=True)
 class AlterPartitionReassignments(Command[AlterPartitionReassignmentsResult]):
-    """Move partitions to these replicas, preferred leader first; None cancels what runs."""
+    """The command to move partitions to replicas, preferred leader first; None cancels a reassignment."""
 
     targets: Mapping[TopicPartition, tuple[BrokerId, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ListPartitionReassignmentsResult(CommandResult):
-    """The assignment of each partition that is being reassigned."""
+    """The assignments of partitions that are being reassigned."""
 
     reassignments: Mapping[TopicPartition, Assignment]
 
 
 @dataclass(frozen=True, slots=True)
 class ListPartitionReassignments(Command[ListPartitionReassignmentsResult]):
-    """The reassignments that run: those of these partitions, or all where None."""
+    """The command to list the running reassignments of some partitions; None stands for all."""
 
     partitions: tuple[TopicPartition, ...] | None = None

@@ -1,4 +1,4 @@
-"""Controlled shutdown: what a broker that is about to stop asks of the controller, and what it is told.
+"""The command for a controlled shutdown, and its result.
 
 Source: ``ControlledShutdownRequest`` (api key 7) of release 2.8;
 docs/kafka/topics.md, Controlled shutdown.
@@ -15,11 +15,11 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class ControlledShutdownResult(CommandResult):
-    """The leaders have moved, as far as they could.
+    """The result of a controlled shutdown: all leaderships that could move have moved.
 
     Attributes:
-        remaining: The partitions with more than one replica that the broker still leads, because nobody else
-            is in sync; none of them: it may stop.
+        remaining: The partitions with more than one replica that the broker still leads, because no other
+            replica is in sync. If it is empty, the broker may stop.
     """
 
     remaining: tuple[TopicPartition, ...]
@@ -27,15 +27,15 @@ class ControlledShutdownResult(CommandResult):
 
 @dataclass(frozen=True, slots=True)
 class ControlledShutdown(Command[ControlledShutdownResult]):
-    """Move every leadership off this broker and take it out of every ISR, for it is about to stop.
+    """The command of a stopping broker to move its leaderships and remove it from all ISRs.
 
-    Refused with ``STALE_BROKER_EPOCH`` where the controller knows a later life of the broker, with
-    ``BROKER_NOT_AVAILABLE`` where it knows none. Unlike all other commands, ``STALE_CONTROLLER_EPOCH`` says
-    that the broker asked is not, or no longer, the controller.
+    The command is refused with ``STALE_BROKER_EPOCH`` if the controller knows a later broker epoch, and with
+    ``BROKER_NOT_AVAILABLE`` if it does not know the broker. Unlike other commands, it is refused with
+    ``STALE_CONTROLLER_EPOCH`` by a broker that is not, or no longer, the controller.
 
     Attributes:
-        broker_id: Who is about to stop.
-        broker_epoch: The epoch of its registration.
+        broker_id: The stopping broker.
+        broker_epoch: The epoch of the broker's registration.
     """
 
     broker_id: BrokerId

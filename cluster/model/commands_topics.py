@@ -1,4 +1,4 @@
-"""Commands about topics that there are: more partitions for them, and their end."""
+"""The commands for existing topics: adding partitions, and deletion."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from barnabas.cluster.model.ids import BrokerId
 
 @dataclass(frozen=True, slots=True)
 class NewPartitions:
-    """How many partitions a topic is to have.
+    """The number of partitions that a topic shall have.
 
     Attributes:
-        topic: Its name.
-        count: The number of its partitions in the end, those it has included.
-        assignments: By hand: the replicas of each new partition in order, preferred leader first; None where
-            the controller is to place them.
+        topic: The topic's name.
+        count: The total number of partitions, existing ones included.
+        assignments: The replicas of each new partition in order, preferred leader first; None to let the
+            controller place them.
     """
 
     topic: str
@@ -33,7 +33,7 @@ class CreatePartitionsResult(CommandResult):
 
 @dataclass(frozen=True, slots=True)
 class CreatePartitions(Command[CreatePartitionsResult]):
-    """Give these topics more partitions; with ``validate_only`` check them and write nothing."""
+    """The command to add partitions to topics; with ``validate_only`` nothing is written."""
 
     topics: tuple[NewPartitions, ...]
     validate_only: bool = False
@@ -41,13 +41,13 @@ class CreatePartitions(Command[CreatePartitionsResult]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteTopicsResult(CommandResult):
-    """The results in the order of the request; no error means marked, the deletion goes on by itself."""
+    """The results in the order of the request. No error means that the topic is marked for deletion."""
 
     topics: tuple[TopicResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteTopics(Command[DeleteTopicsResult]):
-    """Delete the topics of these names."""
+    """The command to delete topics."""
 
     topics: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a setting is: its declaration, and how text becomes a checked value.
+"""Declarations of settings, and the parsing of their text into checked values.
 
 The tables themselves are `cluster.model.configs_broker`, `configs_log` and `configs_topic`. Types, ranges and
 the rule "null means not set" are those of Kafka's ``ConfigDef`` (release 2.8).
@@ -12,22 +12,22 @@ from enum import Enum
 from types import MappingProxyType
 
 Value = bool | int | float | str | tuple[str, ...] | None
-"""A parsed setting: bool, int, float, str, a tuple of names for a list, or None where it is not set."""
+"""The value of a parsed setting: a tuple of names for a list, None if it is not set."""
 
 UNLIMITED_LONG = 2**63 - 1
-"""Kafka's way to say "no limit" for a long."""
+"""The largest long, which Kafka uses for "no limit"."""
 
 UNLIMITED_INT = 2**31 - 1
-"""Kafka's way to say "no limit" for an int."""
+"""The largest int, which Kafka uses for "no limit"."""
 
 
 class ConfigError(ValueError):
-    """A setting that may not be.
+    """An error for a setting with a forbidden or missing value.
 
     Attributes:
         name: The setting.
-        value: The text that was given, or None where it is missing.
-        allowed: What would have been right, as the end of the sentence "must be ...".
+        value: The text that was given; None if it is missing.
+        allowed: The allowed values, as the end of the sentence "must be ...".
     """
 
     def __init__(self, name: str, value: str | None, allowed: str) -> None:
@@ -39,15 +39,15 @@ class ConfigError(ValueError):
 
     @property
     def for_clients(self) -> str:
-        """What a client gets, which begins as Kafka's does (``ConfigException.java``)."""
+        """Return the message for clients, which begins as Kafka's (``ConfigException.java``)."""
         return f"Invalid value {self.value} for configuration {self.name}: Value must be {self.allowed}"
 
 
 class Type(Enum):
-    """The type of a setting; each is read from text by `read`.
+    """The types of settings, which `read` parses.
 
     Attributes:
-        described: How it is called in an error, as the end of "must be ...".
+        described: The type's description in errors, as the end of "must be ...".
     """
 
     described: str
@@ -75,10 +75,10 @@ def _whole_number(text: str, bits: int) -> int:
 
 
 def read(type_: Type, text: str) -> Value:
-    """Read ``text`` as a value of ``type_``; surrounding blanks do not count.
+    """Parse ``text`` as a value of ``type_``, ignoring surrounding blanks.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is not such a value.
     """
     text = text.strip()
     match type_:
@@ -104,10 +104,10 @@ def _refuse(text: str) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a value must satisfy beyond its type.
+    """A rule for values in addition to their type.
 
     Attributes:
-        holds: Whether it does; never asked about None.
+        holds: Returns whether a value satisfies the rule; never called with None.
         described: The rule as the end of the sentence "must be ...".
         has_maximum: Whether it bounds numbers from above.
     """
@@ -118,12 +118,12 @@ class Rule:
 
 
 def at_least(minimum: float) -> Rule:
-    """A number that is not below ``minimum``."""
+    """Return the rule for numbers not below ``minimum``."""
     return Rule(lambda v: isinstance(v, (int, float)) and v >= minimum, f"at least {minimum}")
 
 
 def between(minimum: float, maximum: float) -> Rule:
-    """A number from ``minimum`` to ``maximum``, both included."""
+    """Return the rule for numbers from ``minimum`` to ``maximum``, both included."""
     return Rule(
         lambda v: isinstance(v, (int, float)) and minimum <= v <= maximum,
         f"between {minimum} and {maximum}",
@@ -132,14 +132,14 @@ def between(minimum: float, maximum: float) -> Rule:
 
 
 def at_least_or_minus_one(minimum: int) -> Rule:
-    """A number that is not below ``minimum``, or -1, which means unlimited."""
+    """Return the rule for numbers not below ``minimum``, or -1 for unlimited."""
     return Rule(
         lambda v: isinstance(v, int) and (v >= minimum or v == -1), f"at least {minimum}, or -1 for no limit"
     )
 
 
 def one_of(*names: str) -> Rule:
-    """One of these names, or for a list: all of its names among these, and at least one."""
+    """Return the rule for one of these names; for lists, for at least one of them and no others."""
     return Rule(
         lambda v: set(v) <= set(names) and bool(v) if isinstance(v, tuple) else v in names,
         "one of " + ", ".join(names),
@@ -147,7 +147,7 @@ def one_of(*names: str) -> Rule:
 
 
 def not_empty() -> Rule:
-    """Text or a list that holds something, and no empty name."""
+    """Return the rule for text that is not empty, and for lists without empty names that are not empty."""
     return Rule(lambda v: bool(v) and (not isinstance(v, tuple) or all(v)), "not empty")
 
 
@@ -156,22 +156,22 @@ class _Required(Enum):
 
 
 REQUIRED = _Required.REQUIRED
-"""The default of a setting that has none."""
+"""The default of a setting that must be given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The declaration of one setting.
+    """The declaration of a setting.
 
     Attributes:
         name: Kafka's key.
-        type: How its text is read.
-        default: Its value where it is not given; None means not set, `REQUIRED` that it must be given.
-        doc: One sentence: what it does, its unit.
-        rule: What its value must satisfy beyond the type.
-        topic: The topic setting that overrides it, if there is one.
-        ours: True for a setting that Kafka does not have.
-        told_as: The type that Kafka declares, where ours reads more out of the text; else None.
+        type: The type of its value.
+        default: The default value; None means not set, `REQUIRED` that the setting must be given.
+        doc: A sentence about its meaning and unit.
+        rule: The rule for its value in addition to the type.
+        topic: The topic setting that overrides it; None if there is none.
+        ours: Whether Kafka lacks the setting.
+        declared_as: The type that Kafka declares, if ours parses more of the text; else None.
     """
 
     name: str
@@ -181,21 +181,21 @@ class Config:
     rule: Rule | None = None
     topic: str | None = None
     ours: bool = False
-    told_as: Type | None = None
+    declared_as: Type | None = None
 
     @property
     def kafka_type(self) -> Type:
-        """The type that clients are told."""
-        return self.type if self.told_as is None else self.told_as
+        """Return the type that clients see, which is Kafka's."""
+        return self.type if self.declared_as is None else self.declared_as
 
     @property
     def default_text(self) -> str | None:
-        """The text of the default, or None where there is none."""
+        """Return the text of the default; None if there is none."""
         return None if isinstance(self.default, _Required) else render(self.default)
 
     @property
     def allowed(self) -> str:
-        """What a value may be, as the end of the sentence "must be ..."."""
+        """Return the allowed values, as the end of the sentence "must be ..."."""
         if self.rule is None:
             return self.type.described
         if self.type in {Type.STRING, Type.LIST}:
@@ -207,10 +207,10 @@ class Config:
         return f"{kind}{limit}, {self.rule.described}"
 
     def parse(self, text: str) -> Value:
-        """The value that ``text`` stands for.
+        """Parse ``text`` and check the rule.
 
         Raises:
-            ConfigError: It is not of the type, or breaks the rule.
+            ConfigError: The text is not of the type, or breaks the rule.
         """
         try:
             value = read(self.type, text)
@@ -222,7 +222,7 @@ class Config:
 
 
 def table(*parts: Iterable[Config]) -> Mapping[str, Config]:
-    """The declarations by name.
+    """Index declarations by name.
 
     Raises:
         ValueError: A name is declared twice.
@@ -238,23 +238,23 @@ def table(*parts: Iterable[Config]) -> Mapping[str, Config]:
 def parse_given(
     configs: Mapping[str, Config], given: Mapping[str, str]
 ) -> tuple[dict[str, Value], tuple[str, ...]]:
-    """Parse what was given, adding no defaults.
+    """Parse the given settings without adding defaults.
 
     Returns:
-        The values of the known settings, and the names that no declaration knows, in the order given.
+        The values of the declared settings, and the names of the others in the given order.
 
     Raises:
-        ConfigError: For the first bad value.
+        ConfigError: A value is invalid; the first one is named.
     """
     values = {name: configs[name].parse(text) for name, text in given.items() if name in configs}
     return values, tuple(name for name in given if name not in configs)
 
 
 def with_defaults(configs: Mapping[str, Config], values: Mapping[str, Value]) -> dict[str, Value]:
-    """All settings of the table: those in ``values``, and the default of each other one.
+    """Return all settings of the table, with defaults for those that ``values`` lacks.
 
     Raises:
-        ConfigError: A required one is missing.
+        ConfigError: A required setting is missing.
     """
     complete: dict[str, Value] = {}
     for name, config in configs.items():
@@ -268,7 +268,7 @@ def with_defaults(configs: Mapping[str, Config], values: Mapping[str, Value]) ->
 
 
 def render(value: Value) -> str | None:
-    """The text of a value as Kafka's tools show it: lists joined by commas, booleans in lower case."""
+    """Format a value as Kafka's tools show it: lists joined by commas, booleans in lower case."""
     match value:
         case None:
             return None

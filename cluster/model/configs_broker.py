@@ -1,9 +1,9 @@
-"""The settings of a broker, each declared once; those of its logs stand in `cluster.model.configs_log`.
+"""The declarations of broker settings, except those of logs (`cluster.model.configs_log`).
 
 Source: ``kafka.server.KafkaConfig`` of release 2.8 (names, types, defaults, ranges), and ours at the end.
-Deviations, because brokers speak gRPC to each other on a listener of that name: ``listeners``,
-``listener.security.protocol.map`` and ``inter.broker.listener.name`` have defaults that include it (the last
-can be nothing else); and ``inter.broker.protocol.version`` can only be 2.6, which is what we are.
+There are two deviations. Brokers use gRPC between each other on a listener ``GRPC``, so the defaults of
+``listeners``, ``listener.security.protocol.map`` and ``inter.broker.listener.name`` include it (the last has
+no other value). And ``inter.broker.protocol.version`` can only be 2.6.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _NETWORK = (
         ("PLAINTEXT://:9092", "GRPC://:19092"),
         "NAME://host:port to listen on.",
         not_empty(),
-        told_as=_STRING,
+        declared_as=_STRING,
     ),
     Config(
         "advertised.listeners",
@@ -79,7 +79,7 @@ _NETWORK = (
         None,
         "What others shall dial; as listeners where not set.",
         not_empty(),
-        told_as=_STRING,
+        declared_as=_STRING,
     ),
     Config(
         "listener.security.protocol.map",
@@ -87,7 +87,7 @@ _NETWORK = (
         ("PLAINTEXT:PLAINTEXT", "GRPC:PLAINTEXT"),
         "The security protocol of each listener name, NAME:PROTOCOL.",
         not_empty(),
-        told_as=_STRING,
+        declared_as=_STRING,
     ),
     Config(
         "inter.broker.listener.name",
@@ -334,7 +334,7 @@ _GROUPS = (
 )
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR")
-"""log4j's levels, least important first."""
+"""The levels of log4j, least important first."""
 
 _OURS = (
     Config(
@@ -383,4 +383,4 @@ _OURS = (
 BROKER_CONFIGS = table(
     _IDENTITY, _ZOOKEEPER, _NETWORK, _TOPICS, LOG_CONFIGS, _REPLICATION, _CONTROLLER, _GROUPS, _OURS
 )
-"""Every setting that ``server.properties`` may hold, by name."""
+"""The declarations of all settings of ``server.properties`` by name."""

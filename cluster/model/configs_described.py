@@ -1,4 +1,4 @@
-"""Settings as an administrator sees them: the value in force, where it comes from, and what lies under it.
+"""Settings as administrators see them: effective value, source and synonyms.
 
 Sources: ``kafka.server.ConfigHelper``, ``DynamicBrokerConfig.brokerConfigSynonyms`` and ``AllDynamicConfigs``
 of release 2.8; KIP-133, KIP-226.
@@ -18,7 +18,7 @@ from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, broker_twin, par
 
 @unique
 class ConfigSource(IntEnum):
-    """Where a value comes from, by its number on the wire; a smaller number wins."""
+    """The sources of values, with their numbers in the protocol; the smaller number wins."""
 
     DYNAMIC_TOPIC_CONFIG = 1
     DYNAMIC_BROKER_CONFIG = 2
@@ -29,12 +29,12 @@ class ConfigSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigSynonym:
-    """One of the places that a value could come from.
+    """A place from which a value may come.
 
     Attributes:
-        name: The setting there, such as ``log.retention.hours`` behind ``retention.ms``.
-        value: Its text there, or None where it may not be shown.
-        source: Which kind of place.
+        name: The name of the setting there, such as ``log.retention.hours`` for ``retention.ms``.
+        value: The text there; None if it is hidden.
+        source: The kind of place.
     """
 
     name: str
@@ -44,14 +44,14 @@ class ConfigSynonym:
 
 @dataclass(frozen=True, slots=True)
 class DescribedConfig:
-    """One setting of a topic or a broker.
+    """A setting of a topic or a broker.
 
     Attributes:
-        name: Its key.
-        value: Its text, or None where it is not set or may not be shown.
-        config: Its declaration, or None for a key that is not in the table.
-        read_only: Whether only a restart of the broker can change it.
-        synonyms: Where its value could come from, the strongest first.
+        name: The key.
+        value: The text; None if it is not set or hidden.
+        config: The declaration; None for an unknown key.
+        read_only: Whether a change needs a restart of the broker.
+        synonyms: The places from which the value may come, by precedence.
     """
 
     name: str
@@ -62,24 +62,24 @@ class DescribedConfig:
 
     @property
     def source(self) -> ConfigSource:
-        """Where the value comes from."""
+        """Return the source of the value."""
         return self.synonyms[0].source if self.synonyms else ConfigSource.DEFAULT_CONFIG
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether the value is hidden: nobody knows whether a key without declaration holds a secret."""
+        """Return whether the value is hidden, because a key without declaration may hold a secret."""
         return self.config is None
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerSettings:
-    """The settings a broker runs by.
+    """The settings of a running broker.
 
     Attributes:
-        values: Every setting of the table, parsed, as it is in force.
-        given: The text of those that ``server.properties`` and the command line hold, unknown ones too.
-        dynamic: The text of those that ``/config/brokers`` holds of this broker.
-        dynamic_default: The text of those that it holds of all brokers.
+        values: The effective value of every declared setting.
+        given: The text of settings in ``server.properties`` and on the command line, unknown ones included.
+        dynamic: The text of this broker's settings in ``/config/brokers``.
+        dynamic_default: The text of all brokers' settings in ``/config/brokers``.
     """
 
     values: Mapping[str, Value]
@@ -89,7 +89,7 @@ class BrokerSettings:
 
 
 LISTENER_CONFIGS = frozenset({"advertised.listeners", "listener.security.protocol.map", "listeners"})
-"""Broker settings that Kafka calls dynamic, and that a broker of ours reads at its start alone."""
+"""Broker settings that are dynamic in Kafka, but read only at the start by our brokers."""
 
 DYNAMIC_BROKER_CONFIGS = (
     frozenset(config.name for config in BROKER_CONFIGS.values() if config.topic is not None)
@@ -110,10 +110,10 @@ DYNAMIC_BROKER_CONFIGS = (
         "num.replica.fetchers",
     }
 )
-"""The broker settings that Kafka does not call read-only."""
+"""The broker settings that are not read-only in Kafka."""
 
 LIVE_BROKER_CONFIGS = DYNAMIC_BROKER_CONFIGS - LISTENER_CONFIGS
-"""Those that a running broker of ours takes over."""
+"""The broker settings that our brokers apply while they run."""
 
 _FAMILIES = (
     ("log.roll.ms", "log.roll.hours"),
@@ -130,14 +130,14 @@ _DEFAULTS = {
 
 
 def describe_topic(broker: BrokerSettings, overrides: Mapping[str, str]) -> tuple[DescribedConfig, ...]:
-    """Every setting of a topic, and the keys it holds that no declaration knows.
+    """Describe every setting of a topic, and its keys without declaration.
 
     Args:
-        broker: The settings of the broker that is asked.
-        overrides: What ``/config/topics/<t>`` holds.
+        broker: The settings of the broker that answers.
+        overrides: The content of ``/config/topics/<t>``.
 
     Raises:
-        ConfigError: An override has a bad value.
+        ConfigError: An override has an invalid value.
     """
     parsed, unknown = parse_topic(overrides)
     values = resolve(broker.values, parsed)
@@ -156,7 +156,7 @@ def describe_topic(broker: BrokerSettings, overrides: Mapping[str, str]) -> tupl
 
 
 def describe_broker(broker: BrokerSettings) -> tuple[DescribedConfig, ...]:
-    """Every setting of a broker, and the keys it was given that no declaration knows."""
+    """Describe every setting of a broker, and its keys without declaration."""
     given = dict.fromkeys((*broker.given, *broker.dynamic_default, *broker.dynamic))
     unknown = [name for name in given if name not in BROKER_CONFIGS]
     return tuple(
@@ -172,7 +172,7 @@ def describe_broker(broker: BrokerSettings) -> tuple[DescribedConfig, ...]:
 
 
 def describe_brokers_default(broker: BrokerSettings) -> tuple[DescribedConfig, ...]:
-    """The settings that all brokers are given at run time, as ``broker`` knows them."""
+    """Describe the dynamic settings of all brokers, as ``broker`` knows them."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
     described = []
     for name, text in broker.dynamic_default.items():
@@ -184,10 +184,10 @@ def describe_brokers_default(broker: BrokerSettings) -> tuple[DescribedConfig, .
 
 
 def _broker_synonyms(broker: BrokerSettings, name: str) -> tuple[ConfigSynonym, ...]:
-    """Where the broker setting ``name`` could come from.
+    """List the places from which the broker setting ``name`` may come.
 
-    Kafka lets go of what stands before the first place of that very name: ``log.retention.hours`` alone does
-    not make ``log.retention.ms``, nor ``retention.ms``, anything but a default.
+    Kafka drops the places before the first one with exactly that name. So with ``log.retention.hours`` alone,
+    ``log.retention.ms`` and ``retention.ms`` are still reported as defaults.
     """
     layers = (
         (ConfigSource.DYNAMIC_BROKER_CONFIG, broker.dynamic),

@@ -1,4 +1,4 @@
-"""The broker settings of its logs, with the topic setting that overrides each.
+"""The declarations of broker settings of logs, each with the topic setting that overrides it.
 
 Source: ``kafka.server.KafkaConfig`` and ``kafka.log.LogConfig.TopicConfigSynonyms`` of release 2.8.
 """
@@ -22,13 +22,13 @@ _BOOLEAN, _INT, _LONG = Type.BOOLEAN, Type.INT, Type.LONG
 _DOUBLE, _STRING, _LIST = Type.DOUBLE, Type.STRING, Type.LIST
 
 COMPRESSION_TYPES = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
-"""What ``compression.type`` may be; ``producer`` keeps what the producer chose."""
+"""The values of ``compression.type``; ``producer`` keeps the producer's codec."""
 
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
-"""What ``message.timestamp.type`` may be."""
+"""The values of ``message.timestamp.type``."""
 
 CLEANUP_POLICIES = ("delete", "compact")
-"""What ``cleanup.policy`` may hold."""
+"""The values of ``cleanup.policy``."""
 
 _DIRECTORIES = (
     Config(
@@ -37,7 +37,7 @@ _DIRECTORIES = (
         None,
         "The directories of the logs; as log.dir where not set.",
         not_empty(),
-        told_as=_STRING,
+        declared_as=_STRING,
     ),
     Config("log.dir", _STRING, "/tmp/kafka-logs", "The one directory of the logs.", not_empty()),
     Config(
@@ -316,4 +316,4 @@ _CLEANING = (
 )
 
 LOG_CONFIGS = _DIRECTORIES + _WRITING + _SEGMENTS + _RETENTION + _FLUSHING + _CLEANING
-"""The settings of a broker's logs."""
+"""The declarations of the settings of a broker's logs."""

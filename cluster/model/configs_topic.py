@@ -1,7 +1,7 @@
-"""The settings of a topic, and how one gets its value from topic and broker.
+"""The declarations of topic settings, and their values from topic and broker.
 
-Source: ``kafka.log.LogConfig`` of release 2.8 (ranges differ from the broker's where stated there) and
-``LogConfig.extractLogConfigMap`` (which broker setting stands behind which).
+Source: ``kafka.log.LogConfig`` of release 2.8 (whose ranges may differ from the broker's) and
+``LogConfig.extractLogConfigMap`` (the broker setting for each topic setting).
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ def _times(value: Value, factor: int) -> int | None:
 
 
 def segment_ms(broker: Mapping[str, Value]) -> int:
-    """``segment.ms`` of a topic that does not set it: ``log.roll.ms``, else ``log.roll.hours``."""
+    """Return the default of ``segment.ms``: ``log.roll.ms``, else ``log.roll.hours``."""
     return _first(
         _number(broker["log.roll.ms"]), _times(broker["log.roll.hours"], _HOUR_MS), otherwise=_HOUR_MS * 168
     )
 
 
 def segment_jitter_ms(broker: Mapping[str, Value]) -> int:
-    """``segment.jitter.ms`` of a topic that does not set it: ``log.roll.jitter.ms``, else ``.hours``."""
+    """Return the default of ``segment.jitter.ms``: ``log.roll.jitter.ms``, else ``.hours``."""
     return _first(
         _number(broker["log.roll.jitter.ms"]), _times(broker["log.roll.jitter.hours"], _HOUR_MS), otherwise=0
     )
 
 
 def retention_ms(broker: Mapping[str, Value]) -> int:
-    """``retention.ms`` of a topic that does not set it: ms over minutes over hours; -1 is for ever."""
+    """Return the default of ``retention.ms``: log.retention.ms, else minutes, else hours; -1 is unlimited."""
     return _first(
         _number(broker["log.retention.ms"]),
         _times(broker["log.retention.minutes"], _MINUTE_MS),
@@ -70,7 +70,7 @@ def retention_ms(broker: Mapping[str, Value]) -> int:
 
 
 def flush_ms(broker: Mapping[str, Value]) -> int:
-    """``flush.ms`` of a topic that does not set it: ``log.flush.interval.ms``, else the scheduler's."""
+    """Return the default of ``flush.ms``: ``log.flush.interval.ms``, else the scheduler's interval."""
     return _first(
         _number(broker["log.flush.interval.ms"]),
         _number(broker["log.flush.scheduler.interval.ms"]),
@@ -103,32 +103,32 @@ TOPIC_CONFIGS = table(
     ),
     _THROTTLES,
 )
-"""Every setting that a topic may hold, by name."""
+"""The declarations of all topic settings by name."""
 
 
 def broker_twin(topic_setting: str) -> str | None:
-    """The broker setting that gives ``topic_setting`` its default, or None where there is none."""
+    """Return the broker setting that gives ``topic_setting`` its default; None if there is none."""
     return _BROKER_NAMES.get(topic_setting)
 
 
 def parse_topic(given: Mapping[str, str]) -> tuple[dict[str, Value], tuple[str, ...]]:
-    """Parse what a topic overrides.
+    """Parse a topic's overrides.
 
     Returns:
         The values of the known settings, and the unknown names.
 
     Raises:
-        ConfigError: For the first bad value.
+        ConfigError: A value is invalid; the first one is named.
     """
     return parse_given(TOPIC_CONFIGS, given)
 
 
 def resolve(broker: Mapping[str, Value], overrides: Mapping[str, Value]) -> dict[str, Value]:
-    """Every setting of a topic: its own override, else what the broker settings give.
+    """Return every setting of a topic: its override, else the value from the broker's settings.
 
     Args:
         broker: All broker settings, as `cluster.model.configs.with_defaults` returns them.
-        overrides: What the topic sets itself, parsed.
+        overrides: The topic's own settings, parsed.
     """
     resolved: dict[str, Value] = {}
     for name, config in TOPIC_CONFIGS.items():

@@ -1,7 +1,7 @@
-"""Values that Kafka's brokers act upon and ours cannot: they are refused where somebody asks for them.
+"""Values of settings that Kafka supports and our brokers do not: requests for them are refused.
 
-Where they stand already, in ZooKeeper or a log directory that Kafka has left, they are read as they are: a
-topic that is to be compacted must not lose its old segments because nobody compacts it.
+Values that exist already, in ZooKeeper or in a log directory that Kafka wrote, are kept: a topic with
+compaction must not lose its old segments because our brokers do not compact it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from barnabas.cluster.model.configs import ConfigError, Rule, Value, render
 
 OLDEST_FORMAT = (0, 11)
-"""The first release that writes message format 2, the only one kept here (KIP-98)."""
+"""The first release that writes message format 2, the only one supported here (KIP-98)."""
 
 _CLEANUP_POLICIES = ("cleanup.policy", "log.cleanup.policy")
 _FORMAT_VERSIONS = ("message.format.version", "log.message.format.version")
@@ -20,17 +20,17 @@ _RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:-IV\d+)?")
 
 
 def release() -> Rule:
-    """The name of a release of Kafka, as ``ApiVersion`` has them."""
+    """Return the rule for names of Kafka releases, as in ``ApiVersion``."""
     return Rule(
         lambda v: isinstance(v, str) and _RELEASE.fullmatch(v) is not None, "a release, such as 0.11.0 or 2.6"
     )
 
 
 def unserved(values: Mapping[str, Value]) -> ConfigError | None:
-    """What is wrong with the first of these settings, of a topic or a broker, that is not served; else None.
+    """Return the error of the first setting, of a topic or a broker, that is not supported; else None.
 
     Args:
-        values: Parsed, those that are asked for.
+        values: The parsed settings of the request.
     """
     for name in _CLEANUP_POLICIES:
         policies = values.get(name)

@@ -1,8 +1,8 @@
-"""What stands in ``/controller``: who claims to be the controller, and whose claim that is.
+"""The claim in ``/controller``, the session that owns it, and the controller's record.
 
-The content of the node is what somebody wrote there; the session that owns it is what ZooKeeper knows. An
-elected controller's node is owned by the session in which its broker is registered, so the two together tell
-an elected controller from a node that a person wrote or that outlived what it meant.
+Anybody can write the node's content, but its owner is ZooKeeper's own record. An elected controller's node is
+owned by the session in which its broker is registered. Content and owner together therefore distinguish an
+elected controller from a node that a person wrote or that outlived its election.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from barnabas.cluster.model.ids import BrokerId
 
 
 class Owner(Enum):
-    """Whose session keeps the node."""
+    """The owner of the node ``/controller``."""
 
     THIS_SESSION = auto()
-    """The one that reads it."""
+    """The session that reads it."""
     NAMED_BROKER = auto()
-    """The one in which the broker that the node names is registered."""
+    """The session in which the broker named by the node is registered."""
     OTHER_BROKER = auto()
-    """One in which another broker is registered: the node was rewritten by hand."""
+    """The session of another broker: the node was rewritten by hand."""
     NOBODY = auto()
-    """No broker's: the node was made by hand, or no session keeps it."""
+    """No broker's session: the node was created by hand, or is not ephemeral."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,10 @@ class Claim:
     """The node ``/controller``.
 
     Attributes:
-        named: The broker that it names; None where it names nobody (-1) or cannot be read.
-        owner: Whose session keeps it.
-        version: Its data version, under which it may be deleted.
-        zxid: The transaction that wrote it last: another node of the same version has another one. It tells
-            one claim from the next, and nothing of what the claim says.
+        named: The broker that it names; None if it names none (-1) or cannot be read.
+        owner: The owner of the node.
+        version: The data version, which a deletion expects.
+        zxid: The transaction that wrote the node last, which distinguishes two claims of the same version.
     """
 
     named: BrokerId | None
@@ -48,12 +47,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Controllership:
-    """``/controller`` and ``/controller_epoch`` as one look found them.
+    """The content of ``/controller`` and ``/controller_epoch``.
 
     Attributes:
-        claim: The node; None where there is none.
-        epoch: The number of the latest reign, read after the claim: never older than the reign of the broker
-            that the claim names; ``NO_CONTROLLER_EPOCH`` where it is missing or cannot be read.
+        claim: The node ``/controller``; None if it does not exist.
+        epoch: The latest controller epoch. It is read after the claim, so it is never older than the epoch of
+            the controller that the claim names. ``NO_CONTROLLER_EPOCH`` if it is missing or cannot be read.
     """
 
     claim: Claim | None
@@ -62,14 +61,14 @@ class Controllership:
 
 @dataclass(frozen=True, slots=True)
 class ControllerRecord:
-    """``/barnabas/controller``: what a controller leaves for its successors; Kafka has no such node.
+    """The node ``/barnabas/controller``, a controller's record for its successors. Kafka has no such node.
 
     Attributes:
-        epoch: The latest controller epoch. It is recorded before its controller sends or writes anything, so
-            it outlives ``/controller_epoch``, which a person may delete.
-        broker_epochs: The registrations that a controller has dealt with: where the broker had bounced, it
-            has left its ISRs, or the leader epoch has risen. A registration with another broker epoch is one
-            that no controller has dealt with.
+        epoch: The latest controller epoch. It is recorded before the controller sends or writes anything, so
+            it survives a deletion of ``/controller_epoch`` by a person.
+        broker_epochs: The broker epochs that a controller has handled: if the broker had bounced, it was
+            removed from its ISRs or the leader epochs were raised. No controller has handled a registration
+            with another broker epoch.
     """
 
     epoch: ControllerEpoch = NO_CONTROLLER_EPOCH

@@ -1,7 +1,7 @@
-"""The five counters that decide whose word is old, each a type of its own.
+"""The epochs and versions by which stale requests and writes are recognized, each a type of its own.
 
-An epoch of one kind must never be compared with, or passed as, an epoch of another; the type checker sees to
-it.
+An epoch of one kind must never be compared with, or passed as, an epoch of another; the type checker enforces
+that.
 """
 
 from __future__ import annotations
@@ -9,34 +9,34 @@ from __future__ import annotations
 from typing import NewType
 
 ControllerEpoch = NewType("ControllerEpoch", int)
-"""The number of the controller's reign: the content of ``/controller_epoch``, first reign 1 (2.1+)."""
+"""The controller epoch: the content of ``/controller_epoch``, 1 for the first controller (2.1+)."""
 
 EpochVersion = NewType("EpochVersion", int)
-"""ZooKeeper's version of ``/controller_epoch``: the fence that every controller write checks (KAFKA-6082)."""
+"""The data version of ``/controller_epoch``, which every controller write checks (KAFKA-6082)."""
 
 BrokerEpoch = NewType("BrokerEpoch", int)
-"""The czxid of a broker's registration ``/brokers/ids/<id>``: tells its lives apart (KIP-380)."""
+"""The broker epoch: the czxid of ``/brokers/ids/<id>``, different for each incarnation (KIP-380)."""
 
 LeaderEpoch = NewType("LeaderEpoch", int)
-"""The number of a partition's leadership, raised at each election, stored in each batch (KIP-101)."""
+"""The leader epoch of a partition: raised by each election, stored in each batch (KIP-101)."""
 
 PartitionVersion = NewType("PartitionVersion", int)
-"""ZooKeeper's data version of a partition's state znode (zkVersion; later Kafka says partition epoch)."""
+"""The data version of a partition's state znode (zkVersion; later Kafka: partition epoch)."""
 
 Zxid = NewType("Zxid", int)
-"""The number of a ZooKeeper transaction: it orders all writes. A broker epoch is one, too."""
+"""The id of a ZooKeeper transaction, which orders all writes. A broker epoch is one, too."""
 
 NO_CONTROLLER_EPOCH = ControllerEpoch(0)
-"""What a broker remembers before any controller has spoken to it, and what a resigned controller holds."""
+"""The controller epoch of a broker before the first controller request, and of a resigned controller."""
 
 UNKNOWN_BROKER_EPOCH = BrokerEpoch(-1)
-"""A request that carries no broker epoch: not judged by it."""
+"""The broker epoch of a request that is not checked by it."""
 
 UNKNOWN_LEADER_EPOCH = LeaderEpoch(-1)
-"""No epoch known: a client that does not check, an empty log, or a replica before its first leader."""
+"""The unknown leader epoch: a client that does not check, an empty log, a replica without a leader yet."""
 
 EPOCH_DURING_DELETE = LeaderEpoch(-2)
-"""StopReplica's leader epoch when the topic is being deleted: passes every check (KIP-570)."""
+"""The leader epoch of StopReplica for a topic being deleted, which passes every check (KIP-570)."""
 
 INITIAL_LEADER_EPOCH = LeaderEpoch(0)
 """The leader epoch of a partition's first leader."""

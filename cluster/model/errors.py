@@ -1,4 +1,4 @@
-"""Kafka's error codes: one table of number, whether a client may try again, and what it means.
+"""The table of Kafka's error codes: number, whether a client may retry, and meaning.
 
 Source: ``org.apache.kafka.common.protocol.Errors`` of release 2.8. Codes of features that no ZooKeeper-mode
 broker without security has (SASL, delegation tokens, KRaft) are left out.
@@ -11,7 +11,7 @@ from typing import Self
 
 
 class ErrorCode(IntEnum):
-    """An error as it stands on the wire.
+    """The error codes of the protocol.
 
     Attributes:
         retriable: Whether the same request may succeed later.
@@ -22,7 +22,7 @@ class ErrorCode(IntEnum):
     meaning: str
 
     def __new__(cls, code: int, retriable: bool, meaning: str) -> Self:
-        """A member whose value is its ``code``."""
+        """Create a member whose value is its ``code``."""
         member = int.__new__(cls, code)
         member._value_ = code
         member.retriable = retriable
@@ -31,10 +31,10 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def from_code(cls, code: int) -> ErrorCode:
-        """The error of that number; a number this table does not have means ``UNKNOWN_SERVER_ERROR``."""
+        """Return the error with a number; ``UNKNOWN_SERVER_ERROR`` for an unknown number."""
         return _BY_CODE.get(code, cls.UNKNOWN_SERVER_ERROR)
 
-    UNKNOWN_SERVER_ERROR = -1, False, "the server failed in a way it did not foresee"
+    UNKNOWN_SERVER_ERROR = -1, False, "the server failed with an unexpected error"
     NONE = 0, False, "no error"
     OFFSET_OUT_OF_RANGE = 1, False, "the offset lies outside the log"
     CORRUPT_MESSAGE = 2, True, "a batch has a wrong checksum, size or magic"
@@ -46,7 +46,7 @@ class ErrorCode(IntEnum):
     BROKER_NOT_AVAILABLE = 8, False, "the broker is not available"
     REPLICA_NOT_AVAILABLE = 9, True, "the replica is not available"
     MESSAGE_TOO_LARGE = 10, False, "the batch is larger than max.message.bytes"
-    STALE_CONTROLLER_EPOCH = 11, False, "a newer controller has spoken"
+    STALE_CONTROLLER_EPOCH = 11, False, "the request is of an older controller"
     OFFSET_METADATA_TOO_LARGE = 12, False, "the metadata of an offset commit is too large"
     NETWORK_EXCEPTION = 13, True, "the connection broke before an answer came"
     COORDINATOR_LOAD_IN_PROGRESS = 14, True, "the coordinator is loading"
@@ -89,13 +89,13 @@ class ErrorCode(IntEnum):
     INVALID_PRODUCER_ID_MAPPING = 49, False, "the producer id belongs to another transactional id"
     INVALID_TRANSACTION_TIMEOUT = 50, False, "the transaction timeout is too large"
     CONCURRENT_TRANSACTIONS = 51, True, "the last transaction is still being completed"
-    TRANSACTION_COORDINATOR_FENCED = 52, False, "a newer transaction coordinator has spoken"
+    TRANSACTION_COORDINATOR_FENCED = 52, False, "the transaction coordinator has a newer epoch"
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53, False, "not allowed for this transactional id"
     SECURITY_DISABLED = 54, False, "this cluster has no authorizer"
     OPERATION_NOT_ATTEMPTED = 55, False, "not tried, because another part of the request failed"
     KAFKA_STORAGE_ERROR = 56, True, "the log directory is offline"
     LOG_DIR_NOT_FOUND = 57, False, "no such log directory"
-    UNKNOWN_PRODUCER_ID = 59, False, "nothing is known of this producer id any more"
+    UNKNOWN_PRODUCER_ID = 59, False, "this producer id is no longer known"
     REASSIGNMENT_IN_PROGRESS = 60, False, "the partition is being reassigned"
     NON_EMPTY_GROUP = 68, False, "the group has members"
     GROUP_ID_NOT_FOUND = 69, False, "no such group"
@@ -106,14 +106,14 @@ class ErrorCode(IntEnum):
     FENCED_LEADER_EPOCH = 74, True, "the leader epoch is older than the broker's"
     UNKNOWN_LEADER_EPOCH = 75, True, "the leader epoch is newer than the broker's"
     UNSUPPORTED_COMPRESSION_TYPE = 76, False, "this API version does not know the compression type"
-    STALE_BROKER_EPOCH = 77, False, "the request was meant for a former life of this broker"
+    STALE_BROKER_EPOCH = 77, False, "the request has the broker epoch of an earlier registration"
     OFFSET_NOT_AVAILABLE = 78, True, "the new leader does not know its high watermark yet"
     MEMBER_ID_REQUIRED = 79, False, "join again with the member id given here"
     PREFERRED_LEADER_NOT_AVAILABLE = 80, True, "the preferred leader cannot lead now"
     GROUP_MAX_SIZE_REACHED = 81, False, "the group is full"
     FENCED_INSTANCE_ID = 82, False, "another member has taken this group instance id"
     ELIGIBLE_LEADERS_NOT_AVAILABLE = 83, True, "no replica can lead now"
-    ELECTION_NOT_NEEDED = 84, True, "the right leader leads already"
+    ELECTION_NOT_NEEDED = 84, True, "the wanted leader leads already"
     NO_REASSIGNMENT_IN_PROGRESS = 85, False, "the partition is not being reassigned"
     GROUP_SUBSCRIBED_TO_TOPIC = 86, False, "the group is subscribed to the topic"
     INVALID_RECORD = 87, False, "a record breaks a rule of the format"

@@ -1,4 +1,4 @@
-"""Names of the things a cluster is made of."""
+"""Identifiers of brokers, partitions, offsets and producers."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import NamedTuple, NewType
 from barnabas.cluster.model.epochs import Zxid
 
 BrokerId = NewType("BrokerId", int)
-"""A broker's number, unique in the cluster. Ours start at 1: some of Kafka's tools refuse 0."""
+"""A broker id, unique in the cluster. Our clusters start at 1, because some of Kafka's tools refuse 0."""
 
 NO_LEADER = BrokerId(-1)
-"""The leader of a partition that has none (Kafka: ``LeaderAndIsr.NoLeader``)."""
+"""The leader of a partition without one (Kafka: ``LeaderAndIsr.NoLeader``)."""
 
 LEADER_DURING_DELETE = BrokerId(-2)
 """The leader that UpdateMetadata names for a partition of a topic being deleted (``LeaderDuringDelete``)."""
 
 Offset = NewType("Offset", int)
-"""A position in a partition's log: the number of a record, counted from 0."""
+"""A position in a partition's log, counted in records from 0."""
 
 ProducerId = NewType("ProducerId", int)
-"""The identity of an idempotent producer; -1 means none."""
+"""The id of an idempotent producer; -1 means none."""
 
 
 class TopicPartition(NamedTuple):
-    """One partition of one topic; prints as Kafka prints it, ``topic-partition``."""
+    """A partition of a topic; ``str`` gives Kafka's spelling ``topic-partition``."""
 
     topic: str
     partition: int

@@ -1,6 +1,6 @@
-"""Where the replicas of a topic go: even over brokers, and over racks where all brokers name one.
+"""The placement of a topic's replicas, evenly over brokers, and over racks if all brokers have one.
 
-The dice are thrown outside and passed in. Source: docs/kafka/topics.md, Placement (``AdminUtils``).
+Random numbers are passed in. Source: docs/kafka/topics.md, Placement (``AdminUtils``).
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ def assign(
     shift: int,
     first_partition: int = 0,
 ) -> dict[int, tuple[BrokerId, ...]]:
-    """Replicas without regard to racks.
+    """Assign replicas without regard to racks.
 
-    Leaders go round the brokers. The followers of a partition sit on the brokers after its leader, at a
-    distance that grows by one with each round, so that one broker's followers spread over all others.
+    Leaders are assigned round-robin. The followers of a partition are on the brokers after its leader, at a
+    distance that grows by one with each round, so that the followers of one broker's partitions spread over
+    all others.
 
     Args:
         brokers: The brokers, at least ``replication_factor`` of them; Kafka's tools sort them by id.
-        partitions: How many partitions to place.
-        replication_factor: Replicas of each, at least 1.
-        start: The place in ``brokers`` of the leader of partition 0.
-        shift: The first distance between leader and follower, less one.
-        first_partition: The number of the first partition to place (those before it are there already).
+        partitions: The number of partitions to place.
+        replication_factor: The number of replicas of each, at least 1.
+        start: The index in ``brokers`` of the leader of partition 0.
+        shift: The first distance between leader and follower, minus one.
+        first_partition: The number of the first partition to place (those before it exist already).
 
     Returns:
-        Partition number to its replicas, preferred leader first.
+        The replicas by partition number, preferred leader first.
     """
     count = len(brokers)
     numbers = range(first_partition, first_partition + partitions)
@@ -55,13 +56,13 @@ def assign_by_rack(
     shift: int,
     first_partition: int = 0,
 ) -> dict[int, tuple[BrokerId, ...]]:
-    """Replicas on as many racks as there are, and on a rack twice only when all racks are used.
+    """Assign replicas so that a rack has two of a partition only if all racks have one.
 
     Args:
         racks: Every broker with its rack.
         partitions: As for `assign`.
         replication_factor: As for `assign`.
-        start: The place of the leader of partition 0 in the brokers interleaved by rack.
+        start: The index of the leader of partition 0 in the brokers interleaved by rack.
         shift: As for `assign`, in steps of the number of racks.
         first_partition: As for `assign`.
     """
@@ -74,7 +75,7 @@ def assign_by_rack(
 
 
 def interleave(racks: Mapping[BrokerId, str]) -> list[BrokerId]:
-    """The brokers in rounds of one from each rack: racks by name, brokers by id; an empty rack is skipped."""
+    """List the brokers in rounds of one from each rack: racks by name, brokers by id."""
     waiting: dict[str, list[BrokerId]] = {rack: [] for rack in sorted(set(racks.values()))}
     for broker in sorted(racks, reverse=True):
         waiting[racks[broker]].append(broker)
@@ -85,7 +86,7 @@ def interleave(racks: Mapping[BrokerId, str]) -> list[BrokerId]:
 
 
 def _leaders(numbers: range, count: int, start: int, shift: int) -> Iterator[tuple[int, int, int]]:
-    """Each partition, the place of its leader and the distance to its followers, which grows by the round."""
+    """Generate each partition with its leader's index and the distance to its followers."""
     for partition in numbers:
         if partition > 0 and partition % count == 0:
             shift += 1
@@ -99,8 +100,8 @@ def _by_rack(
     used_racks = {racks[brokers[leader]]}
     rack_count = len(set(racks.values()))
     probe = 0
-    # The probe is not reset between followers, and shifts in whole rounds of racks, as in Kafka: the same
-    # draws give # the same placement there.
+    # As in Kafka, the probe is not reset between followers and shifts in whole rounds of racks, so equal
+    # random numbers give equal placements.
     while len(replicas) < factor:
         broker = brokers[_follower(leader, shift * rack_count, probe, len(brokers))]
         probe += 1
@@ -113,5 +114,5 @@ def _by_rack(
 
 
 def _follower(leader: int, shift: int, number: int, count: int) -> int:
-    """The place of the follower ``number`` places further on: never the leader's own."""
+    """Return the index of the follower ``number``, which is never the leader's own."""
     return (leader + 1 + (shift + number) % (count - 1)) % count

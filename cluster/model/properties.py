@@ -1,4 +1,4 @@
-"""Java's ``.properties`` text: what ``server.properties`` and ``meta.properties`` are written in.
+"""The reader and writer of Java's ``.properties`` format (``server.properties``, ``meta.properties``).
 
 Source: ``java.util.Properties.load`` (Java SE 17 API documentation).
 """
@@ -14,7 +14,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL)
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """The lines that hold something, without comments; a backslash at its end joins a line to the next."""
+    """Generate the lines without blanks and comments; a backslash at its end joins a line to the next."""
     pending = ""
     for raw in re.split(r"\r\n|\r|\n", text):
         line = raw.lstrip(_BLANKS)
@@ -41,7 +41,7 @@ def _unescape(text: str) -> str:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Cut a line at the first separator that no backslash protects: ``=``, ``:`` or a blank."""
+    """Split a line at the first ``=``, ``:`` or blank that is not escaped."""
     position = 0
     while position < len(line) and line[position] not in "=:" + _BLANKS:
         position += 2 if line[position] == "\\" else 1
@@ -52,7 +52,7 @@ def _split(line: str) -> tuple[str, str]:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """The keys and values of a properties text; the last of several equal keys counts."""
+    """Parse a properties text; the last of several equal keys counts."""
     pairs = (_split(line) for line in _logical_lines(text))
     return {_unescape(key): _unescape(value) for key, value in pairs}
 
@@ -71,7 +71,7 @@ def _escape_unicode(character: str) -> str:
 
 
 def render_properties(values: Mapping[str, str], comment: str = "") -> str:
-    """A properties text of ``values`` in their order, under ``comment`` lines where there is one."""
+    """Format ``values`` in their order as a properties text, below the lines of ``comment``."""
     lines = [f"# {line}" for line in comment.splitlines()]
     for key, value in values.items():
         body = _escape(value, "")

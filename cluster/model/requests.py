@@ -1,7 +1,7 @@
-"""What the controller tells the brokers, and what they answer (Kafka: api keys 4, 5, 6 of release 2.8).
+"""The controller's requests to brokers, and their responses (api keys 4, 5 and 6 of release 2.8).
 
-Each request carries the controller's epoch and the epoch of the broker it is meant for; the receiver judges
-both at the door. ``partition_states`` keep the order in which the controller decided them.
+Each request carries the controller epoch and the epoch of the receiving broker, which the receiver checks
+first. ``partition_states`` are in the order of the controller's decisions.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from barnabas.cluster.model.partition import Assignment, PartitionState
 
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsrPartition:
-    """One partition of a LeaderAndIsr request.
+    """A partition of a LeaderAndIsr request.
 
     Attributes:
-        topic_partition: Which partition.
-        state: Its leadership, with the reign that last wrote it.
-        assignment: Its replicas.
-        is_new: True where the replica is created by this request: no log of it is there yet, and any log
-            directory may take it.
-        is_unconfirmed: True where a former request of this controller created the replica and the broker has
-            not answered it: a log of it may be there or not.
-        topic_identity: Of the partition's topic; None where the controller does not know it.
+        topic_partition: The partition.
+        state: The leadership, with the controller epoch of its last write.
+        assignment: The replicas.
+        is_new: Whether this request creates the replica, so that no log of it exists yet and any log
+            directory may be chosen.
+        is_unconfirmed: Whether an earlier request of this controller created the replica and got no response,
+            so that a log may exist or not.
+        topic_identity: The identity of the topic; None if the controller does not know it.
     """
 
     topic_partition: TopicPartition
@@ -40,13 +40,13 @@ class LeaderAndIsrPartition:
 
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsrRequest:
-    """Become leader or follower of these partitions.
+    """The request to become leader or follower of partitions.
 
     Attributes:
-        live_leaders: The brokers that lead one of these partitions and are live or shutting down.
-        is_full: Whether these are all partitions that the receiver hosts, as in the first request to a
-            registration and the first of a controller (KIP-516, type FULL).
-        parts_to_follow: Of a full request that is sent in several messages, how many follow this one.
+        live_leaders: The leaders of these partitions that are live or shutting down.
+        is_full: Whether these are all partitions of the receiver, as in the first request to a registration
+            and the first request of a controller (KIP-516, type FULL).
+        parts_to_follow: The number of further messages, if a full request is sent in several.
     """
 
     controller_id: BrokerId
@@ -60,7 +60,7 @@ class LeaderAndIsrRequest:
 
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsrResponse:
-    """The answer to LeaderAndIsr: an error for the whole request, else one for each partition."""
+    """The response to LeaderAndIsr: an error of the whole request, else one of each partition."""
 
     error: ErrorCode
     partition_errors: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class LeaderAndIsrResponse:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataPartition:
-    """One partition of an UpdateMetadata request; ``offline_replicas`` are not reachable now."""
+    """A partition of an UpdateMetadata request; ``offline_replicas`` are those on dead brokers or disks."""
 
     topic_partition: TopicPartition
     state: PartitionState
@@ -78,11 +78,11 @@ class UpdateMetadataPartition:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataRequest:
-    """The partitions that changed, and the complete list of live brokers, which replaces the receiver's.
+    """The request with changed partitions and the complete list of live brokers, for the metadata cache.
 
     Attributes:
-        is_complete: Whether this controller has told the receiver of all partitions, with this request or
-            before; a broker that starts waits for it.
+        is_complete: Whether this controller has sent all partitions to the receiver, with this request or
+            before; a starting broker waits for that.
     """
 
     controller_id: BrokerId
@@ -95,17 +95,17 @@ class UpdateMetadataRequest:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataResponse:
-    """The answer to UpdateMetadata."""
+    """The response to UpdateMetadata."""
 
     error: ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
 class StopReplicaPartition:
-    """One replica to stop: fetch it no more, and delete its log where ``delete`` is set.
+    """A replica to stop fetching, whose log is deleted if ``delete`` is set.
 
     Attributes:
-        leader_epoch: The current one, ``EPOCH_DURING_DELETE``, or ``UNKNOWN_LEADER_EPOCH``.
+        leader_epoch: The current leader epoch, ``EPOCH_DURING_DELETE``, or ``UNKNOWN_LEADER_EPOCH``.
     """
 
     topic_partition: TopicPartition
@@ -115,7 +115,7 @@ class StopReplicaPartition:
 
 @dataclass(frozen=True, slots=True)
 class StopReplicaRequest:
-    """Stop these replicas."""
+    """The request to stop replicas."""
 
     controller_id: BrokerId
     controller_epoch: ControllerEpoch
@@ -125,7 +125,7 @@ class StopReplicaRequest:
 
 @dataclass(frozen=True, slots=True)
 class StopReplicaResponse:
-    """The answer to StopReplica: an error for the whole request, else one for each partition."""
+    """The response to StopReplica: an error of the whole request, else one of each partition."""
 
     error: ErrorCode
     partition_errors: dict[TopicPartition, ErrorCode] = field(default_factory=dict)

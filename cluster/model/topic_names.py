@@ -1,4 +1,4 @@
-"""Which names a topic may have, and which topics are Kafka's own.
+"""The rules for topic names, and the names of internal topics.
 
 Source: ``org.apache.kafka.common.internals.Topic`` of release 2.8.
 """
@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 
 MAX_NAME_LENGTH = 249
-"""Of a topic's name, in characters: a directory name must hold it, a partition number and a suffix."""
+"""The most characters of a topic name, which must fit into a directory name with partition and suffix."""
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
-"""The topics that coordinators keep their state in; clients see them and may not write to them."""
+"""The topics that hold coordinators' state; clients see them and may not write to them."""
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def fault(name: str) -> str | None:
-    """What is wrong with a topic's name, in a sentence; None for a legal name."""
+    """Return what is wrong with a topic name; None for a legal name."""
     if not name:
         return "Topic name is illegal, it can't be empty"
     if name in {".", ".."}:

@@ -1,1 +1,1 @@
-"""The gRPC doors between brokers: code generated from proto/, and its translation from and to the model."""
+"""The gRPC between brokers: code generated from proto/, and translation between messages and the model."""

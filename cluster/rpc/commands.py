@@ -1,7 +1,7 @@
-"""The calls of the service ``Controller``: one for each command, in a table from which both ends are made.
+"""The table of the service ``Controller``, from which client and server are built.
 
-Every request has the field ``timeout_ms``, every response the fields ``error_code`` and ``error_message`` for
-the refusal of the whole command.
+Every request has a field ``timeout_ms``, and every response the fields ``error_code`` and ``error_message``,
+which hold the refusal of the whole command.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from barnabas.cluster.rpc import translate_shutdown as shutdown
 from barnabas.cluster.rpc import translate_topics as topics
 
 SERVICE = "barnabas.control.Controller"
-"""Its name, as ``proto/control.proto`` gives it."""
+"""The name of the service in ``proto/control.proto``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How one command travels.
+    """The gRPC method of a command.
 
     Attributes:
         name: The method of the service.
-        request: The type of its request messages.
-        response: The type of its response messages.
-        to_message: From a command to a request, all but its time.
-        from_message: From a request to the command.
-        result_to_message: From a result to a response.
-        result_from_message: From a response that is no refusal to the result.
+        request: The type of request messages.
+        response: The type of response messages.
+        to_message: Translates a command to a request, without its timeout.
+        from_message: Translates a request to the command.
+        result_to_message: Translates a result to a response.
+        result_from_message: Translates a response that is not a refusal to the result.
     """
 
     name: str
@@ -50,30 +50,30 @@ class Method:
 
     @property
     def path(self) -> str:
-        """The call's name in gRPC."""
+        """Return the name of the call in gRPC."""
         return f"/{SERVICE}/{self.name}"
 
     def encode(self, command: Command[Any], timeout_ms: int) -> bytes:
-        """The request, with the time its caller is willing to wait in milliseconds."""
+        """Encode a request with the caller's timeout in milliseconds."""
         message = self.to_message(command)
         message.timeout_ms = timeout_ms
         return bytes(message.SerializeToString())
 
     def decode(self, data: bytes) -> tuple[Command[Any], int]:
-        """The command and its time, as ``encode`` wrote them."""
+        """Decode the command and timeout that ``encode`` wrote."""
         message = self.request()
         message.ParseFromString(data)
         return self.from_message(message), message.timeout_ms
 
     def encode_result(self, result: CommandResult) -> bytes:
-        """The response: the result, or the refusal of the whole command."""
+        """Encode a response: the result, or the refusal of the whole command."""
         if isinstance(result, Refused):
             refusal = self.response(error_code=result.error, error_message=result.message)
             return bytes(refusal.SerializeToString())
         return bytes(self.result_to_message(result).SerializeToString())
 
     def decode_result(self, data: bytes) -> CommandResult:
-        """What ``encode_result`` wrote."""
+        """Decode the response that ``encode_result`` wrote."""
         message = self.response()
         message.ParseFromString(data)
         if message.error_code != ErrorCode.NONE:
@@ -130,4 +130,4 @@ METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
         ),
     }
 )
-"""The method of each command."""
+"""The gRPC method of each command."""

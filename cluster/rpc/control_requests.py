@@ -1,8 +1,8 @@
-"""The controller's requests as the bytes of ``control.proto``, what brokers are told alike encoded once.
+"""The encoder of the controller's requests, which encodes partitions sent to several brokers once.
 
-After a failover every broker is told of thousands of partitions. So protobuf encodes all but them, and their
-fields are put together by hand (`cluster.rpc.partition_encoding`). The bytes are those of the schema: any
-protobuf library reads them.
+After a failover every broker receives thousands of partitions. Their fields are therefore encoded by hand
+(`cluster.rpc.partition_encoding`), the rest by protobuf. The bytes follow ``control.proto``, so any protobuf
+library reads them.
 """
 
 from __future__ import annotations
@@ -29,20 +29,22 @@ from barnabas.cluster.rpc import translate
 from barnabas.cluster.rpc.partition_encoding import head, leader_and_isr_field, tag, update_metadata_field
 
 SERVICE = "barnabas.control.BrokerControl"
-"""Its name, as ``proto/control.proto`` gives it."""
+"""The name of the service in ``proto/control.proto``."""
 
 REMEMBERED_LISTS = 16
-"""How many encoded lists of partitions are kept, a few MB: UpdateMetadata tells all brokers the same, and so
-does LeaderAndIsr where every broker holds every partition."""
+"""The number of encoded lists of partitions that are cached, a few MB.
+
+UpdateMetadata is the same for all brokers; so is LeaderAndIsr if every broker has every partition.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ControlCall:
-    """How one kind of request travels.
+    """The gRPC method of a kind of request.
 
     Attributes:
         name: The method of the service.
-        response: Reads the response's bytes.
+        response: Decodes a response.
     """
 
     name: str
@@ -50,7 +52,7 @@ class ControlCall:
 
     @property
     def path(self) -> str:
-        """The call's name in gRPC."""
+        """Return the name of the call in gRPC."""
         return f"/{SERVICE}/{self.name}"
 
 
@@ -76,7 +78,7 @@ CALLS: Mapping[type[ControlRequest], ControlCall] = MappingProxyType(
         ),
     }
 )
-"""Each kind of request with its call."""
+"""The call of each kind of request."""
 
 
 P = TypeVar("P", LeaderAndIsrPartition, UpdateMetadataPartition)
@@ -84,10 +86,10 @@ K = TypeVar("K", bound=Hashable)
 
 
 class _Encoded(Generic[P, K]):
-    """Partitions as the field ``topics`` of a request; a list of them is encoded once while it is remembered.
+    """A cache of encoded lists of partitions, as the field ``topics`` of a request.
 
-    The same objects are the same bytes; that equal ones are encoded twice is cheaper than to compare them.
-    What is remembered is held here, so that its ids are nobody else's.
+    The key is the identity of the list's objects: encoding equal lists twice is cheaper than comparing them.
+    The cache holds references to the objects, so that their ids are not reused.
     """
 
     def __init__(
@@ -104,7 +106,7 @@ class _Encoded(Generic[P, K]):
         self._lists: dict[tuple[int, ...], tuple[tuple[P, ...], bytes]] = {}
 
     def topics(self, partitions: tuple[P, ...]) -> bytes:
-        """These partitions by topic, topics in the order of their first partition."""
+        """Encode partitions grouped by topic, in the order of each topic's first partition."""
         ids = tuple(map(id, partitions))
         known = self._lists.get(ids)
         if known is None:
@@ -125,7 +127,7 @@ class _Encoded(Generic[P, K]):
 
 
 class Encoder:
-    """Encodes the requests of one controller to all brokers."""
+    """An encoder of one controller's requests to all brokers."""
 
     def __init__(self) -> None:
         self._leader_and_isr: _Encoded[LeaderAndIsrPartition, tuple[str, TopicIdentity | None]] = _Encoded(
@@ -142,7 +144,7 @@ class Encoder:
         )
 
     def encode(self, request: ControlRequest) -> bytes:
-        """The request; its partitions are grouped by topic, but for StopReplica."""
+        """Encode a request; its partitions are grouped by topic, except for StopReplica."""
         match request:
             case LeaderAndIsrRequest():
                 rest = translate.leader_and_isr_request_to_message(request).SerializeToString()

@@ -1,8 +1,8 @@
-"""The messages of ``control.proto`` to the words of ``cluster.model``, and back.
+"""The translation between messages of ``control.proto`` and ``cluster.model``.
 
-Every pair is lossless except in one respect: a request groups its partitions by topic, so partitions of one
-topic come back side by side, in their order, topics in the order of their first partition. Those of
-LeaderAndIsr and UpdateMetadata are never messages here: `cluster.rpc.partition_encoding` encodes them.
+Every pair is lossless with one exception: a request groups its partitions by topic, so the partitions of a
+topic are adjacent after decoding, and topics are in the order of their first partition. Partitions of
+LeaderAndIsr and UpdateMetadata are encoded by `cluster.rpc.partition_encoding`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _ids(numbers: Iterable[int]) -> tuple[BrokerId, ...]:
 
 
 def broker_to_message(broker: Broker) -> pb.Broker:
-    """A broker with all its endpoints."""
+    """Translate a broker with all its endpoints."""
     return pb.Broker(
         id=broker.id,
         epoch=broker.epoch,
@@ -50,7 +50,7 @@ def broker_to_message(broker: Broker) -> pb.Broker:
 
 
 def broker_from_message(message: pb.Broker) -> Broker:
-    """The broker that ``broker_to_message`` wrote."""
+    """Translate the message of ``broker_to_message`` back."""
     return Broker(
         id=BrokerId(message.id),
         epoch=BrokerEpoch(message.epoch),
@@ -75,7 +75,7 @@ def _state_from_message(message: pb.LeadershipState) -> PartitionState:
 
 
 def leader_and_isr_request_to_message(request: LeaderAndIsrRequest) -> pb.LeaderAndIsrRequest:
-    """The request without its partitions."""
+    """Translate the request without its partitions."""
     return pb.LeaderAndIsrRequest(
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
@@ -99,7 +99,7 @@ def _identity_from_message(topic: pb.LeaderAndIsrTopic) -> TopicIdentity | None:
 
 
 def leader_and_isr_request_from_message(message: pb.LeaderAndIsrRequest) -> LeaderAndIsrRequest:
-    """The whole request."""
+    """Translate the whole request back."""
     return LeaderAndIsrRequest(
         controller_id=BrokerId(message.controller_id),
         controller_epoch=ControllerEpoch(message.controller_epoch),
@@ -124,7 +124,7 @@ def leader_and_isr_request_from_message(message: pb.LeaderAndIsrRequest) -> Lead
 
 
 def leader_and_isr_response_to_message(response: LeaderAndIsrResponse) -> pb.LeaderAndIsrResponse:
-    """The error of the request and of each partition."""
+    """Translate the error of the request and of each partition."""
     return pb.LeaderAndIsrResponse(
         error_code=response.error, partition_errors=_partition_errors_to_messages(response.partition_errors)
     )
@@ -141,7 +141,7 @@ def leader_and_isr_response_from_message(message: pb.LeaderAndIsrResponse) -> Le
 
 
 def update_metadata_request_to_message(request: UpdateMetadataRequest) -> pb.UpdateMetadataRequest:
-    """The request without its partitions."""
+    """Translate the request without its partitions."""
     return pb.UpdateMetadataRequest(
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
@@ -152,7 +152,7 @@ def update_metadata_request_to_message(request: UpdateMetadataRequest) -> pb.Upd
 
 
 def update_metadata_request_from_message(message: pb.UpdateMetadataRequest) -> UpdateMetadataRequest:
-    """The whole request."""
+    """Translate the whole request back."""
     return UpdateMetadataRequest(
         controller_id=BrokerId(message.controller_id),
         controller_epoch=ControllerEpoch(message.controller_epoch),
@@ -173,7 +173,7 @@ def update_metadata_request_from_message(message: pb.UpdateMetadataRequest) -> U
 
 
 def update_metadata_response_to_message(response: UpdateMetadataResponse) -> pb.UpdateMetadataResponse:
-    """The error of the request."""
+    """Translate the error of the request."""
     return pb.UpdateMetadataResponse(error_code=response.error)
 
 
@@ -186,7 +186,7 @@ def update_metadata_response_from_message(message: pb.UpdateMetadataResponse) ->
 
 
 def stop_replica_request_to_message(request: StopReplicaRequest) -> pb.StopReplicaRequest:
-    """The request with its partitions in their order."""
+    """Translate the request with its partitions in their order."""
     return pb.StopReplicaRequest(
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
@@ -219,7 +219,7 @@ def stop_replica_request_from_message(message: pb.StopReplicaRequest) -> StopRep
 
 
 def stop_replica_response_to_message(response: StopReplicaResponse) -> pb.StopReplicaResponse:
-    """The error of the request and of each partition."""
+    """Translate the error of the request and of each partition."""
     return pb.StopReplicaResponse(
         error_code=response.error, partition_errors=_partition_errors_to_messages(response.partition_errors)
     )

@@ -1,4 +1,4 @@
-"""The commands that alter settings, and their results, as messages."""
+"""The translation of commands that alter settings, and of their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from barnabas.cluster.rpc import control_pb2 as pb
 
 
 def alter_configs_to_message(command: AlterConfigs) -> pb.AlterConfigsRequest:
-    """The command; the time that its caller is willing to wait is not part of it."""
+    """Translate the command without the caller's timeout."""
     return pb.AlterConfigsRequest(
         resources=[
             pb.ReplacedConfigs(resource=_resource_to_message(resource), configs=dict(settings))
@@ -38,7 +38,7 @@ def alter_configs_from_message(message: pb.AlterConfigsRequest) -> AlterConfigs:
 def incremental_alter_configs_to_message(
     command: IncrementalAlterConfigs,
 ) -> pb.IncrementalAlterConfigsRequest:
-    """The command; the time that its caller is willing to wait is not part of it."""
+    """Translate the command without the caller's timeout."""
     return pb.IncrementalAlterConfigsRequest(
         resources=[
             pb.AlteredConfigs(
@@ -71,7 +71,7 @@ def incremental_alter_configs_from_message(
 
 
 def alter_configs_result_to_message(result: AlterConfigsResult) -> pb.AlterConfigsResponse:
-    """The results in their order; both commands have the same."""
+    """Translate the results in their order, for both commands."""
     return pb.AlterConfigsResponse(
         resources=[
             pb.ResourceResult(

@@ -1,4 +1,4 @@
-"""The command that elects leaders, and its result, as messages."""
+"""The translation of the command that elects leaders, and of its result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from barnabas.cluster.rpc import control_pb2 as pb
 
 
 def elect_leaders_to_message(command: ElectLeaders) -> pb.ElectLeadersRequest:
-    """The command; the time that its caller is willing to wait is not part of it."""
+    """Translate the command without the caller's timeout."""
     return pb.ElectLeadersRequest(
         election_type=command.election_type,
         partitions=[pb.PartitionName(topic=tp.topic, partition=tp.partition) for tp in command.partitions],
@@ -32,7 +32,7 @@ def elect_leaders_from_message(message: pb.ElectLeadersRequest) -> ElectLeaders:
 
 
 def elect_leaders_result_to_message(result: ElectLeadersResult) -> pb.ElectLeadersResponse:
-    """The results in their order."""
+    """Translate the results in their order."""
     return pb.ElectLeadersResponse(
         elections=[
             pb.ElectionResult(

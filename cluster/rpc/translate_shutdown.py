@@ -1,4 +1,4 @@
-"""Controlled shutdown, as messages."""
+"""The translation of the command for a controlled shutdown, and of its result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from barnabas.cluster.rpc import control_pb2 as pb
 
 
 def controlled_shutdown_to_message(command: ControlledShutdown) -> pb.ControlledShutdownRequest:
-    """The command; the time that its caller is willing to wait is not part of it."""
+    """Translate the command without the caller's timeout."""
     return pb.ControlledShutdownRequest(broker_id=command.broker_id, broker_epoch=command.broker_epoch)
 
 
@@ -19,7 +19,7 @@ def controlled_shutdown_from_message(message: pb.ControlledShutdownRequest) -> C
 
 
 def controlled_shutdown_result_to_message(result: ControlledShutdownResult) -> pb.ControlledShutdownResponse:
-    """The partitions that remain, in their order."""
+    """Translate the remaining partitions in their order."""
     remaining = [pb.RemainingPartition(topic=topic, partition=number) for topic, number in result.remaining]
     return pb.ControlledShutdownResponse(remaining_partitions=remaining)
 

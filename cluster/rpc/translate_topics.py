@@ -9,7 +9,7 @@ from barnabas.cluster.rpc import control_pb2 as pb
 
 
 def create_topics_to_message(command: CreateTopics) -> pb.CreateTopicsRequest:
-    """The command; the time that its caller is willing to wait is not part of it."""
+    """Translate the command without the caller's timeout."""
     return pb.CreateTopicsRequest(
         topics=[
             pb.NewTopic(
@@ -46,7 +46,7 @@ def create_topics_from_message(message: pb.CreateTopicsRequest) -> CreateTopics:
 
 
 def create_topics_result_to_message(result: CreateTopicsResult) -> pb.CreateTopicsResponse:
-    """The results in their order."""
+    """Translate the results in their order."""
     return pb.CreateTopicsResponse(topics=[_topic_to_message(topic) for topic in result.topics])
 
 

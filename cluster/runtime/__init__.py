@@ -1,1 +1,1 @@
-"""How a process of ours runs: mailbox, tasks with owners, logs, settings, metrics."""
+"""The runtime of our processes: mailbox, supervised tasks, logs, metrics, watchdog."""

@@ -1,9 +1,9 @@
-"""What the C library does with freed memory, in a process through which large buffers flow.
+"""The settings of the C library's allocator, for processes with many large buffers.
 
-glibc gives memory at the top of its heap back to the system as soon as there is somewhat more of it than the
-largest buffer so far, and has every page of it delivered and zeroed anew for the next one. A broker's buffers
-of up to ``message.max.bytes`` come and go by the second, so half of what copying them cost went there: in
-batches of 0.9 MB 88,000 page faults where 14,000 are needed. Source: ``mallopt(3)``.
+glibc returns free memory at the top of its heap to the system when it exceeds the largest buffer so far; the
+next buffer then needs new, zeroed pages. A broker allocates and frees buffers of up to ``message.max.bytes``
+all the time, so page faults were half the cost of copying: 88,000 with batches of 0.9 MB, instead of the
+14,000 needed. Source: ``mallopt(3)``.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
 
 KEPT_BYTES = 64 * 1024 * 1024
-"""The most that each heap keeps of freed memory at its top."""
+"""The most bytes of free memory that each heap keeps at its top."""
 
 OWN_MAPPING_BYTES = 16 * 1024 * 1024
-"""From this size on a buffer is a mapping of its own, and given back as it is freed."""
+"""The bytes from which a buffer has its own mapping, which goes back to the system when it is freed."""
 
 
 def keep_freed_memory() -> bool:
-    """Have freed memory used again rather than given back and asked for anew.
+    """Make the allocator reuse freed memory instead of returning it to the system.
 
     Returns:
-        Whether the C library knows how; others than glibc do not.
+        Whether the C library supports this; only glibc does.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:

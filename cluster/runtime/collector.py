@@ -1,8 +1,8 @@
-"""When Python looks for cyclic garbage, in a process whose event loop must not wait for that.
+"""Control of Python's cyclic garbage collection, which would stall the event loop.
 
-A full collection walks over every object there is. It comes when the long-lived ones have grown by a quarter,
-so a takeover, which reads the whole cluster into memory, brings one after the other, and none finds anything:
-over 100,000 partitions 12 of them took 0.6 s of 6, the longest 0.14 s in one piece.
+A full collection visits every object. It runs when the number of long-lived objects has grown by a quarter,
+so a controller failover, which reads the whole cluster into memory, causes many, none of which finds
+anything: with 100,000 partitions, 12 of them took 0.6 s of 6 s, the longest 0.14 s.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 LONGEST_PAUSE_S = 60.0
-"""After so long without full collections, blocks that only pass by do without them no longer, seconds."""
+"""The longest time in seconds for which ``many_at_once`` suppresses full collections."""
 
 _NEVER = 2**30
 
 
 class _Pause:
-    """Full collections are off while any block wants that; blocks may overlap in any order."""
+    """A counter of blocks without full collections, which may overlap in any order."""
 
     def __init__(self) -> None:
         self._blocks = 0
@@ -66,10 +66,10 @@ def long_lived() -> Iterator[None]:
 
 @contextmanager
 def many_at_once() -> Iterator[None]:
-    """Within the block very many objects are made that are gone at its end: no full collections meanwhile.
+    """Run a block that creates very many short-lived objects, without full collections.
 
-    Each would walk over all of them and find them alive: one of 100,000 elements took 0.1 s of the loop.
-    Where such blocks overlap without an end, full collections come back after `LONGEST_PAUSE_S`.
+    A full collection would visit all of them and find them alive: with 100,000 elements it stalled the loop
+    for 0.1 s. If such blocks overlap endlessly, full collections run again after `LONGEST_PAUSE_S`.
     """
     _PAUSE.begin()
     try:

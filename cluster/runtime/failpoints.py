@@ -1,8 +1,7 @@
-"""Named places in the code where a test may make something go wrong.
+"""Failpoints: named places in the code where tests can inject failures.
 
-A place looks at ``armed`` and goes on: one attribute read where nobody is testing. They are armed by the
-setting ``failpoints`` (``name=action,…``) or by ``POST /failpoints/<name>?action=<action>`` on the metrics
-address.
+The code at a failpoint checks ``armed``, which costs one attribute read. Failpoints are armed by the setting
+``failpoints`` (``name=action,…``) or by ``POST /failpoints/<name>?action=<action>`` on the metrics address.
 
 >>> if FOLLOWER_FETCH.armed:
 ...     await FOLLOWER_FETCH.hit()
@@ -18,33 +17,33 @@ from enum import Enum
 
 
 class Action(Enum):
-    """What happens to a task that comes to an armed failpoint."""
+    """The actions of an armed failpoint on a task that reaches it."""
 
     OFF = "off"
-    """Nothing: the failpoint is not armed."""
+    """The failpoint is not armed."""
     PAUSE = "pause"
-    """It waits until the failpoint is armed otherwise or turned off."""
+    """The task waits until the failpoint gets another action."""
     ERROR = "error"
-    """It gets a `FailpointError`."""
+    """The task gets a `FailpointError`."""
     EXIT = "exit"
-    """The process is killed on the spot, as by ``kill -9``."""
+    """The process is killed at once, as by ``kill -9``."""
 
 
 class FailpointError(Exception):
-    """What an armed failpoint raises."""
+    """The error that an armed failpoint raises."""
 
 
 class UnknownFailpointError(ValueError):
-    """No such failpoint, or no such action."""
+    """An error for a failpoint or action that does not exist."""
 
 
 class Failpoint:
-    """One such place.
+    """A failpoint.
 
     Attributes:
-        name: How it is armed.
-        doc: What stops there.
-        armed: Whether anything would happen.
+        name: The name for arming it.
+        doc: A description of what it stops.
+        armed: Whether it has an action.
     """
 
     __slots__ = ("_action", "_changed", "armed", "doc", "name")
@@ -58,23 +57,24 @@ class Failpoint:
 
     @property
     def action(self) -> Action:
-        """What would happen now."""
+        """Return the current action."""
         return self._action
 
     def arm(self, action: Action) -> None:
-        """Have ``action`` happen from now on; tasks that wait look again. To be called on the loop."""
+        """Set the action and wake waiting tasks; must be called on the loop."""
         self._action = action
         self.armed = action is not Action.OFF
-        # Each arming wakes those who waited for it; an event belongs to one loop, so none is kept.
+        # Arming wakes the waiting tasks. An event belongs to one loop, so it is created only while a task
+        # waits.
         changed, self._changed = self._changed, None
         if changed is not None:
             changed.set()
 
     async def hit(self) -> None:
-        """Do what it is armed to do.
+        """Carry out the action.
 
         Raises:
-            FailpointError: Where that is ``error``.
+            FailpointError: The action is ``error``.
         """
         while self._action is Action.PAUSE:
             self._changed = self._changed or asyncio.Event()
@@ -85,17 +85,17 @@ class Failpoint:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-FOLLOWER_FETCH = Failpoint("follower.fetch", "A follower asks leaders for nothing and takes no answer in.")
+FOLLOWER_FETCH = Failpoint("follower.fetch", "A follower sends no fetches and ignores responses.")
 
 FAILPOINTS = {point.name: point for point in (FOLLOWER_FETCH,)}
-"""All of them, by name."""
+"""All failpoints by name."""
 
 
 def find(name: str, action: str) -> tuple[Failpoint, Action]:
-    """The failpoint and the action of these names.
+    """Find a failpoint and an action by their names.
 
     Raises:
-        UnknownFailpointError: There is none; the message says which there are.
+        UnknownFailpointError: One does not exist; the message lists those that do.
     """
     if name not in FAILPOINTS:
         raise UnknownFailpointError(
@@ -104,16 +104,16 @@ def find(name: str, action: str) -> tuple[Failpoint, Action]:
     actions = {each.value: each for each in Action}
     if action not in actions:
         raise UnknownFailpointError(
-            f"'{action}' is no action of a failpoint; there are: {', '.join(actions)}"
+            f"'{action}' is not an action of a failpoint; there are: {', '.join(actions)}"
         )
     return FAILPOINTS[name], actions[action]
 
 
 def arm_all(settings: Iterable[str]) -> None:
-    """Arm what the setting ``failpoints`` says: items ``name=action``.
+    """Arm failpoints by the setting ``failpoints``, with items ``name=action``.
 
     Raises:
-        UnknownFailpointError: For a name or action that does not exist; nothing is armed then.
+        UnknownFailpointError: A name or action does not exist; nothing is armed then.
     """
     found = [find(*_pair(setting)) for setting in settings]
     for point, action in found:

@@ -1,4 +1,4 @@
-"""The time stamp of a log line as log4j's ``%d`` writes it: local time with comma and milliseconds."""
+"""Timestamps of log lines in log4j's ``%d`` format: local time with comma and milliseconds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import datetime
 
 
 class LineClock:
-    """Makes time stamps; the part that changes once a second is made once a second.
+    """A formatter of timestamps that formats date and time only once a second.
 
     Args:
-        clock: Seconds since 1970.
-        on_second: Told the local time whenever a stamp is the first of its second.
+        clock: Returns seconds since 1970.
+        on_second: Called with the local time at the first timestamp of each second.
     """
 
     def __init__(
@@ -26,11 +26,11 @@ class LineClock:
         self._text = ""
 
     def now(self) -> datetime:
-        """The local time."""
+        """Return the local time."""
         return datetime.fromtimestamp(self._clock()).astimezone()
 
     def stamp(self) -> str:
-        """Now, as ``2026-11-21 03:12:45,678``."""
+        """Format the current time as ``2026-11-21 03:12:45,678``."""
         seconds, milliseconds = divmod(int(self._clock() * 1000), 1000)
         if seconds != self._second:
             moment = datetime.fromtimestamp(seconds).astimezone()

@@ -1,7 +1,7 @@
-"""A limit on the lines of each kind that a process writes, for lines that somebody outside can cause.
+"""A limit on log lines of each kind, for lines that remote peers can cause.
 
-Who sends junk to a broker in a loop would fill its disk with lines that all say the same. Of each kind a few
-lines are written in a window of time, and how many more there were is told when it ends.
+A peer that sends junk in a loop could otherwise fill a broker's disk with equal lines. In each window of time
+a few lines of each kind are written; at its end the number of suppressed lines is logged.
 
 >>> if LINES.allow("closing a client connection: idle"):
 ...     _log.info("closing a client connection", reason="idle", peer=peer)
@@ -20,15 +20,15 @@ import structlog
 _log = structlog.get_logger(__name__)
 
 LINES_PER_WINDOW = 10
-"""So many lines of a kind are written in a window."""
+"""The most lines of a kind that are written in a window."""
 
 WINDOW_S = 60.0
-"""The length of a window, seconds; it begins with a kind's first line."""
+"""The length of a window in seconds; it begins with the kind's first line."""
 
 
 @dataclass(slots=True)
 class _Window:
-    """The lines of one kind since ``began`` (seconds)."""
+    """The lines of a kind since ``began`` (seconds)."""
 
     began: float
     written: int = 0
@@ -36,13 +36,13 @@ class _Window:
 
 
 class LineLimit:
-    """Decides which lines are written. Pure: the time comes as an argument.
+    """The limit as a pure function of kinds and times.
 
-    Kinds are few: each is named by a place in the code, never by what a peer sent.
+    There are few kinds, because their names are constants in the code and never what a peer sent.
 
     Args:
         lines: The most lines of a kind in a window.
-        window_s: The length of a window, seconds.
+        window_s: The length of a window in seconds.
     """
 
     def __init__(self, lines: int = LINES_PER_WINDOW, window_s: float = WINDOW_S) -> None:
@@ -52,7 +52,7 @@ class LineLimit:
         self._suppressed: dict[str, int] = {}
 
     def admit(self, kind: str, now_s: float) -> bool:
-        """Whether a line of this kind is to be written; one that is not is counted."""
+        """Return whether to write a line of this kind; count it if not."""
         window = self._windows.get(kind)
         if window is None or self._close(kind, window, now_s):
             window = self._windows[kind] = _Window(now_s)
@@ -63,14 +63,14 @@ class LineLimit:
         return False
 
     def ended(self, now_s: float) -> dict[str, int]:
-        """How many lines of each kind were suppressed in the windows that have ended; each is told once."""
+        """Return once for each ended window how many lines of its kind were suppressed."""
         for kind, window in tuple(self._windows.items()):
             self._close(kind, window, now_s)
         told, self._suppressed = self._suppressed, {}
         return told
 
     def _close(self, kind: str, window: _Window, now_s: float) -> bool:
-        """Forget a window that has ended, but for what was suppressed in it; whether it had ended."""
+        """Remove a window if it has ended, keeping its count, and return whether it had ended."""
         if now_s - window.began < self._window_s:
             return False
         del self._windows[kind]
@@ -80,10 +80,10 @@ class LineLimit:
 
 
 class LimitedLines:
-    """The limit of one process; any thread may ask.
+    """The limit of a process, for use from any thread.
 
     Args:
-        clock: Seconds, monotonic.
+        clock: Returns monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -92,12 +92,12 @@ class LimitedLines:
         self._lock = threading.Lock()
 
     def allow(self, kind: str) -> bool:
-        """Whether a line of this kind is to be written now."""
+        """Return whether to write a line of this kind now."""
         with self._lock:
             return self._limit.admit(kind, self._clock())
 
     def tell_suppressed(self, *, at_the_end: bool = False) -> None:
-        """Log how many lines were suppressed in the windows that have ended, or at the end in all windows."""
+        """Log how many lines were suppressed in the ended windows, or with ``at_the_end`` in all windows."""
         with self._lock:
             told = self._limit.ended(float("inf") if at_the_end else self._clock())
         for kind, count in told.items():
@@ -109,11 +109,14 @@ LINES = LimitedLines()
 
 
 class LibraryLines(logging.Filter):
-    """Limits the lines of libraries by logger and level: gRPC logs a traceback for each unreadable call."""
+    """A filter that limits libraries' lines by logger and level; gRPC logs a traceback for each bad call."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether ``record`` is written; the answer is kept in it, as each handler asks."""
-        if isinstance(record.msg, dict):  # structlog's: one of our own lines
+        """Return whether to write ``record``.
+
+        The decision is stored in it, because each handler calls this.
+        """
+        if isinstance(record.msg, dict):  # a line of ours, from structlog
             return True
         decided: bool | None = getattr(record, "is_allowed", None)
         if decided is None:

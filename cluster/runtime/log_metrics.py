@@ -1,4 +1,4 @@
-"""What a broker tells of each of its logs, under Kafka's names, read when the page is asked for.
+"""The metrics of each log under Kafka's names, which are read when the metrics page is requested.
 
 ``kafka.log:type=Log,name=Size,topic=t,partition=0`` is ``kafka_log_Log_Size{topic="t",partition="0"}``.
 Source: ``core/log/Log.scala`` (``LogMetricNames``) of Kafka 2.8.
@@ -16,14 +16,14 @@ from barnabas.cluster.model.ids import TopicPartition
 
 
 class LogSize(NamedTuple):
-    """How large one log is.
+    """The size of a log.
 
     Attributes:
-        topic_partition: Whose log.
-        num_log_segments: Its segments.
+        topic_partition: The partition of the log.
+        num_log_segments: The number of segments.
         log_start_offset: The first offset that may be read.
         log_end_offset: The offset that the next record gets.
-        size: Bytes of all batches.
+        size: The bytes of all batches.
     """
 
     topic_partition: TopicPartition
@@ -39,25 +39,25 @@ _METRICS = {
     "kafka_log_Log_LogEndOffset": "Offset that the next record gets",
     "kafka_log_Log_Size": "Bytes of the log",
 }
-"""Name and meaning, in the order of ``LogSize``."""
+"""The name and meaning of each metric, in the order of ``LogSize``."""
 
 
 class LogMetrics(Collector):
-    """One gauge of each kind per log, for as long as there is the log.
+    """A collector with one gauge of each kind per existing log.
 
     Args:
-        read: Gives the logs; called from the page's thread.
+        read: Returns the sizes of the logs; called on the page's thread.
     """
 
     def __init__(self, read: Callable[[], Iterable[LogSize]]) -> None:
         self._read = read
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """The metrics without values."""
+        """Return the metrics without values."""
         return [GaugeMetricFamily(name, doc, labels=("topic", "partition")) for name, doc in _METRICS.items()]
 
     def collect(self) -> list[GaugeMetricFamily]:
-        """The metrics as they are now."""
+        """Return the metrics with current values."""
         families = self.describe()
         for (topic, partition), *values in self._read():
             labels = (topic, str(partition))

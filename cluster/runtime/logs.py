@@ -1,4 +1,4 @@
-"""server.log: what a process has to say, through structlog; what libraries log comes there too, limited."""
+"""server.log: the lines of structlog, and those of libraries with a limit."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _KAFKA_NAMES = {"warning": "WARN", "critical": "FATAL", "exception": "ERROR"}
 _LIBRARIES = {
     "asyncio": logging.WARNING,
     "grpc": logging.WARNING,
-    # Warns at each attempt to connect; that ZooKeeper is away the broker says itself, once.
+    # kazoo warns at each attempt to connect; the broker itself logs once that ZooKeeper is unavailable.
     "kazoo": logging.ERROR,
 }
 _NOT_FIELDS = ("event", "level", "logger", "stamp", "exception")
 
 
 class _RollingHandler(logging.Handler):
-    """Writes to an hourly rolled file and flushes each line: server.log is short and read after crashes.
+    """A handler for an hourly rolled file that flushes each line, because server.log is read after crashes.
 
-    Where the disk refuses, that is told on standard error once, until lines are written again.
+    If the disk fails, that is reported once on standard error, until lines are written again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,13 +52,13 @@ class _RollingHandler(logging.Handler):
             self._is_refused = True
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # the lines that are lost so were told of
+        with contextlib.suppress(OSError):  # the lost lines were reported before
             self._file.close()
         super().close()
 
 
 class _Stamp:
-    """Adds the time stamp to an event; loggers of any thread may come here."""
+    """A processor that adds the timestamp to an event, from any thread."""
 
     def __init__(self) -> None:
         self._clock = LineClock()
@@ -73,7 +73,7 @@ class _Stamp:
 
 
 def as_kafka_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
-    """Lay an event out as log4j's ``[%d] %p %m (%c)%n``; fields follow the message as ``name=value``."""
+    """Format an event in log4j's ``[%d] %p %m (%c)%n``; fields follow the message as ``name=value``."""
     level = str(event.get("level", "info"))
     fields = "".join(f" {k}={v}" for k, v in event.items() if k not in _NOT_FIELDS and not k.startswith("_"))
     line = (
@@ -87,8 +87,8 @@ def set_up(directory: Path | None, level: str) -> None:
     """Send all logging to ``directory``/server.log, and to standard error.
 
     Args:
-        directory: None for standard error alone.
-        level: The least level (``server.log.level``): TRACE, DEBUG, INFO, WARN or ERROR.
+        directory: The directory of server.log; None for standard error only.
+        level: The lowest level that is logged (``server.log.level``): TRACE, DEBUG, INFO, WARN or ERROR.
     """
     shared: list[Any] = [
         structlog.stdlib.add_logger_name,

@@ -1,4 +1,4 @@
-"""The one queue before the one task that handles it."""
+"""A queue with a single consumer."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ T = TypeVar("T")
 
 
 def _ignore(_value: float) -> None:
-    """What an unset hook does."""
+    """Do nothing; the default of hooks."""
 
 
 class Mailbox(Generic[T]):
     """A FIFO queue with one consumer, on one event loop.
 
-    It is not bounded: what may pile up is merged before it is put here (a design rule), and its depth and age
-    are watched through the hooks.
+    The queue is not bounded. Items that may pile up must be merged before they are put here, and the depth
+    and age are monitored through the hooks.
 
     Args:
-        on_depth: Told the number of waiting items after every change.
-        on_wait: Told, for every item taken, how many seconds it has waited.
-        clock: Seconds, monotonic.
+        on_depth: Called with the number of waiting items after every change.
+        on_wait: Called for every item taken with the seconds that it waited.
+        clock: Returns monotonic seconds.
     """
 
     def __init__(
@@ -44,20 +44,20 @@ class Mailbox(Generic[T]):
 
     @property
     def age(self) -> float:
-        """How many seconds the oldest waiting item has waited; 0 where none waits."""
+        """Return for how many seconds the oldest item has waited; 0 if there is none."""
         return self._clock() - self._items[0][0] if self._items else 0.0
 
     def put(self, item: T) -> None:
-        """Append ``item``; to be called on the loop."""
+        """Append ``item``; must be called on the loop."""
         self._items.append((self._clock(), item))
         self._filled.set()
         self._on_depth(len(self._items))
 
     def clear_and_put(self, item: T) -> list[T]:
-        """Take out all that waits and put ``item`` in its place.
+        """Remove all waiting items and append ``item``.
 
         Returns:
-            What was taken out, oldest first: the caller tells each that it will not be handled.
+            The removed items, oldest first, whose senders the caller must notify.
         """
         preempted = [waiting for _, waiting in self._items]
         self._items.clear()
@@ -65,7 +65,7 @@ class Mailbox(Generic[T]):
         return preempted
 
     async def get(self) -> T:
-        """Wait for the oldest item and take it. One task only may do so."""
+        """Wait for the oldest item and remove it. Only one task may call this."""
         while not self._items:
             self._filled.clear()
             await self._filled.wait()

@@ -1,9 +1,9 @@
-"""What a broker counts, under Kafka's names: the one place where metrics are made.
+"""The metrics of a broker under Kafka's names, all of which are created here.
 
 A name is Kafka's JMX name with underscores:
 ``kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions`` is
-``kafka_server_ReplicaManager_UnderReplicatedPartitions``. Rates are counters, for the reader to derive.
-Source of the names: the "Monitoring" chapter of Kafka 2.8's documentation.
+``kafka_server_ReplicaManager_UnderReplicatedPartitions``. Rates are exported as counters, from which the
+monitoring system derives them. Source of the names: the "Monitoring" chapter of Kafka 2.8's documentation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 
 
 class BrokerState(IntEnum):
-    """``kafka.server:type=KafkaServer,name=BrokerState``; numbers of ``kafka.server.BrokerStates``."""
+    """The values of ``kafka.server:type=KafkaServer,name=BrokerState`` (``kafka.server.BrokerStates``)."""
 
     NOT_RUNNING = 0
     STARTING = 1
@@ -31,13 +31,14 @@ class BrokerState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """All metrics of one broker process, in a registry of their own.
+    """The metrics of a broker process, in a separate registry.
 
-    A gauge of something that is known elsewhere is given a function (``set_function``), which the metrics
-    page calls from its own thread: it may read a number or a length, and nothing that changes in between.
+    A gauge of a value that is known elsewhere gets a function (``set_function``), which the metrics page
+    calls on its own thread. The function may only read a number or a length, so that concurrent changes are
+    harmless.
 
     Attributes:
-        registry: Where they are collected.
+        registry: The registry of the metrics.
     """
 
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
@@ -92,7 +93,7 @@ class Metrics:
             object.__setattr__(self, name, make(self.registry))
 
     def watch(self, gauge: Gauge, read: Callable[[], float], **labels: str) -> None:
-        """Have ``gauge`` show what ``read`` returns whenever the page is asked for."""
+        """Make ``gauge`` show the result of ``read`` at each request of the page."""
         (gauge.labels(**labels) if labels else gauge).set_function(read)
 
 
@@ -115,7 +116,7 @@ TIMED_EVENTS = (
     "ListPartitionReassignment",
     "UpdateMetadataResponseReceived",
 )
-"""What the controller may be doing, as ``ControllerStats`` names it: ``<name>RateAndTimeMs`` is its time."""
+"""The names of controller events in ``ControllerStats``; ``<name>RateAndTimeMs`` is the time of each."""
 
 _Metric = Gauge | Counter | Histogram | Mapping[str, Histogram]
 _Make = Callable[[CollectorRegistry], _Metric]
@@ -193,13 +194,13 @@ _METRICS: dict[str, _Make] = {
     "delayed_operations": _gauge(_PURGATORY + "NumDelayedOperations", "Waiting requests", "delayedOperation"),
     "produce_expirations": _counter(
         "kafka_server_DelayedProduceMetrics_ExpiresPerSec",
-        "Partitions whose acks=all ran out of time",
+        "Partitions whose acks=all timed out",
         "topic",
         "partition",
     ),
     "fetch_expirations": _counter(
         "kafka_server_DelayedFetchMetrics_ExpiresPerSec",
-        "Fetches answered because their time was up",
+        "Fetches answered because their timeout expired",
         "fetcherType",
     ),
     "offline_log_directory_count": _gauge(
@@ -223,7 +224,7 @@ _METRICS: dict[str, _Make] = {
         "kafka_network_SocketServer_MemoryPoolUsed", "Bytes of queued.max.request.bytes that are taken"
     ),
     "answer_bytes": _gauge("barnabas_answers_held_bytes", "Answers that clients have not read yet, bytes"),
-    "live_brokers": _gauge("barnabas_live_brokers", "Brokers that the controller has told this one of"),
+    "live_brokers": _gauge("barnabas_live_brokers", "Live brokers in the metadata cache"),
     "loop_lag_seconds": _histogram(
         "barnabas_event_loop_lag_seconds",
         "How late the event loop was for its heartbeat, s",

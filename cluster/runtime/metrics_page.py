@@ -1,4 +1,4 @@
-"""The page of a broker's metrics: HTTP on ``metrics.address``, served from a thread of its own.
+"""The metrics page of a broker: HTTP on ``metrics.address``, served by a separate thread.
 
 ``GET /`` links to the others · ``GET /metrics`` Prometheus text · ``GET /health`` 200 while the broker
 serves, else 503 · ``GET /failpoints`` what is armed · ``POST /failpoints/<name>?action=<action>`` arms one,
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 Arm = Callable[[Failpoint, Action], None]
-"""Arms a failpoint; called from the page's thread, so it has to hand the matter to the loop."""
+"""A function that arms a failpoint. The page's thread calls it, so it must pass the call on to the loop."""
 
 
 MOST_REQUESTS = 16
-"""So many connections to the page are served at a time, each by a thread; one more is closed."""
+"""The most connections that are served at a time, each by a thread; further ones are closed."""
 
 SILENCE_S = 10.0
-"""A connection that says nothing for so long is closed, seconds."""
+"""The seconds after which a silent connection is closed."""
 
 
 class _Server(ThreadingMixIn, WSGIServer):
@@ -46,19 +46,22 @@ class _Server(ThreadingMixIn, WSGIServer):
         super().__init__(*args, **kwargs)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Take a place for a connection, if there is one."""
+        """Reserve one of ``MOST_REQUESTS`` places for a connection; return False if there is none."""
         del request, client_address
         return self._free.acquire(blocking=False)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve a connection and free its place."""
+        """Serve a connection and release its place."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say in one line what `socketserver` would print with a traceback: most clients just hung up."""
+        """Log one line where `socketserver` would print a traceback.
+
+        Most clients just closed the connection.
+        """
         del request
         if LINES.allow("a request to the metrics page failed"):
             _log.info(
@@ -74,18 +77,18 @@ class _Handler(WSGIRequestHandler):
     timeout = SILENCE_S
 
     def log_message(self, *args: Any, **kwargs: Any) -> None:
-        """Requests are not logged: a scraper asks every few seconds."""
+        """Log nothing, because a scraper sends a request every few seconds."""
 
 
 class MetricsPage:
-    """Serves the page until it is closed.
+    """A server of the page.
 
     Args:
         host: The address to bind.
         port: The TCP port; 0 takes a free one.
         registry: The metrics to show.
-        healthy: Whether the broker serves; asked from the page's thread.
-        arm: Arms a failpoint; None refuses to: whoever reaches the page could end the broker by it.
+        healthy: Returns whether the broker serves; called on the page's thread.
+        arm: Arms a failpoint; None to refuse, because a failpoint can end the broker.
 
     Raises:
         OSError: The address cannot be bound.
@@ -106,11 +109,11 @@ class MetricsPage:
 
     @property
     def port(self) -> int:
-        """The port it is bound to."""
+        """Return the port that the server is bound to."""
         return int(self._server.server_port)
 
     def close(self) -> None:
-        """Stop serving and free the port."""
+        """Stop serving and release the port."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -1,4 +1,4 @@
-"""A text file that is rolled every hour, as by log4j's ``DailyRollingFileAppender``."""
+"""A text file that is rolled every hour, like log4j's ``DailyRollingFileAppender``."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _ROLL_PATTERN = "%Y-%m-%d-%H"
 
 
 class HourlyRollingFile:
-    """A buffered writer of whole lines; an earlier hour's file is renamed to ``<name>.yyyy-MM-dd-HH``.
+    """A buffered writer of whole lines that renames an earlier hour's file to ``<name>.yyyy-MM-dd-HH``.
 
-    As in log4j a file that an earlier process left is rolled by the hour of its last change. One thread at a
-    time may call it. A disk that refuses costs the lines at hand; what comes later is tried again.
+    As in log4j, a file of an earlier process is rolled by the hour of its last change. Only one thread at a
+    time may call the methods. If the disk fails, the current lines are lost; later ones are tried again.
 
     Args:
-        path: The file; its directory is created.
-        now: The local time at which it is opened.
+        path: The file, whose directory is created.
+        now: The local time.
 
     Raises:
-        OSError: The disk refused; so do all methods.
+        OSError: The disk failed; all methods may raise it.
     """
 
     def __init__(self, path: Path, now: datetime) -> None:
@@ -31,30 +31,30 @@ class HourlyRollingFile:
         self.roll_if_due(now)
 
     def write(self, text: str) -> None:
-        """Buffer ``text``: one line or several, each with its newline."""
-        if self._file.closed:  # as it is after a roll that failed half-way
+        """Buffer one or several lines, each with its line feed."""
+        if self._file.closed:  # after a roll that failed half-way
             self._file = self._open()
         self._file.write(text)
 
     def flush(self) -> None:
-        """Hand what is buffered to the operating system."""
+        """Write the buffer to the operating system."""
         if not self._file.closed:
             self._file.flush()
 
     def close(self) -> None:
-        """Flush and close; may be called again."""
+        """Flush and close; repeated calls do nothing."""
         self._file.close()
 
     def _open(self) -> TextIO:
         return self.path.open("a", encoding="utf-8", errors="backslashreplace", buffering=64 * 1024)
 
     def roll_if_due(self, now: datetime) -> None:
-        """Start a new file if ``now``, the local time, lies in a later hour than what was written last."""
+        """Start a new file if ``now``, the local time, is in a later hour than the last write."""
         hour = _hour(now)
         if hour <= self._hour:
             return
         earlier = self.path.with_name(f"{self.path.name}.{self._hour.strftime(_ROLL_PATTERN)}")
-        self._hour = hour  # a roll that fails is not tried again at every line
+        self._hour = hour  # do not retry a failed roll at every line
         try:
             self._file.close()
         finally:
@@ -67,7 +67,7 @@ def _hour(moment: datetime) -> datetime:
 
 
 def _hour_of_last_change(path: Path) -> datetime | None:
-    """The local hour in which a non-empty file was last written, or None where there is none."""
+    """Return the local hour in which a non-empty file was last written; None if there is no such file."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Standard input, output and error of a process that was started without some of them.
+"""Replacement of standard streams that are closed when a process starts.
 
-The first file that such a process opens gets the number of the missing stream: a log segment numbered 2 takes
-in whatever a library prints to standard error.
+Without it the first file that the process opens would get the number of the missing stream: a log segment
+with file descriptor 2 would receive what libraries print to standard error.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import sys
 from pathlib import Path
 
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
-"""By descriptor: the name in ``sys``, and the mode."""
+"""The name in ``sys`` and the mode of each stream, by descriptor."""
 
 
 def open_missing() -> None:
-    """Open the null device in the place of each standard stream that is closed; to be called first of all."""
+    """Open the null device for each closed standard stream; must be called before anything opens a file."""
     for descriptor, (name, mode) in enumerate(_STREAMS):
         try:
             os.fstat(descriptor)
         except OSError:
-            # The system gives the lowest free number, and those below are open by now.
+            # The system assigns the lowest free number, and the lower ones are open by now.
             os.open(os.devnull, os.O_RDWR)
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115

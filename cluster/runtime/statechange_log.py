@@ -1,4 +1,4 @@
-"""state-change.log: the file in which a broker says every change of leadership, in Kafka's own words."""
+"""state-change.log: the file in which a broker logs every change of leadership, in Kafka's format."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _log = structlog.get_logger("state.change.logger")
 FILE_NAME = "state-change.log"
 
 FLUSH_INTERVAL_S = 0.1
-"""What was logged is in the file after this many seconds."""
+"""The seconds after which a logged line is in the file."""
 
 
 class StateChangeLog:
-    """Writes lines on the event loop; a buffer takes them, and a timer hands them to the operating system.
+    """A log that buffers lines on the event loop and flushes them by a timer.
 
-    Where the disk refuses, lines are lost and the broker goes on, as under log4j: that is told once, and once
-    more when lines are written again.
+    If the disk fails, lines are lost and the broker continues, as with log4j. The loss is logged once, and
+    once more when lines are written again.
 
     Args:
         path: The file, rolled hourly.
-        level: The least level written (``state.change.log.level``).
-        clock: Seconds since 1970.
+        level: The lowest level that is written (``state.change.log.level``).
+        clock: Returns seconds since 1970.
     """
 
     def __init__(self, path: Path, level: Level, clock: Callable[[], float] = time.time) -> None:
@@ -44,34 +44,34 @@ class StateChangeLog:
         self._is_refused = False
 
     def write(self, line: StateChange) -> None:
-        """Log ``line`` if its level is not below the log's; after `close` it is dropped."""
+        """Write ``line`` if its level is high enough; after `close` lines are dropped."""
         if line.level < self._level or self._closed:
             return
-        with self._losses_told():
+        with self._losses_reported():
             stamp = self._stamps.stamp()
             self._file.write(line.entry(stamp))
         if self._flush_timer is None:
             self._flush_timer = asyncio.get_running_loop().call_later(FLUSH_INTERVAL_S, self.flush)
 
     def flush(self) -> None:
-        """Hand what is buffered to the operating system now."""
+        """Write the buffer to the operating system now."""
         if self._flush_timer is not None:
             self._flush_timer.cancel()
             self._flush_timer = None
         if not self._closed:
-            with self._losses_told():
+            with self._losses_reported():
                 self._file.flush()
-                self._told_again()
+                self._recovery_reported()
 
     def close(self) -> None:
-        """Flush and close; may be called again."""
+        """Flush and close; repeated calls do nothing."""
         self.flush()
         self._closed = True
-        with self._losses_told():
+        with self._losses_reported():
             self._file.close()
 
     @contextmanager
-    def _losses_told(self) -> Iterator[None]:
+    def _losses_reported(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -79,7 +79,7 @@ class StateChangeLog:
                 self._is_refused = True
                 _log.error(f"Lines of {self._file.path} are lost: {error}")
 
-    def _told_again(self) -> None:
+    def _recovery_reported(self) -> None:
         if self._is_refused:
             self._is_refused = False
             _log.warning(f"Lines of {self._file.path} are written again; some were lost")

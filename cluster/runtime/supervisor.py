@@ -1,4 +1,4 @@
-"""The owner of a process's tasks: every task has a name, and somebody hears when it dies."""
+"""The owner of a process's tasks, which names them and reports their failures."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 OnDeath = Callable[[str, BaseException], None]
-"""Told the name of a task that ended with an exception, and the exception."""
+"""A function that is called with the name of a failed task and its exception."""
 
 
 class Supervisor:
-    """Spawns tasks, and hears of their death.
+    """A supervisor of tasks.
 
     Args:
-        on_death: What happens when a task dies and its spawner gave no answer of its own; a broker's policy
-            is to log and stop, because a server with a dead part serves nobody.
+        on_death: The default policy for failed tasks. A broker logs and stops, because it cannot serve with a
+            failed part.
     """
 
     def __init__(self, on_death: OnDeath) -> None:
@@ -24,7 +24,7 @@ class Supervisor:
 
     @property
     def names(self) -> list[str]:
-        """The names of the tasks that live, sorted."""
+        """Return the names of the running tasks, sorted."""
         return sorted(task.get_name() for task in self._tasks)
 
     def spawn(
@@ -32,12 +32,12 @@ class Supervisor:
     ) -> asyncio.Task[Any]:
         """Run ``coroutine`` as a task.
 
-        A task that returns or is cancelled is not dead but done.
+        A task that returns or is cancelled did not fail.
 
         Args:
-            name: What it is called in logs and stacks.
-            coroutine: What it does.
-            on_death: Told of its death in place of the supervisor's own policy.
+            name: The name in logs and stack traces.
+            coroutine: The coroutine to run.
+            on_death: The policy for this task; None for the supervisor's.
         """
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         self._tasks.add(task)
@@ -53,10 +53,10 @@ class Supervisor:
             on_death(task.get_name(), error)
 
     async def close(self, deadline_s: float) -> list[str]:
-        """Cancel all tasks and wait until they have ended, at most ``deadline_s`` seconds.
+        """Cancel all tasks and wait at most ``deadline_s`` seconds for their end.
 
         Returns:
-            The names of those that have not.
+            The names of the tasks that did not end.
         """
         current = asyncio.current_task()
         tasks = [task for task in self._tasks if task is not current]

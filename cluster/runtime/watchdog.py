@@ -1,7 +1,7 @@
-"""A thread that notices when the event loop stands still, and a heartbeat that measures the loop's turns.
+"""A watchdog thread that notices a stuck event loop, and a heartbeat that measures the loop's turns.
 
-kazoo sends its pings from a thread of its own, so a broker whose loop is stuck would keep its session, and
-with it its leaderships, for ever. The watchdog ends that: a loop silent for a session loses the session.
+kazoo sends its pings from a separate thread, so a broker with a stuck loop would keep its session and its
+leaderships forever. The watchdog therefore ends the session of a loop that is silent for the session timeout.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import time
 from collections.abc import Callable
 
 _LOOKS_PER_TIMEOUT = 10
-"""How often the thread looks for beats while the timeout lasts."""
+"""The number of times that the thread checks for heartbeats within the timeout."""
 
 HEARTBEAT_S = 0.01
-"""Time between two beats, seconds: a turn of the loop is measured up to so much too short."""
+"""The seconds between two heartbeats, which is also the error of a measured turn."""
 
 WINDOW_S = 60.0
-"""The recent longest turn is that of the last one to two windows of this length, seconds."""
+"""The length in seconds of a window; the recent longest turn is that of the last one to two windows."""
 
 
 class LongestTurns:
-    """The longest turn of a loop, since the start and of late. Pure: the time comes as an argument.
+    """The longest turns of a loop, since the start and recently. Pure: times are arguments.
 
     Attributes:
-        ever: Seconds, since the start.
+        ever: The longest turn since the start in seconds.
     """
 
     def __init__(self, now_s: float) -> None:
@@ -34,18 +34,18 @@ class LongestTurns:
         self._current = self._previous = 0.0
 
     def add(self, turn_s: float, now_s: float) -> None:
-        """Count a turn that ended at ``now_s``."""
+        """Add a turn that ended at ``now_s``."""
         self._advance(now_s)
         self.ever = max(self.ever, turn_s)
         self._current = max(self._current, turn_s)
 
     def recent(self, now_s: float) -> float:
-        """The longest turn, seconds, of the window that runs and the one before it."""
+        """Return the longest turn in seconds of the current window and the one before."""
         self._advance(now_s)
         return max(self._current, self._previous)
 
     def _advance(self, now_s: float) -> None:
-        """Begin the window that ``now_s`` lies in."""
+        """Begin the window that contains ``now_s``."""
         passed = int((now_s - self._window_began) // WINDOW_S)
         if passed > 0:
             self._previous = self._current if passed == 1 else 0.0
@@ -54,18 +54,18 @@ class LongestTurns:
 
 
 class Watchdog:
-    """Watches one loop.
+    """The watchdog of a loop.
 
-    Silence is counted in the watchdog's own wake-ups and not by a clock: a process that was stopped as a
-    whole (SIGSTOP, a suspended laptop) has not been silent, and finds out at ZooKeeper whether its session
-    survived.
+    Silence is measured in the watchdog's own wake-ups instead of by a clock. So a process that was stopped as
+    a whole (SIGSTOP, a suspended laptop) does not count as silent; it learns from ZooKeeper whether its
+    session survived.
 
     Args:
-        timeout_s: How long the loop may be silent, seconds; the ZooKeeper session timeout.
-        on_stuck: Called once for each silence, from the watchdog's thread, when it has lasted for longer.
-        on_lag: Told, on the loop, how many seconds late each heartbeat was: the loop's lag, which is the
-            part of its longest turn that lay behind the heartbeat's time. And how much of that was CPU time
-            of the loop's thread at most, seconds: the rest it waited, for the disk or for other programs.
+        timeout_s: The seconds for which the loop may be silent: the ZooKeeper session timeout.
+        on_stuck: Called on the watchdog's thread, once for each silence that exceeds the timeout.
+        on_lag: Called on the loop with two numbers for each heartbeat: the seconds by which it was late (the
+            loop's lag), and an upper bound of the loop thread's CPU time in that. The rest was spent waiting
+            for the disk or for other processes.
     """
 
     def __init__(
@@ -75,7 +75,8 @@ class Watchdog:
         on_lag: Callable[[float, float], None] | None = None,
     ) -> None:
         self._interval = timeout_s / _LOOKS_PER_TIMEOUT
-        # Beats come at least twice as often as they are looked for, so that one late beat is no silence.
+        # Heartbeats are at least twice as frequent as checks, so that one late heartbeat does not count as
+        # silence.
         self._heartbeat = min(HEARTBEAT_S, self._interval / 2)
         self._on_stuck = on_stuck
         self._on_lag = on_lag
@@ -87,14 +88,14 @@ class Watchdog:
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 
     def start(self) -> None:
-        """Watch the running loop from now on."""
+        """Start watching the running loop."""
         self._loop = asyncio.get_running_loop()
         self._cpu_s = time.thread_time()
         self._schedule()
         self._thread.start()
 
     def stop(self) -> None:
-        """Watch no more; to be called on the loop."""
+        """Stop watching; must be called on the loop."""
         self._stopped.set()
         if self._timer is not None:
             self._timer.cancel()

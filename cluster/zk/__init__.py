@@ -1,1 +1,1 @@
-"""ZooKeeper: every path and body we read or write, and the one session that carries them."""
+"""ZooKeeper: the paths and bodies of znodes, the session, and typed operations."""

@@ -1,4 +1,4 @@
-"""``zookeeper.connect``: which servers, and below which node of theirs a cluster lives."""
+"""The parser of ``zookeeper.connect``: servers and chroot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ConnectString(NamedTuple):
 
     Attributes:
         servers: ``host:port`` of each server, separated by commas.
-        chroot: The node that stands for the root, such as ``/kafka``; empty for the root itself.
+        chroot: The node that is used as the root, such as ``/kafka``; empty for the root itself.
     """
 
     servers: str
@@ -22,10 +22,10 @@ class ConnectString(NamedTuple):
 
 
 def parse_connect_string(text: str) -> ConnectString:
-    """Take ``host:port,host:port/chroot`` apart.
+    """Parse ``host:port,host:port/chroot``.
 
     Raises:
-        ValueError: It names no server, or a server without a port, or a chroot with an empty part.
+        ValueError: There is no server, a server has no port, or the chroot has an empty part.
     """
     servers, slash, rest = text.strip().partition("/")
     chroot = (slash + rest).rstrip("/")

@@ -1,36 +1,39 @@
-"""What can go wrong between us and ZooKeeper; nobody needs the client library's own exceptions."""
+"""The errors of ZooKeeper sessions and requests, which replace the client library's exceptions."""
 
 from __future__ import annotations
 
 
 class ZooKeeperError(Exception):
-    """Any of the errors of this module."""
+    """The base of the errors of this module."""
 
 
 class ZooKeeperUnavailable(ZooKeeperError):
-    """No ZooKeeper answered in time when the session was opened; the message names address and timeout."""
+    """An error if no ZooKeeper opened the session in time; the message names address and timeout."""
 
 
 class ZooKeeperTimeout(ZooKeeperError):
-    """A request got no answer by its deadline; a write may still be, or yet be, carried out."""
+    """An error for a request without a response by its deadline.
+
+    A write may have been or may yet be carried out.
+    """
 
 
 class SessionExpired(ZooKeeperError):
-    """The session is over: it expired, or was closed. Its ephemeral nodes are gone, or will be."""
+    """An error for a session that expired or was closed; its ephemeral nodes are gone or will be soon."""
 
 
 class RequestTooLarge(ZooKeeperError):
-    """A request exceeds ``jute.maxbuffer``; it was not sent, because the server would drop the connection."""
+    """An error for a request above ``jute.maxbuffer``; it is not sent, as the server would disconnect."""
 
 
 class RequestFailed(ZooKeeperError):
-    """ZooKeeper refused a request.
+    """An error for a request that ZooKeeper refused.
 
     Attributes:
-        path: The node that the refused operation named, with the chroot.
-        operation: Its place in the transaction, from 0.
-        resent: True where an earlier sending of the same request got no answer, so that the refusal may be
-            the effect of that earlier sending itself.
+        path: The node of the refused operation, with the chroot.
+        operation: The index of the operation in the transaction.
+        resent: Whether the request was sent before without getting a response, so that the refusal may be the
+            effect of the first sending.
     """
 
     meaning = "was refused"
@@ -49,34 +52,34 @@ class RequestFailed(ZooKeeperError):
 
 
 class NoNode(RequestFailed):
-    """The node, or the parent of a node to create, is not there."""
+    """An error for a node, or the parent of a node to create, that does not exist."""
 
     meaning = "does not exist"
 
 
 class InvalidPath(NoNode):
-    """No node can have this path, so that there is none: a person or a client named it."""
+    """An error for an invalid path, which a person or a client named; no such node can exist."""
 
     meaning = "can be no node's path"
 
 
 class NodeExists(RequestFailed):
-    """The node to create is there already."""
+    """An error for a node to create that exists already."""
 
     meaning = "exists already"
 
 
 class BadVersion(RequestFailed):
-    """The node's data version is not the expected one."""
+    """An error for a node whose data version is not the expected one."""
 
     meaning = "has another version than expected"
 
 
 class NotEmpty(RequestFailed):
-    """The node to delete has children."""
+    """An error for a node to delete that has children."""
 
     meaning = "has children"
 
 
 class ControllerMoved(ZooKeeperError):
-    """Another controller was elected: a write was refused by the fence, or an election was lost."""
+    """An error after the election of another controller: a fenced write or an election failed."""

@@ -1,4 +1,4 @@
-"""The fence of controller writes: none is carried out once another was elected (KAFKA-6082)."""
+"""Fenced writes of a controller, which fail once another controller is elected (KAFKA-6082)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from barnabas.cluster.zk.session import ZooKeeperSession
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What a controller won with its election, and shows with every write.
+    """The fence that a controller gets by its election and checks in every write.
 
     Attributes:
-        controller_epoch: The number of its reign.
-        epoch_version: The data version of ``/controller_epoch`` while the reign lasts.
+        controller_epoch: The controller epoch.
+        epoch_version: The data version of ``/controller_epoch`` during that controller epoch.
     """
 
     controller_epoch: ControllerEpoch
@@ -29,19 +29,20 @@ class Fence:
 async def write_many(
     session: ZooKeeperSession, fence: Fence | None, transactions: Iterable[Sequence[Operation]]
 ) -> list[list[Answer] | RequestFailed]:
-    """Carry out transactions, pipelined and each for itself, every one behind the fence.
+    """Carry out independent transactions in a pipeline, each with a check of the fence.
 
     Args:
-        session: Where to.
-        fence: Checked first in each transaction; None for writes that are not a controller's.
-        transactions: Without the check; the answers and an error's ``operation`` count without it too.
+        session: The session.
+        fence: The fence to check first in each transaction; None for writes of brokers that are not
+            controller.
+        transactions: The operations without the check. Responses and an error's ``operation`` also ignore it.
 
     Returns:
-        The answers of each transaction, or why it was refused.
+        The responses of each transaction, or the error with which it was refused.
 
     Raises:
-        ControllerMoved: The fence refused one of them; those before it may have been carried out.
-        ZooKeeperTimeout, SessionExpired: No answer; each may have been carried out or not.
+        ControllerMoved: The check failed for one of them; those before it may have been carried out.
+        ZooKeeperTimeout, SessionExpired: There was no response; each may have been carried out or not.
     """
     if fence is None:
         return [_checked(outcome) for outcome in await session.multi_many(transactions)]
@@ -51,7 +52,7 @@ async def write_many(
 
 
 async def write(session: ZooKeeperSession, fence: Fence | None, *operations: Operation) -> list[Answer]:
-    """Carry out one transaction behind the fence, as ``write_many``; a ``RequestFailed`` is raised."""
+    """Carry out one transaction with a check of the fence, as ``write_many``; raise a ``RequestFailed``."""
     return value((await write_many(session, fence, [operations]))[0])
 
 
@@ -71,6 +72,6 @@ def _behind_fence(fence: Fence, outcome: list[Answer] | ZooKeeperError) -> list[
     if isinstance(checked, BadVersion | NoNode):
         raise ControllerMoved(
             f"{paths.CONTROLLER_EPOCH} is not at version {fence.epoch_version} any more: "
-            f"the reign of controller epoch {fence.controller_epoch} is over"
+            f"controller epoch {fence.controller_epoch} is over"
         )
     raise checked

@@ -1,7 +1,7 @@
-"""kazoo, the ZooKeeper client library, behind plain data: the only file that speaks it.
+"""The wrapper of kazoo, the ZooKeeper client library; no other module uses kazoo.
 
-kazoo runs its connection, with the heartbeats, on threads of its own. One habit of it is mended here: when a
-session has expired it would open another by itself; a ``KazooConnection`` is one session and no more.
+kazoo runs its connection and heartbeats on its own threads. When a session expires, kazoo would open another
+one by itself; a ``KazooConnection`` prevents that, so that it is exactly one session.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _CHANGES = {
 
 
 class ConnectionState(Enum):
-    """Where a session stands: CONNECTED and SUSPENDED take turns, LOST is its end."""
+    """The states of a session: CONNECTED and SUSPENDED alternate, LOST is the end."""
 
     CONNECTED = auto()
     SUSPENDED = auto()
@@ -77,16 +77,16 @@ _STATES = {
 
 
 class KazooConnection:
-    """The connection of one session: makes requests for a ``Pipeline`` and reports states and watch events.
+    """The connection of a session, which creates requests for a ``Pipeline`` and reports states and watches.
 
     Args:
         servers: ``host:port`` of each server, separated by commas.
-        session_timeout_s: The session timeout to ask for.
+        session_timeout_s: The session timeout to request in seconds.
         on_state: Called with each new state, on kazoo's connection thread.
         on_watch: Called with the whole path and the change when a watch fires, on kazoo's callback thread.
 
     Attributes:
-        session_id: The session's number; 0 before it is known.
+        session_id: The session's id; 0 before it is known.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class KazooConnection:
         self._stopping = threading.Lock()
         handler = SequentialThreadingHandler()
         self._dial = handler.create_connection
-        # Where kazoo passes before it opens its next session.
+        # kazoo calls this before it opens its next session.
         handler.create_connection = self._dial_unless_lost
         redial = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_jitter=0.4, max_delay=0.5)
         self._client = _Client(
@@ -112,42 +112,42 @@ class KazooConnection:
         self._client.add_listener(self._state_changed)
 
     def start(self) -> None:
-        """Begin to connect; does not block."""
+        """Start connecting, without blocking."""
         self._client.start_async()
 
     def stop(self) -> None:
-        """End the session, from any thread; blocks until the server was told or the connection gave up."""
+        """End the session from any thread; block until the server confirmed or the connection failed."""
         self._lost.set()
         with self._stopping:
             self._client.stop()
 
     def release(self) -> None:
-        """Stop, and free the sockets; blocks as ``stop``, also while another thread stops it."""
+        """Stop and close the sockets; block as ``stop``, even while another thread stops the session."""
         self.stop()
         self._client.close()
 
     def get(self, path: str, *, watch: bool) -> Request:
-        """Read a node: ``Node``."""
+        """Create a request to read a node, with a ``Node`` as response."""
         return _request(path, lambda: self._client.get_async(path, self._watcher(watch=watch)), _node)
 
     def exists(self, path: str, *, watch: bool) -> Request:
-        """Read a node's stat: ``Stat``, or None where it is missing."""
+        """Create a request to read a node's ``Stat``; the response is None for a missing node."""
         send = self._client.exists_async
         return _request(path, lambda: send(path, self._watcher(watch=watch)), _stat_or_none)
 
     def children(self, path: str, *, watch: bool) -> Request:
-        """Read a node's children: their names."""
+        """Create a request for the names of a node's children."""
         return _request(path, lambda: self._client.get_children_async(path, self._watcher(watch=watch)), list)
 
     def multi_read(self, paths: Sequence[str]) -> Request:
-        """Read the data of many nodes in one request: ``Node`` or None for each."""
+        """Create a request to read many nodes at once; the response has a ``Node`` or None for each."""
         return _request(paths[0], lambda: self._client.multi_read_async(paths), list)
 
     def transaction(self, operations: Sequence[Operation]) -> Request:
-        """Carry out all operations or none: their answers, or the error of the one that failed.
+        """Create a request for a transaction; the response has all results, or the first error.
 
         Raises:
-            RequestTooLarge: A server would not take them, and drop the connection.
+            RequestTooLarge: A server would refuse the size and drop the connection.
         """
         size = request_bytes(*operations)
         if size > MAXIMUM_REQUEST_BYTES:
@@ -181,35 +181,38 @@ class KazooConnection:
         return self._watch_fired if watch else None
 
     def _watch_fired(self, event: WatchedEvent) -> None:
-        """An event of no known type is kazoo's word that it forgot the watch."""
+        """Report a watch event.
+
+        One without a known type means that kazoo forgot the watch, so it is dropped.
+        """
         change = _CHANGES.get(event.type)
         if change is not None:
             self._on_watch(event.path, change)
 
 
 def repeat_servers(servers: str) -> str:
-    """The servers, named so often that kazoo tries several handshakes within one session timeout.
+    """Repeat the servers so often that kazoo tries several handshakes within one session timeout.
 
-    A ZooKeeper that just starts accepts connections before it can answer, and may never close them. kazoo
-    waits for the first answer as long as the session timeout divided by the number of servers it was given:
-    with one server named once, the session would expire over a single such connection.
+    A starting ZooKeeper accepts connections before it can answer, and may never close them. kazoo waits for
+    the first response for the session timeout divided by the number of servers. With one server named once, a
+    single such connection would take the whole session timeout.
     """
     times = math.ceil(_HANDSHAKES_PER_SESSION / len(servers.split(",")))
     return ",".join([servers] * times)
 
 
 class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
-    """kazoo's client with the one request that it lacks."""
+    """A kazoo client with multiRead, which kazoo lacks."""
 
     def multi_read_async(self, paths: Sequence[str]) -> Any:
-        """Read many nodes in one request; an asynchronous result as of kazoo's own methods."""
+        """Read many nodes in one request, and return an asynchronous result as kazoo's methods do."""
         answer = self.handler.async_result()
         self._call(MultiRead(paths), answer)
         return answer
 
 
 def _request(path: str, send: Callable[[], Any], receive: Callable[[Any], Any]) -> Request:
-    """Bind an asynchronous call of kazoo's to the pipeline; a call that kazoo refuses at once fails alone."""
+    """Wrap an asynchronous call of kazoo as a request; a call that kazoo refuses at once fails alone."""
 
     def outcome_of(result: Any) -> Any:
         return receive(result.value) if result.successful() else _error(path, result.exception)
@@ -226,7 +229,7 @@ def _request(path: str, send: Callable[[], Any], receive: Callable[[Any], Any]) 
 
 
 def _error(path: str, error: Exception, operation: int = 0) -> Any:
-    """What kazoo raised, as our own error or ``LOST``."""
+    """Translate kazoo's exception to our own error or ``LOST``."""
     if isinstance(error, ConnectionLoss | ConnectionClosedError):
         return LOST
     if isinstance(error, SessionExpiredError):
@@ -250,7 +253,7 @@ def _add(transaction: TransactionRequest, operation: Operation) -> None:
 
 
 def _answers(operations: Sequence[Operation], results: Sequence[Any]) -> Any:
-    """The answers of a transaction, or the error of the operation that made it fail (not of those undone)."""
+    """Return the results of a transaction, or the error of the operation that made it fail."""
     failures = [(index, result) for index, result in enumerate(results) if isinstance(result, Exception)]
     if failures:
         causes = [failure for failure in failures if not isinstance(failure[1], _UNDONE)]

@@ -1,8 +1,8 @@
-"""multiRead (opcode 22, ZooKeeper 3.6): many reads in one request and one answer.
+"""The request multiRead (opcode 22, ZooKeeper 3.6), which reads many nodes at once.
 
-The client library has no call for it, but carries any request that can serialize itself and read its answer.
-The layout is ``MultiOperationRecord`` and ``MultiResponse`` of ZooKeeper's Java sources, in jute's encoding:
-integers big-endian, strings and buffers with their length in front, -1 for null.
+kazoo has no call for it, but sends any request object that can serialize itself and parse its response. The
+layout is ``MultiOperationRecord`` and ``MultiResponse`` of ZooKeeper's Java sources in jute's encoding:
+integers are big-endian, strings and buffers follow their length, -1 is null.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ GET_DATA = 4
 ERROR = -1
 
 NO_NODE = -101
-"""ZooKeeper's error code of a node that does not exist."""
+"""The error code of ZooKeeper for a node that does not exist."""
 
-_HEADER = struct.Struct("!iBi")  # operation, whether this ends the list, error
+_HEADER = struct.Struct("!iBi")  # operation, end of the list, error
 _INT = struct.Struct("!i")
-_RESULT = struct.Struct("!iBii")  # a header, and how long the data is or which error it was
+_RESULT = struct.Struct("!iBii")  # a header, and the length of the data or the error
 _STAT = struct.Struct("!qqqqiiiqiiq")
 _READ = _HEADER.pack(GET_DATA, 0, -1)
 STAT_BYTES = _STAT.size + _RESULT.size
-"""What each node adds to an answer beside its data."""
+"""The bytes of each node in a response in addition to its data."""
 
 
 class MultiReadError(ValueError):
-    """The answer is not what multiRead promises; ``code`` is ZooKeeper's error code, 0 where malformed."""
+    """An error of a multiRead; ``code`` is ZooKeeper's error code, 0 for a malformed response."""
 
     def __init__(self, message: str, code: int = 0) -> None:
         super().__init__(message)
@@ -37,11 +37,11 @@ class MultiReadError(ValueError):
 
 
 class MultiRead:
-    """The request to read the data of these paths, in the form the client library carries.
+    """A multiRead request in the form that kazoo sends.
 
     Attributes:
         type: The opcode.
-        paths: Whole paths, the chroot included.
+        paths: The paths with the chroot.
     """
 
     type = MULTI_READ
@@ -50,7 +50,7 @@ class MultiRead:
         self.paths = tuple(paths)
 
     def serialize(self) -> bytearray:
-        """The request's body."""
+        """Serialize the body of the request."""
         body = bytearray()
         for path in self.paths:
             encoded = path.encode()
@@ -59,13 +59,13 @@ class MultiRead:
         return body
 
     def deserialize(self, answer: bytes, offset: int) -> list[Node | None]:
-        """The nodes in the order of ``paths``, None for each that is missing.
+        """Parse a response: the nodes in the order of ``paths``, None for each missing one.
 
         Raises:
-            MultiReadError: A read failed for another reason, or the answer is malformed.
+            MultiReadError: A read failed for another reason, or the response is malformed.
         """
         nodes: list[Node | None] = []
-        # A failover reads tens of thousands, on a thread that the event loop's waits for meanwhile.
+        # A failover reads tens of thousands of nodes, and this thread blocks the event loop's meanwhile.
         make = tuple.__new__
         for path in self.paths:
             kind, _, _, number = _RESULT.unpack_from(answer, offset)
@@ -88,7 +88,7 @@ class MultiRead:
 
 
 def _check_missing(path: str, kind: int, code: int) -> None:
-    """Raise unless ``kind`` and ``code``, the answer to the read of ``path``, say that there is no node."""
+    """Raise an error unless ``kind`` and ``code`` mean that the node ``path`` does not exist."""
     if kind != ERROR:
         raise MultiReadError(f"ZooKeeper answered operation {kind} to the read of {path}")
     if code != NO_NODE:

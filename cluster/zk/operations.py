@@ -1,4 +1,4 @@
-"""What is said to and heard from ZooKeeper, as plain data."""
+"""Operations, results and events of ZooKeeper, as plain data."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 ANY_VERSION = -1
-"""The expected version that fits every node."""
+"""The expected version that matches every node."""
 
 MAXIMUM_REQUEST_BYTES = 1_000_000
-"""Just under ``jute.maxbuffer`` (0xfffff bytes), the longest packet that a ZooKeeper server takes."""
+"""The most bytes of a request, just below ``jute.maxbuffer`` (0xfffff), a server's limit for packets."""
 
 _OVERHEAD_BYTES = 64
-"""More than an operation needs beside its path and data: headers, lengths, flags and the open ACL."""
+"""An upper bound of an operation's bytes in addition to path and data: headers, lengths, flags, open ACL."""
 
 
 class Stat(NamedTuple):
-    """What ZooKeeper knows of a node; a tuple, because a failover makes one for each partition.
+    """The metadata of a node. It is a tuple because a failover creates one for each partition.
 
     Attributes:
-        version: How often its data was set since its creation.
-        czxid: The transaction that created it.
-        mzxid: The transaction that last set its data; at first the one that created it.
-        ephemeral_owner: The session whose end removes it; 0 for a persistent node.
-        pzxid: The transaction that last created or deleted a child; at first the one that created it.
-        ctime_ms: When it was created, by ZooKeeper's clock, in milliseconds since 1970.
-        mtime_ms: When its data was last set.
-        cversion: How often its children changed.
-        acl_version: How often its access rights changed.
-        data_length: Bytes of its data.
-        children: How many children it has.
+        version: The data version: how often the data was set since the creation.
+        czxid: The transaction that created the node.
+        mzxid: The transaction that last set the data; initially ``czxid``.
+        ephemeral_owner: The session whose end removes the node; 0 for a persistent node.
+        pzxid: The transaction that last created or deleted a child; initially ``czxid``.
+        ctime_ms: The creation time by ZooKeeper's clock, in milliseconds since 1970.
+        mtime_ms: The time at which the data was last set.
+        cversion: How often the children changed.
+        acl_version: How often the access rights changed.
+        data_length: The number of bytes of data.
+        children: The number of children.
     """
 
     version: int
@@ -48,7 +48,7 @@ class Stat(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A node's data (empty where it has none) and stat."""
+    """A node's data (empty if it has none) and stat."""
 
     data: bytes
     stat: Stat
@@ -56,7 +56,7 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create a node; a sequential one gets ten digits appended. Its answer is the created path."""
+    """The operation that creates a node, with ten digits appended if sequential; its result is the path."""
 
     path: str
     data: bytes = b""
@@ -66,7 +66,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Set a node's data, if it has this version. Its answer is the new stat."""
+    """The operation that sets the data of a node with this version; its result is the new stat."""
 
     path: str
     data: bytes
@@ -75,7 +75,7 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete a node without children, if it has this version. Its answer is None."""
+    """The operation that deletes a node with this version and no children; its result is None."""
 
     path: str
     version: int = ANY_VERSION
@@ -83,7 +83,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Fail the transaction unless the node has this version. Its answer is None."""
+    """The operation that fails the transaction unless the node has this version; its result is None."""
 
     path: str
     version: int
@@ -91,11 +91,11 @@ class Check:
 
 Operation = Create | Set | Delete | Check
 Answer = str | Stat | None
-"""What an operation of a transaction answers: a path for Create, a stat for Set, else None."""
+"""The result of an operation of a transaction: a path for Create, a stat for Set, else None."""
 
 
 def request_bytes(*operations: Operation) -> int:
-    """An upper bound of the bytes of a request with these operations (their paths without the chroot)."""
+    """Return an upper bound of the bytes of a request with these operations (paths without the chroot)."""
     return sum(
         _OVERHEAD_BYTES
         + len(operation.path.encode())
@@ -105,9 +105,9 @@ def request_bytes(*operations: Operation) -> int:
 
 
 class Change(Enum):
-    """What happened to a watched path: ``CHILDREN`` from a watch on children, the others from one on data.
+    """The changes of a watched path: ``CHILDREN`` from a watch on children, the others from one on data.
 
-    ``UNKNOWN`` follows a reconnection: something may have happened while nobody watched.
+    ``UNKNOWN`` follows a reconnection, because the path may have changed while it was not watched.
     """
 
     CREATED = auto()
@@ -119,18 +119,18 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """A watched path changed; read it again, with a watch, when the event is handled."""
+    """The event of a watched path that changed; the handler should read it again with a watch."""
 
     path: str
     change: Change
 
 
 class SessionEvent(Enum):
-    """What happened to the session itself.
+    """The events of the session itself.
 
-    DISCONNECTED and RECONNECTED come in pairs and cost nothing but time: the session lives. EXPIRED comes at
-    most once and last: the session is over for good, and its owner opens the next one. It expired, or it was
-    given up because no connection could be made for too long.
+    DISCONNECTED and RECONNECTED come in pairs, during which the session stays alive. EXPIRED comes at most
+    once, as the last event: the session expired, or was given up because no connection could be made for too
+    long. Then the owner must open a new session.
     """
 
     DISCONNECTED = auto()

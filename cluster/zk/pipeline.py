@@ -1,7 +1,7 @@
-"""How requests to ZooKeeper wait for their answers: in a pipeline, over lost connections, to a deadline.
+"""A pipeline of requests to ZooKeeper, with deadlines and resending after a lost connection.
 
-Knows neither ZooKeeper's protocol nor its client library: a request is something that can be sent and that
-calls back, from any thread, with what became of it.
+The pipeline knows neither ZooKeeper's protocol nor its client library: a request can be sent, and calls back
+with its outcome from any thread.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 from barnabas.cluster.zk.errors import RequestFailed, SessionExpired, ZooKeeperError, ZooKeeperTimeout
 
 _WINDOW = 1000
-"""How many requests are under way at once, so that a huge batch does not hold up what comes after it."""
+"""The most requests in flight, so that a huge batch does not delay later requests."""
 
 _RESEND_PAUSE_S = 0.01
-"""Between losing a connection and sending again: the loss may be heard before the disconnection."""
+"""The pause before resending, because a lost request may be reported before the disconnection."""
 
 
 class Lost(Enum):
-    """The outcome of a request whose connection broke before its answer: it may have been carried out."""
+    """The outcome of a request whose connection broke before the response; it may have been carried out."""
 
     LOST = auto()
 
@@ -37,12 +37,12 @@ _UNANSWERED = _Unanswered.UNANSWERED
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Something to send.
+    """A request to send.
 
     Attributes:
-        path: The node it is about, for errors.
-        send: Sends it; the function given is to be called exactly once, from any thread, with the answer, a
-            ``ZooKeeperError``, or ``LOST``. Must not block.
+        path: The node's path, for errors.
+        send: Sends the request without blocking. It must call the given function exactly once, from any
+            thread, with the response, a ``ZooKeeperError``, or ``LOST``.
     """
 
     path: str
@@ -50,12 +50,12 @@ class Request:
 
 
 class Pipeline:
-    """Sends requests while the connection stands, and sends again those that lost it.
+    """A pipeline that sends requests while connected, and resends those that lost their connection.
 
-    Belongs to one event loop. It starts out disconnected.
+    It belongs to one event loop and is initially disconnected.
 
     Args:
-        timeout_s: How long a request, or a batch of them, may take; resendings included.
+        timeout_s: The timeout in seconds of a request or a batch, including resending.
     """
 
     def __init__(self, timeout_s: float) -> None:
@@ -71,23 +71,23 @@ class Pipeline:
         return self._connected.is_set() and self._over is None
 
     def connected(self) -> None:
-        """The connection stands: send what waits."""
+        """Start sending, because the connection was established."""
         self._connected.set()
 
     def disconnected(self) -> None:
-        """The connection broke: hold back what comes."""
+        """Hold requests back, because the connection broke."""
         if self._over is None:
             self._connected.clear()
 
     def end(self, reason: str) -> None:
-        """Let every request, waiting or to come, fail with ``SessionExpired``."""
+        """Fail all current and future requests with ``SessionExpired``."""
         self._over = SessionExpired(reason)
         self._connected.set()
         for waiting in self._waiting:
             _settle(waiting)
 
     async def wait_connected(self, timeout_s: float) -> bool:
-        """Wait for the connection; whether it stood within ``timeout_s`` and the session has not ended."""
+        """Wait at most ``timeout_s`` seconds for the connection, and return whether it was established."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._connected.wait()
@@ -96,11 +96,11 @@ class Pipeline:
         return self._over is None
 
     async def one(self, request: Request) -> Any:
-        """Send one request and return its answer, or raise its error."""
+        """Send one request, and return its response or raise its error."""
         return value((await self.all([request]))[0])
 
     async def all(self, requests: Sequence[Request]) -> list[Any]:
-        """Send these requests in order and return the answer or ``ZooKeeperError`` of each, in that order.
+        """Send requests in order, and return the response or ``ZooKeeperError`` of each in that order.
 
         Requests of one batch are carried out in order unless a connection is lost in between.
         """
@@ -130,7 +130,10 @@ class Pipeline:
         ]
 
     async def _exchange(self, requests: Sequence[Request], deadline: float) -> list[Any]:
-        """Send these now; their outcomes, ``_UNANSWERED`` for those that had none by the deadline."""
+        """Send requests once, and return their outcomes.
+
+        ``_UNANSWERED`` for those without one by the deadline.
+        """
         outcomes: list[Any] = [_UNANSWERED] * len(requests)
         finished = self._loop.create_future()
         arrived: list[int] = []
@@ -138,7 +141,7 @@ class Pipeline:
         def arrive(index: int, outcome: Any) -> None:
             outcomes[index] = outcome
             arrived.append(index)
-            # Callbacks may come from two threads: both may see the last arrival, which _settle takes calmly.
+            # Callbacks may come from two threads, and both may see the last arrival; _settle handles that.
             if len(arrived) == len(requests) and not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(_settle, finished)
 
@@ -165,7 +168,7 @@ T = TypeVar("T")
 
 
 def value(outcome: T | ZooKeeperError) -> T:
-    """The answer, or raise where it is an error."""
+    """Return a response, or raise it if it is an error."""
     if isinstance(outcome, ZooKeeperError):
         raise outcome
     return outcome

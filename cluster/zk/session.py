@@ -1,9 +1,9 @@
-"""One ZooKeeper session on the asyncio loop: requests with deadlines, watches that outlive a lost connection.
+"""A ZooKeeper session on the asyncio loop, with deadlines and with watches that survive disconnections.
 
-The client library below forgets all watches when the connection breaks; here each is armed again, and each
-watched path reported. When the session is over its owner opens the next one.
+kazoo forgets all watches when the connection breaks; the session arms each again and reports each watched
+path. When the session is over, its owner opens a new one.
 
-Needs ZooKeeper 3.6 or later, for bulk reads (``multi_read``).
+This needs ZooKeeper 3.6 or later for bulk reads (``multi_read``).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from barnabas.cluster.zk.watches import Watch, Watches
 _log = structlog.stdlib.get_logger("kafka.zookeeper.ZooKeeperClient")
 
 REQUEST_TIMEOUT_MS = 30_000
-"""How long a request may take, resendings included, where the owner of the session names no other time."""
+"""The default timeout of a request in milliseconds, including resending."""
 
 LONGEST_ABSENCE = 4
 """A session without a connection for so many session timeouts is given up.
@@ -52,23 +52,23 @@ transaction, and closes its connection: that client would dial for ever. A new c
 """
 
 _RELEASE_TIMEOUT_S = 5.0
-"""How long ``close`` waits for the server to take note."""
+"""The seconds for which ``close`` waits for the server."""
 
 
 class ZooKeeperSession:
-    """One session, from its opening to its end; ``connect`` opens one.
+    """A session, which ``connect`` opens.
 
-    All methods but ``abort`` belong to the event loop it was opened on. Requests that lose their connection
-    are sent again until they are answered or their deadline passes; an error's ``resent`` tells of it,
-    because a write may have been carried out before the answer was lost. Every request raises
-    ``ZooKeeperTimeout`` at its deadline and ``SessionExpired`` once the session is over. A path that no node
-    can have is not sent, and is a missing node to reads; a write of it raises ``InvalidPath``.
+    All methods except ``abort`` must be called on the event loop on which the session was opened. A request
+    that loses its connection is sent again until it gets a response or its deadline passes. An error's
+    ``resent`` records that, because a write may have been carried out before its response was lost. Every
+    request raises ``ZooKeeperTimeout`` at its deadline and ``SessionExpired`` once the session is over. An
+    invalid path is not sent: for reads it is a missing node, and a write raises ``InvalidPath``.
 
-    Watches are one-shot: a read with ``watch=True`` leads to one ``WatchEvent`` at most, and to one with
-    ``Change.UNKNOWN`` after each reconnection before it. A read that is refused watches nothing.
+    Watches fire once: a read with ``watch=True`` leads to at most one ``WatchEvent``, and to one with
+    ``Change.UNKNOWN`` after each reconnection before that. A refused read arms no watch.
 
     Attributes:
-        session_timeout_ms: The timeout asked for; the server may have granted another.
+        session_timeout_ms: The requested timeout; the server may have granted another.
     """
 
     def __init__(
@@ -99,31 +99,32 @@ class ZooKeeperSession:
         connect_timeout_ms: int | None = None,
         request_timeout_ms: int = REQUEST_TIMEOUT_MS,
     ) -> Self:
-        """Open a session and create the chroot where it is missing.
+        """Open a session, and create the chroot if it is missing.
 
         Args:
             connect_string: ``host:port,host:port/chroot``, as in ``zookeeper.connect``; the chroot is
                 optional.
-            session_timeout_ms: After so long without a heartbeat the server ends the session.
+            session_timeout_ms: The milliseconds without a heartbeat after which the server ends the session.
             on_event: Called on the running loop with each ``WatchEvent`` and ``SessionEvent``.
-            connect_timeout_ms: How long to wait for the session; as long as its timeout where None.
-            request_timeout_ms: How long each request may take.
+            connect_timeout_ms: The milliseconds to wait for the session; None for the session timeout.
+            request_timeout_ms: The timeout of each request.
 
         Raises:
             ValueError: The connect string is malformed.
-            ZooKeeperUnavailable: No server granted a session in that time.
+            ZooKeeperUnavailable: No server granted a session in time.
         """
         session = cls(connect_string, session_timeout_ms, request_timeout_ms, on_event)
         await session.open(session_timeout_ms if connect_timeout_ms is None else connect_timeout_ms)
         return session
 
     async def open(self, timeout_ms: int) -> None:
-        """Open the session: the second half of ``connect``; where that fails nothing is left of it."""
+        """Open the session, as the second half of ``connect``; clean up if that fails."""
         self._connection.start()
         try:
             await self._open(timeout_ms)
         except BaseException:
-            # Also where whoever waits is cancelled: a client that nobody knows would dial for ever.
+            # Clean up after a cancellation too, because a client without an owner would try to connect
+            # forever.
             self._end()
             self._release()
             raise
@@ -142,12 +143,12 @@ class ZooKeeperSession:
 
     @property
     def id(self) -> int:
-        """The session's number: the ``ephemeral_owner`` of its ephemeral nodes."""
+        """The session's id, which is the ``ephemeral_owner`` of its ephemeral nodes."""
         return self._connection.session_id
 
     @property
     def is_over(self) -> bool:
-        """Whether the session expired or was closed."""
+        """Return whether the session expired or was closed."""
         return self._is_over
 
     @property
@@ -156,19 +157,19 @@ class ZooKeeperSession:
         return self._pipeline.is_connected
 
     async def get(self, path: str, *, watch: bool = False) -> Node:
-        """Read a node; a missing one raises ``NoNode`` and is not watched (``exists`` would)."""
+        """Read a node; a missing one raises ``NoNode`` and is not watched (unlike with ``exists``)."""
         (answer,) = await self._read([path], self._connection.get, watch=watch)
         node: Node = value(answer)
         return node
 
     async def exists(self, path: str, *, watch: bool = False) -> Stat | None:
-        """A node's stat, None where it is missing; the watch tells of its creation too."""
+        """Read a node's stat; return None if it is missing. The watch also reports its creation."""
         (answer,) = await self._read([path], self._connection.exists, watch=watch)
         stat: Stat | None = None if isinstance(answer, errors.InvalidPath) else value(answer)
         return stat
 
     async def get_children(self, path: str, *, watch: bool = False) -> list[str]:
-        """The names of a node's children, unordered; a missing node raises ``NoNode`` and is not watched."""
+        """Return the names of a node's children, unordered; a missing node raises ``NoNode``, unwatched."""
         (answer,) = await self._read([path], self._connection.children, watch=watch, children=True)
         names: list[str] = value(answer)
         return names
@@ -176,13 +177,13 @@ class ZooKeeperSession:
     async def get_many(
         self, paths: Sequence[str], *, watch: bool = False, expected_bytes: int = 256
     ) -> list[Node | None]:
-        """Read many nodes, in the order of ``paths``; None for each that is missing.
+        """Read many nodes in the order of ``paths``; missing ones are None.
 
         Args:
-            paths: What to read.
-            watch: Watch each node that is there. Such reads are pipelined one by one and cost many times as
-                much as without watch, where hundreds share one request.
-            expected_bytes: How long a node's data may usually be: it bounds how many share one answer.
+            paths: The paths to read.
+            watch: Whether to watch each node that exists. Such reads are single requests in a pipeline, which
+                costs many times as much as without watches, where hundreds share a request.
+            expected_bytes: The usual size of a node's data, which bounds how many nodes share a response.
         """
         if watch:
             answers = await self._read(paths, self._connection.get, watch=True)
@@ -201,7 +202,7 @@ class ZooKeeperSession:
     async def create(
         self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False
     ) -> str:
-        """Create a node and return its path, which differs where it is ``sequential``."""
+        """Create a node and return its path, which has a number appended if it is ``sequential``."""
         (created,) = await self.multi(Create(path, data, ephemeral, sequential))
         return str(created)
 
@@ -216,19 +217,19 @@ class ZooKeeperSession:
         await self.multi(Delete(path, version))
 
     async def multi(self, *operations: Operation) -> list[Answer]:
-        """Carry out all operations or none, and return their answers.
+        """Carry out all operations or none, and return their results.
 
         Raises:
-            RequestFailed: The first operation that was refused; ``operation`` is its index. An
-                ``InvalidPath`` is refused before all others.
-            RequestTooLarge: Together they exceed what a server takes.
+            RequestFailed: An operation was refused; ``operation`` is the index of the first such. An
+                ``InvalidPath`` comes before all others.
+            RequestTooLarge: The operations exceed a server's limit.
         """
         return value((await self.multi_many([operations]))[0])
 
     async def multi_many(
         self, transactions: Iterable[Sequence[Operation]]
     ) -> list[list[Answer] | errors.ZooKeeperError]:
-        """Carry out many transactions, pipelined and each for itself; their answers or errors in order."""
+        """Carry out independent transactions in a pipeline, and return their results or errors in order."""
         outcomes = await self._pipeline.all([self._transaction(operations) for operations in transactions])
         return [
             outcome if isinstance(outcome, errors.ZooKeeperError) else [self._relative(a) for a in outcome]
@@ -236,28 +237,28 @@ class ZooKeeperSession:
         ]
 
     def watched(self) -> list[str]:
-        """The paths that are watched and of which no event has come yet, sorted."""
+        """Return the watched paths without an event so far, sorted."""
         return self._watches.paths()
 
     def unwatch(self, *paths: str) -> None:
-        """Deliver no more events of these paths, until they are watched again."""
+        """Stop delivering events of these paths until they are watched again."""
         self._watches.forget(*paths)
 
     async def close(self) -> None:
-        """End the session: its ephemeral nodes go at once, and no event comes any more."""
+        """End the session: its ephemeral nodes are removed at once, and no more events come."""
         self._end()
         await asyncio.wait([self._release()], timeout=_RELEASE_TIMEOUT_S)
 
     def abort(self) -> None:
-        """End the session from any thread, without the loop: for a watchdog whose loop is stuck.
+        """End the session from any thread, for a watchdog whose loop is stuck.
 
-        Blocks until the server was told, or the connection gave up. The loop will hear
+        The call blocks until the server confirmed or the connection failed. The loop gets
         ``SessionEvent.EXPIRED``.
         """
         self._connection.stop()
 
     def _on_state(self, state: ConnectionState) -> None:
-        """Called on the connection's own thread."""
+        """Handle a new state, on the connection's thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._state_changed, state)
 
@@ -306,7 +307,7 @@ class ZooKeeperSession:
             self._rearming.cancel()
 
     def _release(self) -> asyncio.Future[None]:
-        """Free the connection, on a thread of its own because it waits for servers that do not answer."""
+        """Close the connection on a separate thread, because that may wait for servers that do not answer."""
         if self._released is None:
             released = self._released = self._loop.create_future()
 
@@ -319,7 +320,7 @@ class ZooKeeperSession:
         return self._released
 
     def _on_watch(self, path: str, change: Change) -> None:
-        """Called on a thread of the connection's."""
+        """Handle a fired watch, on a thread of the connection."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._fired, path.removeprefix(self._chroot) or "/", change)
 
@@ -334,16 +335,16 @@ class ZooKeeperSession:
         self._rearming.add_done_callback(self._rearmed)
 
     def _rearmed(self, rearming: asyncio.Task[None]) -> None:
-        """Where the watches could not be armed again nothing would be heard of: better a new session."""
+        """End the session if watches cannot be armed again, because their changes would be missed."""
         error = None if rearming.cancelled() else rearming.exception()
         if error is not None and not self._is_over:
             _log.error("watches cannot be armed again, the session ends", exc_info=error)
             self._expire()
 
     async def _rearm_and_report(self) -> None:
-        """Arm each watch again, then report its path; a connection lost meanwhile leads here again.
+        """Arm each watch again, then report its path; a lost connection starts this again.
 
-        One that is refused is watched no more: whoever hears of its path reads it again, and hears why.
+        A refused watch is dropped: the handler of the reported path reads it again and gets the error.
         """
         renewed = self._watches.renew()
         connection = self._connection
@@ -365,10 +366,10 @@ class ZooKeeperSession:
     async def _read(
         self, paths: Sequence[str], read: Callable[..., Request], *, watch: bool, children: bool = False
     ) -> list[Any]:
-        """Send these reads; the answer or error of each, in order.
+        """Send reads, and return the response or error of each in order.
 
-        A watch is in the book before its request goes out, so that its event is known however early it comes,
-        and out of it again where the read is refused.
+        A watch is recorded before its request is sent, so that an early event is recognized, and is withdrawn
+        if the read is refused.
         """
         possible = [can_be(path) for path in paths]
         claims = {
@@ -405,5 +406,5 @@ class ZooKeeperSession:
 
 
 def _refused(error: errors.InvalidPath) -> Request:
-    """A request that is answered here."""
+    """Return a request that fails without being sent."""
     return Request(error.path, lambda call_back: call_back(error))

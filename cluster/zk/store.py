@@ -1,4 +1,4 @@
-"""What brokers and the controller do in ZooKeeper, as typed operations without policy, sorted by subject."""
+"""The typed operations of brokers and the controller in ZooKeeper, without policy, by subject."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from barnabas.cluster.zk.store_topics import TopicStore
 
 
 class ZooKeeperStore:
-    """The stores of one session; the owner of the next session makes a new one.
+    """The stores of a session; a new session needs a new object.
 
     Every method of every store may raise ``SessionExpired`` and ``ZooKeeperTimeout``, and reads may raise
-    ``ZnodeDecodeError``; only what comes beyond is said there. A ``watch=True`` leads to one ``WatchEvent``.
+    ``ZnodeDecodeError``; their docstrings name only further errors. A ``watch=True`` leads to one
+    ``WatchEvent``.
 
     Attributes:
-        session: The session itself, for ``unwatch``, ``close`` and what no store does.
-        cluster: The parents of all, the cluster's id and features, producer id blocks.
+        session: The session itself, for ``unwatch``, ``close`` and everything that no store does.
+        cluster: Persistent parents, cluster id, features and producer id blocks.
         brokers: ``/brokers/ids``.
         controller: ``/controller`` and ``/controller_epoch``.
         topics: ``/brokers/topics/<t>`` and the topics' settings.
         partitions: The partitions' states.
-        deletions: ``/admin/delete_topics``, and the end of a topic's nodes.
+        deletions: ``/admin/delete_topics``, and the deletion of a topic's nodes.
         configs: ``/config`` and ``/config/changes``.
         elections: ``/admin/preferred_replica_election``.
         reassignments: ``/admin/reassign_partitions``.
-        isr_changes: What leaders tell the controller of their ISR changes.
-        log_dir_events: What brokers tell the controller of failed log directories.
+        isr_changes: The notifications of ISR changes from leaders to the controller.
+        log_dir_events: The notifications of failed log directories from brokers to the controller.
     """
 
     def __init__(self, session: ZooKeeperSession) -> None:

@@ -1,4 +1,4 @@
-"""``/brokers/ids``: which brokers live, and a broker's own registration."""
+"""The store of ``/brokers/ids``: live brokers, and a broker's own registration."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _POLL_MS = 50
 
 
 class BrokerIdTaken(NodeExists):
-    """Another broker is registered under the id, and stayed so for a session."""
+    """An error for an id under which another broker stayed registered for a session timeout."""
 
     meaning = "is registered by another broker"
 
 
 class EndpointTaken(NodeExists):
-    """Another broker is registered under one of the addresses."""
+    """An error for an address that another registered broker advertises."""
 
     meaning = "advertises an address of this broker"
 
@@ -41,14 +41,14 @@ class BrokerStore:
         self._session = session
 
     async def ids(self, *, watch: bool = False) -> list[BrokerId]:
-        """The live brokers, ascending; the watch, on ``/brokers/ids``, tells of brokers that come and go.
+        """Return the live brokers, ascending; the watch on ``/brokers/ids`` reports new and vanished ones.
 
-        A node whose name is no broker's id is none, and is logged.
+        A node whose name is not a broker id is logged and ignored.
         """
         ids: list[BrokerId] = []
         for name in await self._session.get_children(paths.BROKER_IDS, watch=watch):
             number = int32_of(name)
-            # Of "7" and "007", which both say 7, one is the path of broker 7.
+            # "7" and "007" are both the number 7, but only one is the path of broker 7.
             if number is not None and str(number) == name:
                 ids.append(BrokerId(number))
             else:
@@ -56,14 +56,17 @@ class BrokerStore:
         return sorted(ids)
 
     async def live(self, *, watch: bool = False) -> dict[BrokerId, Broker]:
-        """All live brokers by id, with the watch of ``ids``.
+        """Return all live brokers by id, with the watch of ``ids``.
 
-        A broker that restarted between two reads shows only in its ``epoch``.
+        A broker that restarted between two reads differs only in its ``epoch``.
         """
         return await self.read(await self.ids(watch=watch))
 
     async def read(self, ids: Iterable[BrokerId], *, watch: bool = False) -> dict[BrokerId, Broker]:
-        """Those of these brokers that live; the watch, on each one's node, tells of changed endpoints."""
+        """Return those of the given brokers that are live.
+
+        The watches on their nodes report changed endpoints.
+        """
         wanted = list(ids)
         whole = [paths.broker(broker) for broker in wanted]
         nodes = await self._session.get_many(whole, watch=watch, expected_bytes=512)
@@ -81,28 +84,29 @@ class BrokerStore:
         former_session: int | None = None,
         jmx_port: int = -1,
     ) -> BrokerEpoch:
-        """Register a broker for as long as this session lives, and return the epoch of this life.
+        """Register a broker for the duration of this session, and return its broker epoch.
 
-        A registration of the same id is this broker's own former life if this process had that session, or
-        if it holds all the locks of log directories that the registered process held: that one has ended
-        then, whatever it advertised, and what two brokers advertise proves nothing. It is deleted and made
-        anew, so that the broker has a new epoch, and with it goes the controllership, if that life held it.
-        All of that is one transaction: whoever becomes controller then finds the new registration. Any other
-        registration is given one session to vanish: one of Kafka, which tells no locks; of a process that may
-        still hold another directory; of one whose directory was copied.
+        An existing registration of the same id belongs to an earlier incarnation of this broker in two cases:
+        this process had that session, or this process holds all the log directory locks that the registered
+        process held, which must have ended then. (Equal advertised endpoints prove nothing.) Such a
+        registration is deleted and created again in one transaction, so that the broker gets a new epoch, and
+        with it ``/controller`` if that session owns it; a controller elected after that finds the new
+        registration. Any other registration gets one session timeout to vanish. Examples are a registration
+        of Kafka, which has no locks; of a process that may still hold another directory; and of a process
+        whose directory was copied.
 
         Args:
-            broker: Its ``broker.id``.
-            endpoints: All it advertises.
-            rack: Its ``broker.rack``, or None.
+            broker: The ``broker.id``.
+            endpoints: All advertised endpoints.
+            rack: The ``broker.rack``; None if it is not set.
             now_ms: The wall clock, in milliseconds since 1970.
-            log_dir_locks: Which locks of log directories this process holds.
-            former_session: The session in which this process was registered before, or None.
-            jmx_port: Where JMX would answer; -1 for nowhere.
+            log_dir_locks: The locks of log directories that this process holds.
+            former_session: The session in which this process was registered before; None if there was none.
+            jmx_port: The port of JMX; -1 for none.
 
         Raises:
-            BrokerIdTaken: Another broker holds the id and did not go within one session.
-            EndpointTaken: Another broker, by id, advertises one of these addresses.
+            BrokerIdTaken: Another broker has the id and did not vanish within a session timeout.
+            EndpointTaken: A broker with another id advertises one of the addresses.
         """
         await self._refuse_shared_addresses(broker, endpoints)
         path = paths.broker(broker)
@@ -121,7 +125,7 @@ class BrokerStore:
             except (NoNode, BadVersion):
                 if not in_the_way:
                     raise
-                in_the_way = ()  # it went by itself, just then
+                in_the_way = ()  # it vanished just then
             else:
                 stat = answers[-1]
                 if isinstance(stat, Stat):
@@ -130,10 +134,10 @@ class BrokerStore:
     async def _look_at(
         self, broker: BrokerId, held: frozenset[str], former_session: int | None
     ) -> BrokerEpoch | tuple[Delete, ...]:
-        """Deal with a registration in the way.
+        """Handle an existing registration of the same id.
 
         Returns:
-            Its epoch if this session owns it; else what deletes it, which is nothing once it is gone.
+            Its epoch if this session owns it; else the operations that delete it, empty if it is gone.
         """
         path = paths.broker(broker)
         try:
@@ -151,9 +155,10 @@ class BrokerStore:
         return ()
 
     async def _deletes(self, path: str, former: Stat) -> tuple[Delete, ...]:
-        """What deletes the registration of a former life, and the controllership of the same session.
+        """Return the operations that delete an earlier registration, and ``/controller`` of the same session.
 
-        Should that session end before, both nodes go at once: neither is deleted in somebody else's hands.
+        If that session ends before, both nodes vanish together, so neither is deleted after another broker
+        created it.
         """
         controller = await self._session.exists(paths.CONTROLLER)
         if controller is None or controller.ephemeral_owner != former.ephemeral_owner:
@@ -161,7 +166,7 @@ class BrokerStore:
         return Delete(path, former.version), Delete(paths.CONTROLLER, controller.version)
 
     async def _gone_within_a_session(self, path: str) -> bool:
-        """Whether the node vanishes by itself; half a session more is for the server's own slackness."""
+        """Wait one and a half session timeouts (servers expire late) and return whether the node vanished."""
         for _ in range(math.ceil(1.5 * self._session.session_timeout_ms / _POLL_MS)):
             if await self._session.exists(path) is None:
                 return True
@@ -182,7 +187,7 @@ class BrokerStore:
 
 
 def _readable(broker: BrokerId, node: Node) -> Broker | None:
-    """A registration; None, and a line in the log, where it cannot be read: it keeps no one from joining."""
+    """Decode a registration; log an unreadable one and return None, so that it does not block others."""
     try:
         return _broker(broker, node)
     except ZnodeDecodeError as error:
@@ -191,7 +196,7 @@ def _readable(broker: BrokerId, node: Node) -> Broker | None:
 
 
 def _has_ended(broker: BrokerId, node: Node, held: frozenset[str]) -> bool:
-    """Whether the process that registered has ended, because this one holds every lock that it held."""
+    """Return whether the registered process has ended, because this process holds all its locks."""
     try:
         locks = brokers.decode_log_dir_locks(broker, node.data)
     except ZnodeDecodeError:

@@ -1,4 +1,4 @@
-"""The parents of all, the cluster's id, its features, and producer id blocks."""
+"""The store of persistent parents, cluster id, features and producer id blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from barnabas.cluster.zk.session import ZooKeeperSession
 
 
 class ClusterStore:
-    """What belongs to no broker and no topic."""
+    """The store of nodes that belong to no broker and no topic."""
 
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
@@ -29,12 +29,12 @@ class ClusterStore:
                 value(outcome)
 
     async def missing_paths(self) -> list[str]:
-        """The persistent parents that are missing: somebody has deleted them."""
+        """Return the persistent parents that are missing because a person deleted them."""
         nodes = await self._session.get_many(paths.PERSISTENT)
         return [path for path, node in zip(paths.PERSISTENT, nodes, strict=True) if node is None]
 
     async def cluster_id(self, proposed: str) -> str:
-        """The cluster's id; ``proposed`` becomes it where the cluster has none yet.
+        """Return the cluster id; set it to ``proposed`` if the cluster has none yet.
 
         Args:
             proposed: A random UUID in 22 characters of base64url, as Kafka writes it.
@@ -49,13 +49,13 @@ class ClusterStore:
         return settings.decode_cluster_id((await self._session.get(paths.CLUSTER_ID)).data)
 
     async def disable_features(self) -> bytes | None:
-        """Have ``/feature`` say that no features are versioned, as each new controller of IBP 2.6 does.
+        """Write to ``/feature`` that features are not versioned, as each new controller of IBP 2.6 does.
 
-        It is not fenced (``KafkaController.disableFeatureVersioning`` of release 2.8): whoever else writes it
-        just then is a controller, too.
+        The write is not fenced (``KafkaController.disableFeatureVersioning`` of release 2.8), because only
+        controllers write this node, all with the same content.
 
         Returns:
-            What it said instead before, or None.
+            The earlier content if it was different; else None.
         """
         try:
             node = await self._session.get(paths.FEATURE)
@@ -69,9 +69,10 @@ class ClusterStore:
         return node.data
 
     async def take_producer_id_block(self, broker: BrokerId) -> ProducerIdBlock:
-        """Take the next block of producer ids for a broker; no other broker gets any of them.
+        """Take the next block of producer ids for a broker, which no other broker gets.
 
-        A write whose answer was lost is sent again and refused; the node tells whether it was carried out.
+        A write whose response was lost is sent again and refused; the node then shows whether it was carried
+        out.
         """
         while True:
             node = await self._session.get(paths.PRODUCER_ID_BLOCK)
@@ -82,5 +83,5 @@ class ClusterStore:
             except BadVersion as refusal:
                 if refusal.resent and (await self._session.get(paths.PRODUCER_ID_BLOCK)).data == body:
                     return block
-                continue  # another broker was faster, which is progress: there is always one that succeeds
+                continue  # another broker was faster; one of them always succeeds
             return block

@@ -1,7 +1,7 @@
-"""``/config/<type>/<name>``, the settings of topics and brokers, and ``/config/changes``, what changed.
+"""The store of ``/config/<type>/<name>`` (settings) and ``/config/changes`` (notifications of changes).
 
-Settings are written first and noted then; whoever hears of a note reads the settings as they stand. Sources:
-``AdminZkClient.changeEntityConfig`` and ``ZkNodeChangeNotificationListener`` of release 2.8.
+Settings are written before the notification; a broker that gets the notification reads the current settings.
+Sources: ``AdminZkClient.changeEntityConfig`` and ``ZkNodeChangeNotificationListener`` of release 2.8.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _RESOURCE_TYPES = {name: type_ for type_, name in _ENTITY_TYPES.items()}
 
 @dataclass(frozen=True, slots=True)
 class ResourceConfigs:
-    """What one resource sets itself.
+    """The settings of a resource.
 
     Attributes:
-        settings: The text of each setting; None where the node cannot be read as settings.
-        version: The data version of its node, None where it has none.
-        error: Why it cannot be read, where it cannot.
+        settings: The text of each setting; None if the node cannot be decoded.
+        version: The data version of the node; None if it does not exist.
+        error: The reason why the node cannot be decoded; None if it can.
     """
 
     settings: Mapping[str, str] | None
@@ -38,15 +38,15 @@ class ResourceConfigs:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """A note of ``/config/changes``.
+    """A notification in ``/config/changes``.
 
     Attributes:
-        name: Its name, such as ``config_change_0000000007``.
-        number: The number in that.
-        resource: Whose settings changed; None where it says nothing that concerns us: clients, users, or
-            something that cannot be read.
-        created_ms: When it was left, by ZooKeeper's clock, in milliseconds since 1970.
-        error: Why it cannot be read, where it cannot.
+        name: The node's name, such as ``config_change_0000000007``.
+        number: The number in the name.
+        resource: The resource whose settings changed; None for clients and users, and if the node cannot be
+            decoded.
+        created_ms: The creation time by ZooKeeper's clock, in milliseconds since 1970.
+        error: The reason why the node cannot be decoded; None if it can.
     """
 
     name: str
@@ -57,13 +57,13 @@ class ConfigChange:
 
 
 class ConfigStore:
-    """Settings of topics and brokers, and the notes of their changes."""
+    """The store of settings of topics and brokers, and of the notifications of their changes."""
 
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
 
     async def read(self, resources: Iterable[ConfigResource]) -> dict[ConfigResource, ResourceConfigs]:
-        """What each of these resources sets itself."""
+        """Read the settings of resources."""
         wanted = list(resources)
         nodes = await self._session.get_many([_path(each) for each in wanted], expected_bytes=512)
         found: dict[ConfigResource, ResourceConfigs] = {}
@@ -81,16 +81,16 @@ class ConfigStore:
     async def write(
         self, resource: ConfigResource, own: Mapping[str, str], version: int | None, fence: Fence | None
     ) -> None:
-        """Write all that a resource sets itself and note it, both or none.
+        """Write all settings of a resource and the notification, both or none.
 
         Args:
-            resource: Whose.
+            resource: The resource.
             own: The text of each setting.
-            version: The version its node must have; None where there must be none.
-            fence: Shown by a controller.
+            version: The expected version of the node; None if it must not exist.
+            fence: The controller's fence; None for other writers.
 
         Raises:
-            BadVersion, NodeExists, NoNode: The node does not stand under that version.
+            BadVersion, NodeExists, NoNode: The node does not have that version.
             ControllerMoved: The fence refused.
         """
         path, body = _path(resource), settings.encode_config(own)
@@ -99,7 +99,7 @@ class ConfigStore:
         await write(self._session, fence, node, Create(paths.CONFIG_CHANGE_PREFIX, note, sequential=True))
 
     async def changes(self, *, watch: bool = False) -> list[ConfigChange]:
-        """All notes, the oldest first; the watch, on ``/config/changes``, tells of new ones."""
+        """Return all notifications, the oldest first; the watch on ``/config/changes`` reports new ones."""
         prefix = paths.CONFIG_CHANGE_PREFIX.rpartition("/")[2]
         children = await self._session.get_children(paths.CONFIG_CHANGES, watch=watch)
         numbers = {
@@ -117,7 +117,7 @@ class ConfigStore:
         ]
 
     async def delete_change(self, name: str) -> None:
-        """Delete a note, and what is below it; one that is gone already is no error."""
+        """Delete a notification with its children, if it exists."""
         await delete_whole(self._session, [f"{paths.CONFIG_CHANGES}/{name}"], None)
 
 

@@ -1,4 +1,4 @@
-"""``/controller`` and ``/controller_epoch``: who is controller, and the race to become it; and its record."""
+"""The store of ``/controller``, ``/controller_epoch`` and the controller's record."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _log = structlog.stdlib.get_logger("kafka.zk.KafkaZkClient")
 
 
 class ControllerStore:
-    """The controller's registration, its epoch and its record."""
+    """The store of the controller's registration, its epoch and its record."""
 
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
 
     async def look(self, *, watch: bool = False) -> Controllership:
-        """Who claims to be controller, and in which reign; the watch tells of creation, change and deletion.
+        """Read the controller's claim and epoch; the watch reports creation, change and deletion.
 
-        What cannot be read is told as such and raises nothing: the race must go on over it.
+        Content that cannot be decoded does not raise an error, because an election must be possible anyway.
         """
         claim = await self._claim(watch=watch)
         return Controllership(claim, await self.latest_epoch())
@@ -49,31 +49,31 @@ class ControllerStore:
         seen: Claim | None = None,
         above: ControllerEpoch = NO_CONTROLLER_EPOCH,
     ) -> Fence:
-        """Try to make this broker controller, in one transaction.
+        """Try to make this broker the controller, in one transaction.
 
-        It deletes the claim that was seen, creates ``/controller`` and raises the epoch. Source:
+        The transaction deletes the claim that was seen, creates ``/controller`` and raises the epoch. Source:
         ``KafkaZkClient.registerControllerAndIncrementEpoch``, which does not delete.
 
         Args:
             broker: The candidate.
             now_ms: The wall clock, in milliseconds since 1970.
-            seen: The claim to be replaced, nobody's; None where there was none.
-            above: The latest controller epoch that the broker knows of. Brokers obey no earlier one, so the
-                new one is later, and later than the recorded one, even where somebody lowered or deleted
-                ``/controller_epoch``.
+            seen: The claim to replace, which no broker owns; None if there was none.
+            above: The latest controller epoch that the broker knows. The new epoch is higher than this and
+                than the recorded one, even if a person lowered or deleted ``/controller_epoch``, because
+                brokers refuse requests of earlier epochs.
 
         Returns:
-            The won epoch and the version that fences this reign's writes.
+            The fence with the new epoch and the version of its node.
 
         Raises:
-            ControllerMoved: Another broker won, or nobody did.
-            ZnodeDecodeError: ``/controller_epoch`` holds no number, or the last one, so that there is no next
-                one.
+            ControllerMoved: Another broker won, or no broker did.
+            ZnodeDecodeError: ``/controller_epoch`` is not a number, or is the largest one.
         """
         epoch, stat = await self._epoch()
         recorded = (await self._record()).epoch
         if seen is not None:
-            # Whoever is elected from here on raises the epoch just read; who was before made another node.
+            # A broker elected after this read raises the epoch that was read; one elected before created
+            # another node.
             standing = await self._session.exists(paths.CONTROLLER)
             if standing is None or standing.mzxid != seen.zxid:
                 raise ControllerMoved(f"another came before broker {broker}: {paths.CONTROLLER} has changed")
@@ -100,14 +100,14 @@ class ControllerStore:
         return Fence(won, EpochVersion(version))
 
     async def latest_epoch(self) -> ControllerEpoch:
-        """What ``/controller_epoch`` holds; ``NO_CONTROLLER_EPOCH`` where that is nothing or no number."""
+        """Read ``/controller_epoch``; return ``NO_CONTROLLER_EPOCH`` if it is missing or not a number."""
         try:
             return brokers.decode_controller_epoch((await self._session.get(paths.CONTROLLER_EPOCH)).data)
         except (NoNode, ZnodeDecodeError):
             return NO_CONTROLLER_EPOCH
 
     async def record_epoch(self, fence: Fence) -> Mapping[BrokerId, BrokerEpoch]:
-        """Record the epoch of this controller; returns the recorded broker epochs.
+        """Record the epoch of this controller, and return the recorded broker epochs.
 
         Raises:
             ControllerMoved: The fence refused.
@@ -117,7 +117,7 @@ class ControllerStore:
         return record.broker_epochs
 
     async def record_brokers(self, broker_epochs: Mapping[BrokerId, BrokerEpoch], fence: Fence) -> None:
-        """Record the broker epochs that the controllers have dealt with.
+        """Record the broker epochs that controllers have handled.
 
         Raises:
             ControllerMoved: The fence refused.
@@ -125,13 +125,13 @@ class ControllerStore:
         await self._write_record(ControllerRecord(fence.controller_epoch, broker_epochs), fence)
 
     async def _record(self) -> ControllerRecord:
-        """The record; an empty one where there is none that can be read."""
+        """Read the record; return an empty one if it is missing or cannot be decoded."""
         try:
             return brokers.decode_controller_record((await self._session.get(paths.CONTROLLER_RECORD)).data)
         except NoNode:
             return ControllerRecord()
         except ZnodeDecodeError as error:
-            _log.error("a node is written anew that cannot be read", error=str(error))
+            _log.error("a node that cannot be read is overwritten", error=str(error))
             return ControllerRecord()
 
     async def _write_record(self, record: ControllerRecord, fence: Fence) -> None:
@@ -141,13 +141,13 @@ class ControllerStore:
         except NoNode:
             whole = (*paths.ancestors(paths.CONTROLLER_RECORD), paths.CONTROLLER_RECORD)
             outcomes = await write_many(self._session, fence, [*([Create(path)] for path in whole), [change]])
-            value(outcomes[-1])  # that the others exist by now is as good
+            value(outcomes[-1])  # the other nodes may exist already
 
     async def give_up(self) -> None:
-        """Delete ``/controller`` where this session owns it, so that the race is open; else do nothing.
+        """Delete ``/controller`` if this session owns it, so that another election can start.
 
-        The deletion checks the epoch read before: a node that another broker won meanwhile, at the same
-        version, is not this session's to delete.
+        The deletion checks the epoch that was read before, so that it does not delete a node of the same
+        version that another broker created meanwhile.
         """
         while True:
             epoch = await self._session.exists(paths.CONTROLLER_EPOCH)
@@ -158,7 +158,7 @@ class ControllerStore:
             try:
                 await self._session.multi(*fence, Delete(paths.CONTROLLER, standing.version))
             except (BadVersion, NoNode):
-                continue  # somebody wrote one of the two just then: look again
+                continue  # one of the two was written just then: read again
             return
 
     async def _claim(self, *, watch: bool = False) -> Claim | None:
@@ -194,20 +194,20 @@ class ControllerStore:
         return Owner.OTHER_BROKER if session in owners else Owner.NOBODY
 
     async def _epoch(self) -> tuple[ControllerEpoch, Stat]:
-        """The epoch, created as 0 in a new cluster."""
+        """Read the epoch; create it as 0 in a new cluster."""
         try:
             node = await self._session.get(paths.CONTROLLER_EPOCH)
         except NoNode:
             zero = Create(paths.CONTROLLER_EPOCH, brokers.encode_controller_epoch(NO_CONTROLLER_EPOCH))
-            await self._session.multi_many([[zero]])  # that it exists by now is as good
+            await self._session.multi_many([[zero]])  # it may exist already
             node = await self._session.get(paths.CONTROLLER_EPOCH)
         return brokers.decode_controller_epoch(node.data), node.stat
 
     async def _unheard(self, broker: BrokerId, epoch: ControllerEpoch) -> Fence:
-        """The election seems lost; it was won if all stands as it wrote it: only the answer was lost."""
+        """Check whether a seemingly lost election was won and only its response was lost."""
         claim = await self._claim()
         if claim is None:
-            raise ControllerMoved(f"broker {broker} lost the election, and the winner is gone already")
+            raise ControllerMoved(f"broker {broker} lost the election, and the winner has vanished already")
         found, stat = await self._epoch()
         if (claim.named, claim.owner) == (broker, Owner.THIS_SESSION) and found == epoch:
             return Fence(epoch, EpochVersion(stat.version))

@@ -1,4 +1,4 @@
-"""``/admin/delete_topics``, and the end of a topic's nodes."""
+"""The store of ``/admin/delete_topics``, and the deletion of a topic's nodes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from barnabas.cluster.zk.trees import delete_whole
 
 
 class DeletionStore:
-    """The topics that are to be deleted, and how they go."""
+    """The store of topics to delete."""
 
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
 
     async def marked(self, *, watch: bool = False) -> set[str]:
-        """The topics that are to be deleted; the watch, on ``/admin/delete_topics``, tells of new ones."""
+        """Return the topics to delete; the watch on ``/admin/delete_topics`` reports new ones."""
         return set(await self._session.get_children(paths.DELETE_TOPICS, watch=watch))
 
     async def mark(self, topics: Iterable[str], fence: Fence | None) -> None:
-        """Mark topics for deletion; one that is marked already is no error.
+        """Mark topics for deletion; marking a topic twice is no error.
 
         Raises:
             ControllerMoved: The fence refused; some may have been marked.
@@ -31,7 +31,7 @@ class DeletionStore:
         await self._each([[Create(paths.delete_topic(topic))] for topic in topics], fence, NodeExists)
 
     async def unmark(self, topics: Iterable[str], fence: Fence) -> None:
-        """Take marks away, and what is below them; one that is gone already is no error.
+        """Delete marks with their children, if they exist.
 
         Raises:
             ControllerMoved: The fence refused; some may be gone.
@@ -39,9 +39,9 @@ class DeletionStore:
         await delete_whole(self._session, map(paths.delete_topic, topics), fence)
 
     async def delete_topic(self, topic: str, fence: Fence) -> None:
-        """Delete a topic's nodes, then its settings, then its mark; what is gone already is no error.
+        """Delete a topic's nodes, then its settings, then its mark, as far as they exist.
 
-        The mark goes last, so that whoever finds it finishes what was begun.
+        The mark is deleted last, so that a later controller finishes an interrupted deletion.
 
         Raises:
             ControllerMoved: The fence refused; some nodes may be gone.
@@ -51,7 +51,7 @@ class DeletionStore:
             for name in await self._children(paths.topic_partitions(topic))
             for node in (f"{paths.topic_partitions(topic)}/{name}",)
         ]
-        # Nearly every partition has this shape; what is left goes node by node.
+        # Nearly all partitions have these two nodes; the rest is deleted node by node.
         await self._each(states, fence, NoNode, NotEmpty)
         await delete_whole(self._session, [paths.topic(topic)], fence)
         await delete_whole(self._session, [paths.config("topics", topic)], fence)

@@ -1,4 +1,4 @@
-"""``/admin/preferred_replica_election``: what a tool, or a person, asks of the controller."""
+"""The store of ``/admin/preferred_replica_election``, by which tools request elections."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from barnabas.cluster.zk.trees import delete_whole
 
 
 class ElectionStore:
-    """The partitions whose preferred replicas are to be elected."""
+    """The store of requests to elect preferred replicas."""
 
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
 
     async def preferred(self, *, watch: bool = False) -> tuple[TopicPartition, ...] | None:
-        """The partitions asked for; None where nothing is. The watch tells of the next ones, too.
+        """Return the requested partitions; None without a request. The watch reports the next one too.
 
         Raises:
             ZnodeDecodeError: The node cannot be read.
@@ -32,7 +32,7 @@ class ElectionStore:
         return admin.decode_preferred_replica_election(node.data)
 
     async def delete(self, fence: Fence | None) -> None:
-        """Delete the request, and what is below it; that it is gone already is no error.
+        """Delete the request with its children, if it exists.
 
         Raises:
             ControllerMoved: The fence refused.

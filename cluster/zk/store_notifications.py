@@ -1,4 +1,4 @@
-"""The queues of notes to the controller, ``/isr_change_notification`` and ``/log_dir_event_notification``."""
+"""The queues ``/isr_change_notification`` and ``/log_dir_event_notification``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Read = TypeVar("Read")
 
 
 class NotificationQueue(Generic[Note, Read]):
-    """Notes that anybody adds, and that the controller reads and then deletes.
+    """A queue of notifications, which the controller reads and then deletes.
 
     Args:
-        session: Where.
-        prefix: The path of a note without its number.
-        encode: A note's body.
-        decode: What a body says, from its path and content.
+        session: The session.
+        prefix: The path of a notification without its number.
+        encode: Encodes a notification.
+        decode: Decodes a body, from its path and content.
     """
 
     def __init__(
@@ -39,16 +39,19 @@ class NotificationQueue(Generic[Note, Read]):
 
     @property
     def path(self) -> str:
-        """The node whose children the notes are: what a watch of ``pending`` reports."""
+        """The parent of the notifications, which the watch of ``pending`` reports."""
         return self._parent
 
     async def add(self, note: Note) -> str:
-        """Leave a note and return its name; over a lost connection it may be left twice, without harm."""
+        """Add a notification and return its name.
+
+        After a lost connection it may exist twice, without harm.
+        """
         created = await self._session.create(self._prefix, self._encode(note), sequential=True)
         return created.rpartition("/")[2]
 
     async def pending(self, *, watch: bool = False) -> dict[str, Read | ZnodeDecodeError]:
-        """The notes by name, the oldest first; an unreadable one as its error, so that it can be deleted."""
+        """Return the notifications by name, the oldest first; for an unreadable one, its error."""
         names = sorted(await self._session.get_children(self._parent, watch=watch))
         whole = [f"{self._parent}/{name}" for name in names]
         nodes = await self._session.get_many(whole, expected_bytes=2048)
@@ -56,7 +59,7 @@ class NotificationQueue(Generic[Note, Read]):
         return {name: self._read(path, node.data) for name, path, node in found if node is not None}
 
     async def delete(self, names: Iterable[str], fence: Fence) -> None:
-        """Delete notes that were dealt with, and what is below them; one that is gone already is no error.
+        """Delete handled notifications with their children, if they exist.
 
         Raises:
             ControllerMoved: The fence refused.

@@ -1,4 +1,4 @@
-"""The states of partitions: who leads, who is in sync, at which epoch."""
+"""The store of partition states: leader, ISR and epochs."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from barnabas.cluster.zk.schema import paths, topics
 from barnabas.cluster.zk.session import ZooKeeperSession
 
 _OPERATIONS_PER_TRANSACTION = 200
-"""How many share one transaction: more would not be faster, and would keep others waiting longer."""
+"""The most operations in a transaction: more are not faster, and delay other requests."""
 
 WriteResult = LeaderAndIsr | RequestFailed
-"""What became of one partition's write: the leadership with its new version, or why ZooKeeper refused it."""
+"""The result of a partition's write: the leadership with its new version, or ZooKeeper's refusal."""
 
 
 _READ_AT_ONCE = 10_000
-"""So many states are asked for together, in a few requests."""
+"""The number of states that are read together, in a few requests."""
 
 _WRITTEN_IN_A_TURN = 1000
-"""So many states are written together, in a few transactions, before the event loop may do its other work."""
+"""The number of states that are written in a few transactions before the event loop may do other work."""
 
 _DECODED_IN_A_TURN = 500
-"""After so many states, some milliseconds, the event loop may do its other work."""
+"""The number of states that are decoded, in a few ms, before the event loop may do other work."""
 
 
 class PartitionStore:
-    """The states of partitions."""
+    """The store of partition states."""
 
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
@@ -49,13 +49,13 @@ class PartitionStore:
     async def read(
         self, partitions: Iterable[TopicPartition], *, watch: bool = False
     ) -> dict[TopicPartition, PartitionState]:
-        """The states of those of these partitions that have one.
+        """Return the states of those partitions that have one.
 
-        The watch, on each one's node, tells of the next write.
+        The watch on each node reports the next write.
         """
         rest = iter(partitions)
         states: dict[TopicPartition, PartitionState] = {}
-        # Of tens of thousands of states most are alike: what is alike is decoded once, and is one object.
+        # Most of tens of thousands of states are equal, so decode equal ones once and share the object.
         decoded: dict[tuple[bytes, int], PartitionState] = {}
         while wanted := list(islice(rest, _READ_AT_ONCE)):
             nodes = await self._session.get_many([paths.partition_state(tp) for tp in wanted], watch=watch)
@@ -75,15 +75,15 @@ class PartitionStore:
     async def create(
         self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
     ) -> dict[TopicPartition, WriteResult]:
-        """Create the first states of new partitions, and their parents, many in one transaction.
+        """Create the first states of new partitions, with their parents, many in one transaction.
 
-        A partition that has a state already is left as it is, with ``NodeExists`` for a result.
+        A partition with an existing state is not changed, and its result is ``NodeExists``.
 
         Raises:
             ControllerMoved: The fence refused; some may have been created.
         """
         parents = {tp.topic: [Create(paths.topic_partitions(tp.topic))] for tp in states}
-        await write_many(self._session, fence, parents.values())  # one that exists is no error
+        await write_many(self._session, fence, parents.values())  # an existing parent is no error
         results: dict[TopicPartition, WriteResult] = {}
         rest = iter(states.items())
         while some := dict(islice(rest, _WRITTEN_IN_A_TURN)):
@@ -106,10 +106,10 @@ class PartitionStore:
     async def update(
         self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
     ) -> dict[TopicPartition, WriteResult]:
-        """Write states under the versions they were read with; the refusal of one keeps no other from it.
+        """Write states that still have the versions with which they were read, independently of each other.
 
-        ``BadVersion`` for a result means that the leader, or a former controller, wrote meanwhile: read
-        again.
+        The result ``BadVersion`` means that the leader or an earlier controller wrote meanwhile; read the
+        state again.
 
         Raises:
             ControllerMoved: The fence refused; some may have been written.
@@ -139,16 +139,16 @@ class PartitionStore:
         """Write the state of a partition that this broker leads, when its ISR changed (IBP before 2.7).
 
         Args:
-            tp: Which partition.
-            state: Leader and leader epoch as the controller gave them, the new ISR, the version it was read
-                with.
-            controller_epoch: That of the LeaderAndIsr request which made this broker leader.
+            tp: The partition.
+            state: The leader and leader epoch from the controller, the new ISR, and the version that was
+                read.
+            controller_epoch: The controller epoch of the LeaderAndIsr request that made this broker leader.
 
         Returns:
             The state with its new version.
 
         Raises:
-            BadVersion: The controller wrote meanwhile, and not the same.
+            BadVersion: The controller wrote something else meanwhile.
             NoNode: The topic is gone.
         """
         outcomes = await write_many(self._session, None, [[self._set(tp, state, controller_epoch)]])
@@ -161,11 +161,11 @@ class PartitionStore:
     async def _write_together(
         self, operations: Mapping[TopicPartition, Sequence[Operation]], fence: Fence
     ) -> tuple[dict[TopicPartition, list[Answer]], list[TopicPartition]]:
-        """Write many partitions in one transaction: a request for each would cost many times as much.
+        """Write many partitions in one transaction, because single requests cost many times as much.
 
         Returns:
-            The answers of those that were written, and those that were not because something about one that
-            shared their transaction was refused: they are to be written each for itself.
+            The results of those that were written, and the partitions that were not written because an
+            operation in their transaction was refused; the caller writes these one by one.
         """
         chunks = list(_chunks(operations))
         outcomes = await write_many(self._session, fence, [_operations(chunk) for chunk in chunks])
@@ -182,7 +182,7 @@ class PartitionStore:
     async def _create_each(
         self, states: Mapping[TopicPartition, LeaderAndIsr], fence: Fence
     ) -> dict[TopicPartition, WriteResult]:
-        """Create one by one what could not be created together, because something of it was there."""
+        """Create states one by one after a transaction failed because some nodes existed."""
         parents = [[Create(paths.partition(tp))] for tp in states]
         await write_many(self._session, fence, parents)
         outcomes = await write_many(
@@ -198,9 +198,9 @@ class PartitionStore:
         controller_epoch: ControllerEpoch,
         refusal: type[RequestFailed],
     ) -> dict[TopicPartition, WriteResult]:
-        """Turn a refusal into success where what was to be written stands: our write, its answer lost.
+        """Turn a refusal into success if the node holds what was to be written: only the response was lost.
 
-        Bytes are compared, not states: whatever else stands there is not ours, readable or not.
+        Bytes are compared instead of states, so that only our own write matches.
         """
         doubtful = [tp for tp, result in results.items() if isinstance(result, refusal)]
         nodes = await self._session.get_many([paths.partition_state(tp) for tp in doubtful])
@@ -219,7 +219,7 @@ class PartitionStore:
 def _chunks(
     operations: Mapping[TopicPartition, Sequence[Operation]],
 ) -> Iterator[dict[TopicPartition, Sequence[Operation]]]:
-    """As many partitions together as one transaction takes."""
+    """Group as many partitions as fit into one transaction."""
     chunk: dict[TopicPartition, Sequence[Operation]] = {}
     count = size = 0
     for tp, some in operations.items():

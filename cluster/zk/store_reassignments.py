@@ -1,4 +1,4 @@
-"""``/admin/reassign_partitions``: the partitions that tools of old want moved."""
+"""The store of ``/admin/reassign_partitions``, by which old tools request reassignments."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.trees import delete_below
 
 Targets = Mapping[TopicPartition, tuple[BrokerId, ...]]
-"""The replicas that each partition shall have."""
+"""The target replicas of each partition."""
 
 _log = structlog.stdlib.get_logger("kafka.zk.KafkaZkClient")
 
 
 class ReassignmentStore:
-    """The one node."""
+    """The store of the reassignment request."""
 
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
 
     async def read(self, *, watch: bool = False) -> tuple[Targets, int] | None:
-        """What is asked for and the node's version; None where there is no node. The watch hears of both.
+        """Return the request and the node's version; None without a node. The watch reports changes of both.
 
-        A node that cannot be read asks for nothing, and is logged.
+        A node that cannot be decoded is logged and counts as empty.
         """
         if await self._session.exists(paths.REASSIGN_PARTITIONS, watch=watch) is None:
             return None
@@ -45,11 +45,11 @@ class ReassignmentStore:
             return {}, node.stat.version
 
     async def leave(self, targets: Targets, version: int, fence: Fence) -> None:
-        """Write what is still to be done, or delete the node, and what is below it, where that is nothing.
+        """Write the remaining request, or delete the node with its children if nothing remains.
 
         Raises:
-            BadVersion: It was written since it had ``version``.
-            NoNode: It is gone.
+            BadVersion: The node was written since it had ``version``.
+            NoNode: The node is gone.
             ControllerMoved: The fence refused.
         """
         path = paths.REASSIGN_PARTITIONS

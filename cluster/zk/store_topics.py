@@ -1,4 +1,4 @@
-"""``/brokers/topics/<t>`` and the settings of topics and other entities."""
+"""The store of ``/brokers/topics/<t>`` and of the settings of topics and other entities."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from barnabas.cluster.zk.schema.topics import TopicAssignment
 from barnabas.cluster.zk.session import ZooKeeperSession
 
 _TOPIC = 1
-"""Where the topic stands in the transaction that creates it, after its settings."""
+"""The index of the topic's node in the transaction that creates it, after its settings."""
 
 _TOPIC_BYTES = 4096
-"""How long a topic's node may usually be: a hundred partitions and their replicas."""
+"""The usual bytes of a topic's node, for a hundred partitions and their replicas."""
 
 
 class EntityConfigs(NamedTuple):
-    """What entities set themselves.
+    """The settings of entities.
 
     Attributes:
-        settings: By entity, the text of each setting; of those that have any and can be read.
-        unreadable: By entity, why what it sets cannot be read.
+        settings: The text of each setting, for the entities that have any and can be decoded.
+        unreadable: The error of each entity whose settings cannot be decoded.
     """
 
     settings: Mapping[str, Mapping[str, str]]
@@ -37,17 +37,20 @@ class EntityConfigs(NamedTuple):
 
 
 class TopicStore:
-    """Topics, their assignments and settings."""
+    """The store of topics, their assignments and settings."""
 
     def __init__(self, session: ZooKeeperSession) -> None:
         self._session = session
 
     async def names(self, *, watch: bool = False) -> set[str]:
-        """The names of all topics; the watch, on ``/brokers/topics``, tells of new and deleted ones."""
+        """Return the names of all topics; the watch on ``/brokers/topics`` reports new and deleted ones."""
         return set(await self._session.get_children(paths.TOPICS, watch=watch))
 
     async def read(self, names: Iterable[str], *, watch: bool = False) -> dict[str, TopicAssignment]:
-        """Those of these topics that exist; the watch, on each one's node, tells of changed assignments."""
+        """Return those of the given topics that exist.
+
+        The watches on their nodes report changed assignments.
+        """
         wanted = list(names)
         whole = [paths.topic(name) for name in wanted]
         nodes = await self._session.get_many(whole, watch=watch, expected_bytes=_TOPIC_BYTES)
@@ -55,7 +58,8 @@ class TopicStore:
         for name, node in zip(wanted, nodes, strict=True):
             if node is not None:
                 found[name] = topics.decode_topic(name, node.data, node.stat.version, Zxid(node.stat.czxid))
-                # One may have thousands of partitions, and there may be hundreds.
+                # There may be hundreds of topics with thousands of partitions each, so let the loop do other
+                # work.
                 await asyncio.sleep(0)
         return found
 
@@ -71,10 +75,10 @@ class TopicStore:
         configs: Mapping[str, str],
         fence: Fence | None,
     ) -> None:
-        """Create a topic with its settings, both or none; settings that a deleted topic left are replaced.
+        """Create a topic with its settings, both or none, replacing settings left by a deleted topic.
 
         Raises:
-            NodeExists: There is a topic of that name.
+            NodeExists: A topic of that name exists.
             ControllerMoved: The fence refused.
         """
         config, body = paths.config("topics", name), settings.encode_config(configs)
@@ -86,7 +90,7 @@ class TopicStore:
         refusal = await self._create(fence, Set(config, body), topic) if settings_were_there else first
         if refusal is None:
             return
-        # Over a lost connection it may be our own creation that is in the way.
+        # After a lost connection, the existing topic may be our own creation.
         standing = (await self.read([name])).get(name) if first.resent or refusal.resent else None
         if standing is None or standing.partitions != dict(partitions):
             raise refusal
@@ -94,10 +98,10 @@ class TopicStore:
     async def set_partitions(
         self, name: str, assignment: TopicAssignment, fence: Fence | None
     ) -> TopicAssignment:
-        """Write a topic's whole assignment under the version it was read with; the same with its new version.
+        """Write a topic's whole assignment if its version is unchanged, and return it with the new version.
 
         Raises:
-            BadVersion: It was written meanwhile.
+            BadVersion: The assignment was written meanwhile.
             NoNode: The topic is gone.
             ControllerMoved: The fence refused.
         """
@@ -107,9 +111,9 @@ class TopicStore:
         return TopicAssignment(assignment.partitions, assignment.topic_id, version, assignment.czxid)
 
     async def configs(self, names: Iterable[str], *, entity_type: str = "topics") -> EntityConfigs:
-        """The settings of these entities, ``entity_type`` being one of ``paths.CONFIG_TYPES``.
+        """Read the settings of entities; ``entity_type`` is one of ``paths.CONFIG_TYPES``.
 
-        One that cannot be read does not keep the others.
+        An entity that cannot be decoded does not affect the others.
         """
         wanted = list(names)
         whole = [paths.config(entity_type, name) for name in wanted]
@@ -125,7 +129,7 @@ class TopicStore:
         return EntityConfigs(readable, unreadable)
 
     async def _create(self, fence: Fence | None, settle: Create | Set, topic: Create) -> NodeExists | None:
-        """Try to write settings and topic; what was there already, or None where nothing was."""
+        """Try to write settings and topic; return the error if one of the nodes exists, else None."""
         (outcome,) = await write_many(self._session, fence, [[settle, topic]])
         if isinstance(outcome, NodeExists):
             return outcome

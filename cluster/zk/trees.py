@@ -1,4 +1,4 @@
-"""The end of nodes that somebody may have put something below."""
+"""The deletion of nodes that may have unexpected children."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barnabas.cluster.zk.session import ZooKeeperSession
 
 
 async def delete_whole(session: ZooKeeperSession, paths: Iterable[str], fence: Fence | None) -> None:
-    """Delete these nodes with all below them; what is gone already is no error.
+    """Delete nodes with all their descendants, as far as they exist.
 
     Raises:
         ControllerMoved: The fence refused; some nodes may be gone.
@@ -22,14 +22,14 @@ async def delete_whole(session: ZooKeeperSession, paths: Iterable[str], fence: F
         for outcome in outcomes:
             if isinstance(outcome, RequestFailed) and not isinstance(outcome, NoNode | NotEmpty):
                 raise outcome
-        # Nearly none has children: they are looked for only where there are some.
+        # Hardly any node has children, so list them only after a deletion failed because of some.
         rest = [path for path, outcome in zip(rest, outcomes, strict=True) if isinstance(outcome, NotEmpty)]
         for path in rest:
             await delete_below(session, path, fence)
 
 
 async def delete_below(session: ZooKeeperSession, path: str, fence: Fence | None) -> None:
-    """Delete all that is below a node, and leave the node.
+    """Delete all descendants of a node, but not the node.
 
     Raises:
         ControllerMoved: The fence refused; some nodes may be gone.

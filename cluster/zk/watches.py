@@ -1,4 +1,4 @@
-"""Which paths a session watches: the book that outlives a connection, as ZooKeeper's watches do not. Pure."""
+"""The record of a session's watches, which survives the connection, unlike ZooKeeper's watches. Pure."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from barnabas.cluster.zk.operations import Change
 
 
 class Watch(NamedTuple):
-    """One armed watch: on a node's own data and existence, or on its children."""
+    """An armed watch on a node's data and existence, or on its children."""
 
     path: str
     children: bool
 
 
 SHARED = 0
-"""The claim of a read on a watch that another read had entered before."""
+"""The claim of a read on a watch that another read recorded before."""
 
 
 class Watches:
-    """The watches that were asked for and have not fired.
+    """The watches that were requested and have not fired.
 
-    A watch is entered before its request is sent, and taken out when it fires: an event that overtakes the
-    answer of the read that armed it is then still known, and the read's answer never enters it again. A read
-    that is refused armed nothing: it withdraws the watch, unless another read has a claim on it.
+    A watch is recorded before its request is sent, and removed when it fires. So an event that arrives before
+    the read's response is recognized, and the response does not record the watch again. A refused read armed
+    no watch, so it withdraws the watch, unless another read has a claim on it.
     """
 
     def __init__(self) -> None:
@@ -32,36 +32,36 @@ class Watches:
         self._claims = count(SHARED + 1)
 
     def add(self, path: str, *, children: bool) -> int:
-        """Enter a watch; the claim by which the read that arms it may withdraw it."""
+        """Record a watch, and return the claim by which the read that arms it may withdraw it."""
         watch = Watch(path, children)
         claim = SHARED if watch in self._armed else next(self._claims)
         self._armed[watch] = claim
         return claim
 
     def withdraw(self, watch: Watch, claim: int) -> None:
-        """Take out a watch whose read was refused, if no one else has entered it."""
+        """Remove a watch whose read was refused, unless another read recorded it too."""
         if claim != SHARED and self._armed.get(watch) == claim:
             del self._armed[watch]
 
     def renew(self) -> list[tuple[Watch, int]]:
-        """All watches, sorted by path, each with a new claim: nothing is armed, and whoever asks arms it."""
+        """Return all watches, sorted by path, each with a new claim, after a disconnection disarmed them."""
         self._armed = {watch: next(self._claims) for watch in sorted(self._armed)}
         return list(self._armed.items())
 
     def forget(self, *paths: str) -> None:
-        """Take out all watches of these paths."""
+        """Remove all watches of these paths."""
         for path in paths:
             for children in (False, True):
                 self._armed.pop(Watch(path, children), None)
 
     def clear(self) -> None:
-        """Take out all watches."""
+        """Remove all watches."""
         self._armed.clear()
 
     def fire(self, path: str, change: Change) -> bool:
-        """Take out the watches that this change fires; whether there were any and somebody is to be told.
+        """Remove the watches that a change fires, and return whether to report the change.
 
-        A deletion fires both kinds and is to be told once.
+        A deletion fires watches of both kinds and is reported once.
         """
         if change is Change.CHILDREN:
             kinds: tuple[bool, ...] = (True,)
@@ -73,9 +73,9 @@ class Watches:
         return any(claim is not None for claim in fired)
 
     def armed(self) -> list[Watch]:
-        """All watches, sorted by path."""
+        """Return all watches, sorted by path."""
         return sorted(self._armed)
 
     def paths(self) -> list[str]:
-        """Each watched path once, sorted."""
+        """Return each watched path once, sorted."""
         return sorted({watch.path for watch in self._armed})

@@ -1,9 +1,9 @@
-"""Every line of state-change.log that release 2.8 writes, as data.
+"""The lines of state-change.log that release 2.8 writes, as data.
 
 To write: build a ``StateChange`` through ``ControllerLines(controller_id, epoch)``,
 ``BrokerLines(broker_id)`` or ``RequestLines(broker_id, controller_id, controller_epoch, correlation_id)``,
-one method for each line; it has its ``level``, ``message`` and ``entry(time)``.
-To read one of these lines: ``read_message(text)``. ``analysis.reading`` reads those of all other releases.
+which have one method for each line. A ``StateChange`` has a ``level``, a ``message`` and an ``entry(time)``.
+To read a line: ``read_message(text)``. ``analysis.reading`` also reads the lines of other releases.
 """
 
 from barnabas.cluster.model.statechange.broker_lines import BrokerLines, RequestLines

@@ -1,4 +1,4 @@
-"""The lines of a broker, one method for each line that release 2.8 logs."""
+"""Builders of the lines that brokers of release 2.8 log, with one method for each line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from barnabas.cluster.model.statechange.line import StateChange
 
 @dataclass(frozen=True, slots=True)
 class BrokerLines:
-    """Builds the lines of the broker ``broker_id`` about its partitions."""
+    """A builder of the lines of the broker ``broker_id`` about its partitions."""
 
     broker_id: BrokerId
 
@@ -80,7 +80,7 @@ class BrokerLines:
 
 @dataclass(frozen=True, slots=True)
 class RequestLines:
-    """Builds the lines of a broker that handles one request of a controller.
+    """A builder of the lines of a broker that handles a request of a controller.
 
     Attributes:
         broker_id: The broker that handles it.
@@ -101,7 +101,7 @@ class RequestLines:
         return self._line(Kind.LEADER_AND_ISR_HANDLING, {"count": count}, epoch=False)
 
     def finished_leader_and_isr(self, duration_ms: int, count: int) -> StateChange:
-        """INFO: it was handled, in so many milliseconds."""
+        """INFO: the request was handled in ``duration_ms`` milliseconds."""
         values = {"duration_ms": duration_ms, "count": count}
         return self._line(Kind.LEADER_AND_ISR_FINISHED, values, epoch=False)
 
@@ -156,11 +156,11 @@ class RequestLines:
         return self._line(Kind.TRANSITION_COMPLETED, {"tp": tp, "leader": leader})
 
     def stopped_fetchers_of_leaders(self, count: int) -> StateChange:
-        """INFO: ``count`` partitions are fetched no more, since they are led here."""
+        """INFO: fetching of ``count`` partitions stopped, because this broker leads them."""
         return self._line(Kind.LEADER_FETCHERS_STOPPED, {"count": count})
 
     def stopped_fetchers_of_followers(self, count: int) -> StateChange:
-        """INFO: ``count`` partitions are fetched no more from their former leaders."""
+        """INFO: fetching of ``count`` partitions from their former leaders stopped."""
         return self._line(Kind.FOLLOWER_FETCHERS_STOPPED, {"count": count})
 
     def skipped_fetcher(self, tp: TopicPartition, leader: BrokerId) -> StateChange:
@@ -191,7 +191,7 @@ class RequestLines:
     def new_leader_unavailable(
         self, tp: TopicPartition, last: ControllerEpoch, leader: BrokerId
     ) -> StateChange:
-        """ERROR: ``tp`` cannot follow ``leader``, which is none of the live brokers."""
+        """ERROR: ``tp`` cannot follow ``leader``, which is not a live broker."""
         values = {"tp": tp, "last_controller_epoch": last, "leader": leader}
         return self._line(Kind.NEW_LEADER_UNAVAILABLE, values)
 
@@ -246,16 +246,16 @@ class RequestLines:
         return self._line(Kind.UPDATE_METADATA_STALE_CONTROLLER, {"latest_controller_epoch": latest})
 
     def cached_metadata(self, partition: UpdateMetadataPartition) -> StateChange:
-        """TRACE: the metadata cache takes one partition from the request."""
+        """TRACE: the metadata cache adds one partition of the request."""
         values = {"leadership": partition, "tp": partition.topic_partition}
         return self._line(Kind.METADATA_CACHED, values)
 
     def deleted_metadata(self, tp: TopicPartition) -> StateChange:
-        """TRACE: the metadata cache drops one partition."""
+        """TRACE: the metadata cache removes one partition."""
         return self._line(Kind.METADATA_DELETED, {"tp": tp})
 
     def updated_metadata(self, added: int, deleted: int) -> StateChange:
-        """INFO: the metadata cache took and dropped so many partitions; not logged if there are none."""
+        """INFO: the metadata cache added and removed so many partitions; not logged if there are none."""
         return self._line(Kind.METADATA_UPDATED, {"count": added, "deleted_count": deleted})
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The other lines of a broker of release 2.8: a partition's start, StopReplica, UpdateMetadata.
+"""The table of lines of brokers of release 2.8, except those about LeaderAndIsr.
 
 Source: ``ReplicaManager.scala``, ``Partition.scala``.
 """
@@ -58,8 +58,8 @@ _STOP_REPLICA = (
         "since its controller epoch <controller_epoch> is old. " + _STALE,
     ),
     row(
-        # WARN where the broker refuses the replica; ERROR (next row) where the directory fails during the
-        # deletion.
+        # The broker refuses the replica (WARN); in the next row, the directory fails during the deletion
+        # (ERROR).
         Kind.STOP_REPLICA_OFFLINE_DIR, _B, "WARN", "2.6+",
         _IGNORING_STOP + "as the local replica for the partition is in an offline log directory",
     ),
@@ -110,4 +110,4 @@ _UPDATE_METADATA = (
 )  # fmt: skip
 
 BROKER_TABLE: tuple[Template, ...] = (*_PARTITION, *_STOP_REPLICA, *_UPDATE_METADATA)
-"""Every line of a broker that is not about LeaderAndIsr."""
+"""The rows for lines about becoming leader or follower, StopReplica and UpdateMetadata."""

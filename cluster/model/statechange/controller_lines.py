@@ -1,4 +1,4 @@
-"""The lines of a controller, one method for each line that release 2.8 logs."""
+"""A builder of the lines that a controller of release 2.8 logs, with one method for each line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from barnabas.cluster.model.statechange.values import write_node
 
 @dataclass(frozen=True, slots=True)
 class ControllerLines:
-    """Builds the lines of the controller ``controller_id`` with the controller epoch ``epoch``.
+    """A builder of the lines of the controller ``controller_id`` with the controller epoch ``epoch``.
 
     Partition and replica states are given as Kafka names them: ``OnlinePartition``, ``OfflineReplica`` …
     """
@@ -137,7 +137,7 @@ class ControllerLines:
         return self._line(Kind.REASSIGNMENT_NOT_SENT, {"assignment": assignment, "tp": tp})
 
     def _twice(self) -> dict[str, Any]:
-        # Kafka prefixes the exception's text too, so that these lines name the controller twice.
+        # Kafka prefixes the exception's text too, so these lines name the controller twice.
         return {"controller": self.controller_id, "controller_epoch": self.epoch}
 
     def _line(self, kind: Kind, values: dict[str, Any], cause: str | None = None) -> StateChange:

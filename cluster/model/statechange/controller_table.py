@@ -1,4 +1,4 @@
-"""The lines that a controller of release 2.8 logs.
+"""The table of lines that a controller of release 2.8 logs.
 
 Source: ``PartitionStateMachine.scala``, ``ReplicaStateMachine.scala``, ``ControllerChannelManager.scala``.
 """
@@ -99,4 +99,4 @@ _RECEIVED = (
 )  # fmt: skip
 
 CONTROLLER_TABLE: tuple[Template, ...] = (*_PARTITIONS, *_REPLICAS, *_SENT, *_RECEIVED)
-"""Every line of a controller."""
+"""The rows for all lines of a controller."""

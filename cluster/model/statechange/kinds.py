@@ -1,4 +1,4 @@
-"""What a line of state-change.log can say in release 2.8, one name for each thing said."""
+"""The kinds of line in state-change.log of release 2.8."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """The kinds of line. The value is what the column ``kind`` of the analysis holds."""
+    """The kinds of line, by their value in the analysis' column ``kind``."""
 
     # The controller's partition state machine.
     PARTITION_NEW = "partition-new"
@@ -20,7 +20,7 @@ class Kind(StrEnum):
     ISR_REMOVAL = "isr-removal"
     REPLICAS_OFFLINE = "replicas-offline"
 
-    # What the controller sends, and what it hears back.
+    # The controller's requests and their responses.
     LEADER_AND_ISR_SENDING = "leader-and-isr-sending"
     LEADER_AND_ISR_BATCH = "leader-and-isr-batch"
     UPDATE_METADATA_BATCH = "update-metadata-batch"

@@ -1,4 +1,4 @@
-"""The lines that a broker of release 2.8 logs when it handles LeaderAndIsr.
+"""The table of lines that a broker of release 2.8 logs when it handles LeaderAndIsr.
 
 Source: ``ReplicaManager.scala``. ``broker_table`` has the lines about the controller's other requests.
 """
@@ -146,4 +146,4 @@ LEADER_AND_ISR_TABLE: tuple[Template, ...] = (
     *_REQUEST,
     *_TRANSITION,
 )
-"""Every line of a broker about LeaderAndIsr."""
+"""The rows for all lines of a broker about LeaderAndIsr."""

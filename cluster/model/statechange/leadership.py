@@ -1,4 +1,4 @@
-"""How release 2.8 spells a leadership inside a line: who leads, who is in sync, in which epochs.
+"""The spellings of a leadership inside a line of release 2.8.
 
 Kafka prints five classes for it. All of them are read into one ``Leadership``.
 """
@@ -20,7 +20,7 @@ from barnabas.cluster.model.requests import (
 LEADERSHIP_PATTERN = (
     r"LeaderAndIsr\(leader=[^()]*List\([^()]*\)[^()]*\)|\w+PartitionState\([^()]*\)|\(Leader:[^()]*\)"
 )
-"""Every spelling."""
+"""The pattern of every spelling."""
 
 _LEADER = re.compile(r"\b[lL]eader[=:](-?\d+)", re.ASCII)
 _LEADER_EPOCH = re.compile(r"\b[lL]eaderEpoch[=:](-?\d+)", re.ASCII)
@@ -34,17 +34,17 @@ _TOPIC = re.compile(r"\btopicName='([^']*)', partitionIndex=(\d+)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """What a line says of a partition's leadership; None for what it does not say.
+    """The leadership of a partition in a line; None for parts that the line leaves out.
 
     Attributes:
         leader: The leader; -1 for none, -2 while the topic is being deleted.
         leader_epoch: The leader epoch.
         isr: The in-sync replicas.
         version: The version of the partition's state in ZooKeeper (zkVersion).
-        controller_epoch: The controller epoch in which the state was written. The controller that sends it
-            may have a later one.
+        controller_epoch: The controller epoch in which the state was written; the sender's epoch may be
+            later.
         replicas: The assigned replicas.
-        topic_partition: The partition, where the class names it itself.
+        topic_partition: The partition, if the printed class contains it.
         delete: Whether StopReplica deletes the log.
     """
 
@@ -75,7 +75,7 @@ def read_leadership(text: str) -> Leadership:
 
 
 def write_leader_and_isr(value: LeaderAndIsr) -> str:
-    """Write it as ``kafka.api.LeaderAndIsr`` prints."""
+    """Write a leadership as ``kafka.api.LeaderAndIsr`` prints it."""
     isr = _join(value.isr, ", ")
     return (
         f"LeaderAndIsr(leader={value.leader}, leaderEpoch={value.leader_epoch}, isr=List({isr}), "
@@ -84,7 +84,7 @@ def write_leader_and_isr(value: LeaderAndIsr) -> str:
 
 
 def write_partition_state(value: PartitionState) -> str:
-    """Write it as ``kafka.controller.LeaderIsrAndControllerEpoch`` prints."""
+    """Write a state as ``kafka.controller.LeaderIsrAndControllerEpoch`` prints it."""
     known = value.leader_and_isr
     return (
         f"(Leader:{known.leader},ISR:{_join(known.isr)},LeaderEpoch:{known.leader_epoch},"
@@ -93,7 +93,7 @@ def write_partition_state(value: PartitionState) -> str:
 
 
 def write_leader_and_isr_partition(value: LeaderAndIsrPartition) -> str:
-    """Write it as a partition of a LeaderAndIsr request prints."""
+    """Write a partition as a LeaderAndIsr request prints it."""
     assignment = value.assignment
     return (
         f"LeaderAndIsrPartitionState({_head(value.topic_partition, value.state)}, "
@@ -103,7 +103,7 @@ def write_leader_and_isr_partition(value: LeaderAndIsrPartition) -> str:
 
 
 def write_update_metadata_partition(value: UpdateMetadataPartition) -> str:
-    """Write it as a partition of an UpdateMetadata request prints."""
+    """Write a partition as an UpdateMetadata request prints it."""
     return (
         f"UpdateMetadataPartitionState({_head(value.topic_partition, value.state)}, "
         f"replicas=[{_join(value.replicas, ', ')}], offlineReplicas=[{_join(value.offline_replicas, ', ')}])"
@@ -111,7 +111,7 @@ def write_update_metadata_partition(value: UpdateMetadataPartition) -> str:
 
 
 def write_stop_replica_partition(value: StopReplicaPartition) -> str:
-    """Write it as a partition of a StopReplica request prints."""
+    """Write a partition as a StopReplica request prints it."""
     return (
         f"StopReplicaPartitionState(partitionIndex={value.topic_partition.partition}, "
         f"leaderEpoch={value.leader_epoch}, deletePartition={'true' if value.delete else 'false'})"

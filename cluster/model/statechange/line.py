@@ -1,11 +1,11 @@
-"""A line of state-change.log as data: who says what, with which values; and its text in release 2.8.
+"""A line of state-change.log as data, and its text in release 2.8.
 
 >>> said = StateChange(Kind.UPDATE_METADATA_BATCH, {"brokers": (1, 2), "count": 6}, 1, 3)
 >>> said.level.name, said.message
 ('INFO', '[Controller id=1 epoch=3] Sending UpdateMetadata request to brokers HashSet(1, 2) for 6 partitions')
 
-Deciding cores build them through ``ControllerLines`` and ``BrokerLines``; the writer looks at ``level``
-first and asks for ``message`` only where the line is written.
+Cores build lines through ``ControllerLines`` and ``BrokerLines``. The writer checks ``level`` first and
+builds ``message`` only for lines that are written.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from barnabas.cluster.model.statechange.table import OURS
 from barnabas.cluster.model.statechange.template import Speaker, Template
 
 LOGGER = "state.change.logger"
-"""The logger that every line names at its end."""
+"""The name of the logger at the end of every line."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """One line to log.
+    """A line to log.
 
     Attributes:
-        kind: What it says.
+        kind: The kind of line.
         values: The values of the template's fields.
-        speaker_id: The broker or controller that says it.
-        speaker_epoch: The controller's epoch; None for a broker, and for a controller's line without one.
-        cause: The exception that follows on lines of its own, such as
-            ``kafka.common.StateChangeFailedException: Failed to elect leader for …``; None without.
+        speaker_id: The id of the broker or controller that logs it.
+        speaker_epoch: The controller epoch; None for a broker, and for a controller's line without one.
+        cause: The exception on the lines below, such as ``kafka.common.StateChangeFailedException: Failed to
+            elect leader for …``; None if there is none.
     """
 
     kind: Kind
@@ -53,16 +53,16 @@ class StateChange:
 
     @property
     def level(self) -> Level:
-        """The level at which release 2.8 logs this line."""
+        """Return the level at which release 2.8 logs this line."""
         return self._template.our_level
 
     @property
     def message(self) -> str:
-        """The line's text with its prefix, as release 2.8 spells it."""
+        """Return the line's text with its prefix, as release 2.8 spells it."""
         return self._prefix() + self._template.write(self.values)
 
     def entry(self, time: str) -> str:
-        """The whole entry as log4j's pattern ``[%d] %p %m (%c)%n`` lays it out, its cause below it.
+        """Return the whole entry in log4j's pattern ``[%d] %p %m (%c)%n``, with its cause below.
 
         Args:
             time: The broker's local time as ``2026-11-21 03:12:45,678``.

@@ -1,4 +1,4 @@
-"""From a line of release 2.8 back to what it says."""
+"""The reader of lines of release 2.8."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _PREFIX = re.compile(
 )
 
 Spans = Mapping[str, tuple[int, int]]
-"""Where in a text each field begins and ends."""
+"""The begin and end of each field in a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a line says.
+    """The content of a line.
 
     Attributes:
-        kind: What it says; None where no row of the table knows the text.
-        speaker: Who its prefix says is speaking.
-        speaker_id: The broker's or controller's id, None where nobody is named.
-        speaker_epoch: The controller's epoch in the prefix, None where none is there.
+        kind: The kind of line; None if no row of the table matches.
+        speaker: The speaker that the prefix names.
+        speaker_id: The broker's or controller's id; None if there is none.
+        speaker_epoch: The controller epoch in the prefix; None if there is none.
         values: The values of the fields.
     """
 
@@ -41,13 +41,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Who a line's first words say is speaking.
+    """The prefix of a line, which names the speaker.
 
     Attributes:
-        speaker: The side; ``NOBODY`` where a line has no such words.
-        id_span: Where the broker's or controller's id stands in the text.
-        epoch_span: Where the controller's epoch stands.
-        end: Where the sentence begins.
+        speaker: The speaker; ``NOBODY`` if the line has no prefix.
+        id_span: The begin and end of the broker's or controller's id in the text.
+        epoch_span: The begin and end of the controller epoch.
+        end: The end of the prefix, at which the sentence begins.
     """
 
     speaker: Speaker
@@ -57,7 +57,7 @@ class Prefix:
 
 
 NO_PREFIX = Prefix(Speaker.NOBODY, None, None, 0)
-"""The prefix of a line that has none."""
+"""The value for a line without a prefix."""
 
 
 def _side(speaker: Speaker) -> str:
@@ -65,10 +65,10 @@ def _side(speaker: Speaker) -> str:
 
 
 class Index:
-    """A table of lines, by speaker and first word, so that a text is matched against a handful of patterns.
+    """An index of a table of lines by speaker and first word, so that a text is matched against few patterns.
 
     Args:
-        table: The rows; of two that fit one text, the first counts.
+        table: The rows; if two match a text, the first counts.
     """
 
     def __init__(self, table: Iterable[Template]) -> None:
@@ -78,7 +78,7 @@ class Index:
             self._rows.setdefault(key, []).append(template)
 
     def find(self, speaker: Speaker, sentence: str) -> tuple[Template, Spans] | None:
-        """Find the row that knows a sentence, and where in the sentence its fields are."""
+        """Find the row that matches a sentence, and the places of its fields."""
         for template in self._rows.get((_side(speaker), sentence.partition(" ")[0]), ()):
             spans = template.locate(sentence)
             if spans is not None:
@@ -90,7 +90,7 @@ _OURS = Index(OURS.values())
 
 
 def read_message(text: str) -> Message:
-    """Read the text of a line of release 2.8, without its time, level and logger."""
+    """Read a message of release 2.8 (a line without its time, level and logger)."""
     if not is_readable(text):
         return Message(None, Speaker.NOBODY, None, None, {})
     prefix = read_prefix(text)

@@ -1,4 +1,4 @@
-"""How the answers to the controller's requests print (release 2.8, the ``…ResponseData`` classes)."""
+"""The spellings of responses to the controller's requests (release 2.8, the ``…ResponseData`` classes)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from barnabas.cluster.model.requests import (
 
 
 def api_of(response: ControlResponse) -> str:
-    """The api that ``response`` answers: ``LEADER_AND_ISR``, ``UPDATE_METADATA`` or ``STOP_REPLICA``."""
+    """Return the API of ``response``: ``LEADER_AND_ISR``, ``UPDATE_METADATA`` or ``STOP_REPLICA``."""
     match response:
         case LeaderAndIsrResponse():
             return "LEADER_AND_ISR"
@@ -26,7 +26,7 @@ def api_of(response: ControlResponse) -> str:
 
 
 def write_response(response: ControlResponse) -> str:
-    """The answer as Kafka prints it."""
+    """Write a response as Kafka prints it."""
     match response:
         case LeaderAndIsrResponse(error, errors):
             return (

@@ -25,4 +25,4 @@ def _ours(rows: Iterable[Template]) -> dict[tuple[StrEnum, frozenset[str]], Temp
 OURS: Mapping[tuple[StrEnum, frozenset[str]], Template] = _ours(
     (*CONTROLLER_TABLE, *LEADER_AND_ISR_TABLE, *BROKER_TABLE)
 )
-"""The forms that our brokers write, by kind and fields (which tell the two forms of some kinds apart)."""
+"""The rows that our brokers write, by kind and fields (some kinds have two rows with different fields)."""

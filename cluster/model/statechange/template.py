@@ -1,9 +1,9 @@
-"""One row of the table of lines: a text with named, typed fields, from which line and pattern both come.
+"""A row of the table of lines: a text with typed fields, which serves both to write and to read lines.
 
-A text holds fields as ``<name>``, ``<name:format>`` or ``<name=constant>``. A field without a format has the
-one that its name implies or that is called like it, an integer where there is none. A constant is a part of
-the text that is also a value: in ``Changed partition <tp> state from <from> to <to=NewPartition> …`` the
-state reached is always the same.
+A text contains fields as ``<name>``, ``<name:format>`` or ``<name=constant>``. Without a format, a field has
+the format that its name implies or that has the same name, else an integer. A constant is text that is also a
+value: in ``Changed partition <tp> state from <from> to <to=NewPartition> …`` the new state is always the
+same.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ _FORMAT_OF_NAME = {
 
 
 class Speaker(StrEnum):
-    """Who a line's prefix says is speaking."""
+    """The speakers that a prefix can name."""
 
     CONTROLLER = "controller"
-    """``[Controller id=1 epoch=3] ``."""
+    """The prefix ``[Controller id=1 epoch=3] ``."""
     CONTROLLER_WITHOUT_EPOCH = "controller-without-epoch"
-    """``[Controller id=1] ``, of lines logged outside a transition."""
+    """The prefix ``[Controller id=1] ``, for lines logged outside a transition."""
     BROKER = "broker"
-    """``[Broker id=1] ``."""
+    """The prefix ``[Broker id=1] ``."""
     NOBODY = "nobody"
-    """No prefix at all."""
+    """No prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One form of one kind of line, in a range of releases.
+    """A form of a kind of line, in a range of releases.
 
     Attributes:
-        kind: What it says.
-        speaker: Who says it.
-        levels: Its level, each with the first release that has it, in ascending order.
+        kind: The kind of line.
+        speaker: The speaker.
+        levels: The levels of the line, each with its first release, in ascending order.
         since: The first release with this form.
-        until: The last release with this form, None for to this day.
+        until: The last release with this form; None if there is no last one.
         text: The line without its prefix.
         spellings: The formats that the fields name.
-        pattern: A regular expression for the whole of such a text; one named group for each field that is no
+        pattern: A regular expression for the whole text, with a named group for each field that is not
             constant.
-        formats: The format of each field that is no constant.
-        constants: The fields whose value is always the same.
+        formats: The format of each field that is not constant.
+        constants: The constant fields with their values.
         our_level: The line's level in our release.
         form: The text as a ``%`` format, for the values of ``blanks`` in order.
-        blanks: The names of the fields that are no constants, as they occur in the text.
+        blanks: The names of the fields that are not constant, in the order of the text.
     """
 
     kind: StrEnum
@@ -92,11 +92,11 @@ class Template:
 
     @property
     def is_ours(self) -> bool:
-        """Whether the release that our brokers are has this form."""
+        """Return whether our brokers' release has this form."""
         return is_between(OUR_RELEASE, self.since, self.until)
 
     def level_in(self, moment: Release) -> Level:
-        """The line's level in that release."""
+        """Return the line's level in a release."""
         level = self.levels[0][1]
         for since, later in self.levels:
             if since <= moment:
@@ -104,10 +104,10 @@ class Template:
         return level
 
     def write(self, values: Mapping[str, Any]) -> str:
-        """The text with the fields filled in.
+        """Write the text with the values of its fields.
 
         Raises:
-            ValueError: Where a field is missing or is none of this template's.
+            ValueError: A field is missing or unknown.
         """
         if values.keys() != self.formats.keys():
             raise ValueError(
@@ -116,17 +116,17 @@ class Template:
         return self.form % tuple([self.formats[name].write(values[name]) for name in self.blanks])
 
     def read(self, text: str) -> dict[str, Any] | None:
-        """The values of the fields, constants included, or None where ``text`` is not of this form."""
+        """Read the values of the fields, constants included; return None if ``text`` is not of this form."""
         spans = self.locate(text)
         return None if spans is None else self.read_spans(text, spans)
 
     def locate(self, text: str) -> dict[str, tuple[int, int]] | None:
-        """Where each field that is no constant stands, or None where ``text`` is not of this form."""
+        """Return the places of the fields that are not constant; None if ``text`` is not of this form."""
         found = _compiled(self.pattern).fullmatch(text)
         return None if found is None else {name: found.span(name) for name in self.formats}
 
     def read_spans(self, text: str, spans: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-        """The values of the fields, constants included, from where ``locate`` found them."""
+        """Read the values of the fields, constants included, at the places that ``locate`` found."""
         values = {name: self.formats[name].read(text[start:end]) for name, (start, end) in spans.items()}
         return self.constants | values
 
@@ -140,13 +140,13 @@ def row(
     *,
     spellings: Mapping[str, ValueFormat] = FORMATS,
 ) -> Template:
-    """A row of the table, in the words that a table can be read in.
+    """Create a row of the table from readable arguments.
 
     Args:
-        kind: What it says.
-        speaker: Who says it.
-        level: ``"TRACE"``, or with changes ``"TRACE, INFO from 2.6"``.
-        releases: Those with this form: ``"2.6+"``, ``"0.8 to 1.0"`` or ``"0.8.0"`` alone.
+        kind: The kind of line.
+        speaker: The speaker.
+        level: The level, such as ``"TRACE"``, or with a change ``"TRACE, INFO from 2.6"``.
+        releases: The releases with this form: ``"2.6+"``, ``"0.8 to 1.0"``, or ``"0.8.0"`` for a single one.
         text: The line with its fields.
         spellings: The formats that the fields name.
     """
@@ -184,5 +184,5 @@ def _parse(
 
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled when a line is first read: a broker writes only, and saves a tenth of its start."""
+    """Compile a pattern when a line is first read, because brokers only write and so start 10 % faster."""
     return re.compile(pattern, re.DOTALL | re.ASCII)

@@ -1,4 +1,4 @@
-"""How release 2.8 spells values inside a line: for each format a pattern, a writer and a reader."""
+"""The formats of values inside a line of release 2.8: for each a pattern, a writer and a reader."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from barnabas.cluster.model.statechange.leadership import (
 
 @dataclass(frozen=True, slots=True)
 class ValueFormat:
-    """One way to spell a value.
+    """A format of a value.
 
     Attributes:
-        name: What a template calls it.
+        name: The name in templates.
         pattern: A regular expression without groups that matches every spelling of a value.
-        write: Spells a value.
-        read: The value that a matching text means.
+        write: Writes a value.
+        read: Reads the value of a matching text.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ValueFormat:
 
 
 def is_readable(text: str) -> bool:
-    """Return whether every number in a text has at most 299 digits; Python refuses some thousand.
+    """Return whether every number in a text has at most 299 digits; Python refuses numbers of some thousand.
 
     Kafka's numbers have at most 19 digits, and its topic names at most 249 letters.
     """
@@ -47,7 +47,7 @@ def is_readable(text: str) -> bool:
 
 
 def read_topic_partition(text: str) -> TopicPartition:
-    """Read ``topic-0``. A topic may hold hyphens, so the last one counts.
+    """Read ``topic-0``, in which the last hyphen separates the partition number.
 
     Raises:
         ValueError: The text does not end with a partition number.
@@ -61,7 +61,7 @@ def write_node(broker: Broker, listener: str = GRPC_LISTENER) -> str:
 
     Args:
         broker: The broker.
-        listener: The listener that the sender of the line dials.
+        listener: The listener to which the logging process connects.
     """
     endpoint = broker.endpoint(listener)
     address = f"{endpoint.host}:{endpoint.port}" if endpoint else ":-1"
@@ -144,4 +144,4 @@ _FORMATS = (
 )
 
 FORMATS: dict[str, ValueFormat] = {value_format.name: value_format for value_format in _FORMATS}
-"""Every format by its name."""
+"""The formats by name."""

@@ -1,6 +1,6 @@
-"""What tools, leaders and brokers leave for the controller: ``/admin/*`` and the two notification queues.
+"""The nodes for the controller: ``/admin/*`` and the two notification queues.
 
-A mark in ``/admin/delete_topics`` has no body: its name says all.
+A node in ``/admin/delete_topics`` has no body; its name is the topic.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.body import Body, are_broker_ids, encode_json, is_id, is_text
 
 LOG_DIR_FAILURE = 1
-"""The one kind of log directory event there is."""
+"""The only kind of log directory event."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogDirEvent:
-    """A broker's word that one of its log directories failed."""
+    """The notification of a broker that one of its log directories failed."""
 
     broker: BrokerId
     event: int = LOG_DIR_FAILURE
 
 
 def encode_partitions(partitions: Iterable[TopicPartition]) -> bytes:
-    """The body of ``/admin/preferred_replica_election`` and of each ``isr_change_<seq>``."""
+    """Encode ``/admin/preferred_replica_election`` or an ``isr_change_<seq>``."""
     items = [{"topic": tp.topic, "partition": tp.partition} for tp in partitions]
     return encode_json({"version": 1, "partitions": items})
 
 
 def decode_preferred_replica_election(content: bytes) -> tuple[TopicPartition, ...]:
-    """``/admin/preferred_replica_election``."""
+    """Decode ``/admin/preferred_replica_election``."""
     return _decode_partitions(Body(paths.PREFERRED_REPLICA_ELECTION, content))
 
 
 def decode_isr_change(path: str, content: bytes) -> tuple[TopicPartition, ...]:
-    """An ``isr_change_<seq>``; ``path`` is the whole path, for errors."""
+    """Decode an ``isr_change_<seq>``; ``path`` is the whole path, for errors."""
     return _decode_partitions(Body(path, content))
 
 
 def encode_reassignment(reassignment: Mapping[TopicPartition, tuple[BrokerId, ...]]) -> bytes:
-    """``/admin/reassign_partitions``: the replicas that each partition shall have."""
+    """Encode ``/admin/reassign_partitions``, from each partition to its target replicas."""
     items = [
         {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas)}
         for tp, replicas in reassignment.items()
@@ -50,7 +50,10 @@ def encode_reassignment(reassignment: Mapping[TopicPartition, tuple[BrokerId, ..
 
 
 def decode_reassignment(content: bytes) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-    """``/admin/reassign_partitions``; of a partition named twice the last word holds, as in Kafka."""
+    """Decode ``/admin/reassign_partitions``.
+
+    If a partition occurs twice, the last entry counts, as in Kafka.
+    """
     body = Body(paths.REASSIGN_PARTITIONS, content)
     reassignment: dict[TopicPartition, tuple[BrokerId, ...]] = {}
     for item in body.objects("partitions"):
@@ -62,12 +65,12 @@ def decode_reassignment(content: bytes) -> dict[TopicPartition, tuple[BrokerId, 
 
 
 def encode_log_dir_event(event: LogDirEvent) -> bytes:
-    """A ``log_dir_event_<seq>``."""
+    """Encode a ``log_dir_event_<seq>``."""
     return encode_json({"version": 1, "broker": event.broker, "event": event.event})
 
 
 def decode_log_dir_event(path: str, content: bytes) -> LogDirEvent:
-    """A ``log_dir_event_<seq>``; ``path`` is the whole path, for errors."""
+    """Decode a ``log_dir_event_<seq>``; ``path`` is the whole path, for errors."""
     body = Body(path, content)
     return LogDirEvent(BrokerId(body.int32("broker")), body.int32("event"))
 

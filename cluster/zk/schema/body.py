@@ -1,4 +1,4 @@
-"""How a znode's JSON is read, with errors that say where, what and what was expected."""
+"""The reader of a znode's JSON, whose errors name the path, the content and what was expected."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _INT32_DIGITS = 10
 
 
 class ZnodeDecodeError(ValueError):
-    """A znode's content is not what its path promises.
+    """An error for a znode with unexpected content.
 
     Attributes:
         path: The znode, without the chroot.
-        content: What it holds.
-        expected: What it should hold.
+        content: The actual content.
+        expected: A description of the expected content.
     """
 
     def __init__(self, path: str, content: bytes, expected: str) -> None:
@@ -30,20 +30,20 @@ class ZnodeDecodeError(ValueError):
 
 
 def encode_json(fields: Mapping[str, Any]) -> bytes:
-    """The body as Kafka writes it: JSON without spaces, in UTF-8."""
+    """Encode a body as Kafka writes it: JSON without spaces, in UTF-8."""
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 class Body:
     """A JSON object in a znode, whose fields are read by name and type.
 
-    Anybody may write a znode: whatever it holds, every method raises ``ZnodeDecodeError`` and nothing else
-    where the field is missing, of another type, or more than Kafka's type of it holds.
+    Anybody may write a znode. For any content, every method raises ``ZnodeDecodeError`` and nothing else if
+    the field is missing, of another type, or outside the range of Kafka's type.
 
     Attributes:
-        path: The znode it came from, for errors.
-        content: Its bytes, for errors.
-        version: Its ``version``; 1 or more (``/cluster/id`` writes it as a string).
+        path: The path of the znode, for errors.
+        content: The bytes, for errors.
+        version: The field ``version``, 1 or more (a string in ``/cluster/id``).
     """
 
     def __init__(self, path: str, content: bytes) -> None:
@@ -64,50 +64,50 @@ class Body:
             raise self.error("a 'version' of 1 or more")
 
     def error(self, expected: str) -> ZnodeDecodeError:
-        """The error that says that this body should have held ``expected``."""
+        """Return the error for a body that should have contained ``expected``."""
         return ZnodeDecodeError(self.path, self.content, expected)
 
     def has(self, key: str) -> bool:
-        """Whether the field is there and not null."""
+        """Return whether the field exists and is not null."""
         return self._fields.get(key) is not None
 
     def integer(self, key: str) -> int:
-        """A number of 64 bits, or a string of its digits (Kafka writes timestamps and producer ids so)."""
+        """Read a number of 64 bits, or a string of its digits (Kafka's timestamps and producer ids)."""
         return self._number(key, -INT64_MAX - 1, INT64_MAX, "an integer")
 
     def int32(self, key: str, least: int = 0, most: int = INT32_MAX) -> int:
-        """An id, epoch or port: a number from ``least`` to ``most``, or a string of its digits."""
+        """Read an id, epoch or port: a number from ``least`` to ``most``, or a string of its digits."""
         return self._number(key, least, most, f"an integer from {least} to {most}")
 
     def text(self, key: str) -> str:
-        """A string."""
+        """Read a string."""
         return str(self._checked(key, self._fields.get(key), is_text, "a string"))
 
     def broker_ids(self, key: str) -> tuple[int, ...]:
-        """A list of broker ids."""
+        """Read a list of broker ids."""
         return tuple(self._checked(key, self._fields.get(key), are_broker_ids, "a list of broker ids"))
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of strings."""
+        """Read a list of strings."""
         return tuple(self._checked(key, self._fields.get(key), are_texts, "a list of strings"))
 
     def objects(self, key: str) -> list[dict[str, Any]]:
-        """A list of JSON objects."""
+        """Read a list of JSON objects."""
         return list(self._checked(key, self._fields.get(key), are_objects, "a list of objects"))
 
     def text_map(self, key: str) -> dict[str, str]:
-        """An object whose values are strings."""
+        """Read an object whose values are strings."""
         return dict(self._checked(key, self._fields.get(key), is_text_map, "an object of strings"))
 
     def int64s_by_id(self, key: str) -> dict[int, int]:
-        """An object from broker ids to numbers of 64 bits that are not negative."""
+        """Read an object from broker ids to numbers of 64 bits that are not negative."""
         value = self._checked(
             key, self._fields.get(key), is_int64_map, "an object from broker ids to numbers"
         )
         return {int(broker): number for broker, number in value.items()}
 
     def replicas_by_partition(self, key: str) -> dict[int, tuple[int, ...]]:
-        """An object from partition numbers to lists of broker ids."""
+        """Read an object from partition numbers to lists of broker ids."""
         value = self._checked(
             key, self._fields.get(key), is_replica_map, "an object from partitions to broker ids"
         )
@@ -120,7 +120,7 @@ class Body:
                 value = int(value)
             except ValueError:
                 value = None
-        # ``True`` is an int to Python and none to Kafka.
+        # In Python ``True`` is an int; in Kafka it is not.
         if type(value) is int and least <= value <= most:
             return value
         raise self.error(f"{expected} in field {key!r}")
@@ -132,7 +132,7 @@ class Body:
 
 
 def int32_of(digits: str) -> int | None:
-    """The number that a znode's name is, of 32 bits and not negative; None for any other name."""
+    """Parse a znode's name as a number of 32 bits that is not negative; return None for any other name."""
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _INT32_DIGITS):
         return None
     number = int(digits)
@@ -140,37 +140,37 @@ def int32_of(digits: str) -> int | None:
 
 
 def is_id(value: Any) -> bool:
-    """Whether this JSON value is the number of a partition or broker: 32 bits, not negative."""
+    """Return whether a JSON value is the id of a partition or broker: 32 bits, not negative."""
     return type(value) is int and 0 <= value <= INT32_MAX
 
 
 def is_text(value: Any) -> bool:
-    """Whether this JSON value is a string that can be sent: half a surrogate pair cannot."""
+    """Return whether a JSON value is a string that UTF-8 can encode, without half a surrogate pair."""
     return isinstance(value, str) and (value.isascii() or _is_unicode(value))
 
 
 def are_broker_ids(value: Any) -> bool:
-    """Whether this JSON value is a list of broker ids."""
+    """Return whether a JSON value is a list of broker ids."""
     return isinstance(value, list) and all(map(is_id, value))
 
 
 def are_texts(value: Any) -> bool:
-    """Whether this JSON value is a list of strings."""
+    """Return whether a JSON value is a list of strings."""
     return isinstance(value, list) and all(map(is_text, value))
 
 
 def are_objects(value: Any) -> bool:
-    """Whether this JSON value is a list of objects."""
+    """Return whether a JSON value is a list of objects."""
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def is_text_map(value: Any) -> bool:
-    """Whether this JSON value is an object whose values are strings."""
+    """Return whether a JSON value is an object whose values are strings."""
     return isinstance(value, dict) and all(map(is_text, value)) and all(map(is_text, value.values()))
 
 
 def is_int64_map(value: Any) -> bool:
-    """Whether this JSON value is an object from broker ids to numbers of 64 bits, not negative."""
+    """Return whether a JSON value is an object from broker ids to numbers of 64 bits, not negative."""
     return (
         isinstance(value, dict)
         and all(int32_of(broker) is not None for broker in value)
@@ -179,7 +179,7 @@ def is_int64_map(value: Any) -> bool:
 
 
 def is_replica_map(value: Any) -> bool:
-    """Whether this JSON value is an object from partition numbers to lists of broker ids."""
+    """Return whether a JSON value is an object from partition numbers to lists of broker ids."""
     if not (
         isinstance(value, dict)
         and all(map(str.isascii, value))
@@ -189,9 +189,9 @@ def is_replica_map(value: Any) -> bool:
         and set(map(type, value.values())) <= {list}
     ):
         return False
-    # Types before values: a set of them takes no lists, and takes ``True`` for 1.
+    # Check types before values, because a set cannot hold lists, and treats ``True`` as 1.
     return set(map(type, chain.from_iterable(value.values()))) <= {int} and all(
-        # A broker is named by many partitions, and looked at once.
+        # Many partitions name the same broker, so check each distinct id once.
         map(is_id, set(chain.from_iterable(value.values())))
     )
 
@@ -216,4 +216,4 @@ def _no_constant(literal: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
-"""JSON to the letter: Python's own would read ``Infinity``, ``NaN`` and ``1e999`` as numbers."""
+"""A strict JSON decoder; Python's default accepts ``Infinity``, ``NaN`` and ``1e999`` as numbers."""

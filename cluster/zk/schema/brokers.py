@@ -1,4 +1,4 @@
-"""``/controller``, ``/controller_epoch``, ``/brokers/ids/<id>`` and the controller's record."""
+"""The bodies of ``/controller``, ``/controller_epoch``, ``/brokers/ids/<id>`` and the controller's record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.body import INT32_MAX, Body, ZnodeDecodeError, encode_json
 
 BROKER_VERSION = 4
-"""What IBP 0.10.0-IV1 to 2.6 writes; 5 would add ``features``."""
+"""The version of registrations with IBP 0.10.0-IV1 to 2.6; version 5 adds ``features``."""
 
 MAXIMUM_PORT = 65535
 
@@ -26,11 +26,11 @@ _ENDPOINT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ControllerRegistration:
-    """Who is controller, and since when.
+    """The content of ``/controller``.
 
     Attributes:
         broker: The broker that runs the controller.
-        timestamp_ms: When it was elected, in milliseconds since 1970.
+        timestamp_ms: The time of its election, in milliseconds since 1970.
     """
 
     broker: BrokerId
@@ -38,24 +38,24 @@ class ControllerRegistration:
 
 
 def encode_controller(registration: ControllerRegistration) -> bytes:
-    """``/controller``, version 1 (releases before 3.4)."""
+    """Encode ``/controller``, version 1 (releases before 3.4)."""
     timestamp = str(registration.timestamp_ms)
     return encode_json({"version": 1, "brokerid": registration.broker, "timestamp": timestamp})
 
 
 def decode_controller(content: bytes) -> ControllerRegistration:
-    """``/controller`` of version 1, or 2 (which adds ``kraftControllerEpoch``)."""
+    """Decode ``/controller`` of version 1, or 2 (which adds ``kraftControllerEpoch``)."""
     body = Body(paths.CONTROLLER, content)
     return ControllerRegistration(BrokerId(body.int32("brokerid", least=-1)), body.integer("timestamp"))
 
 
 def encode_controller_epoch(epoch: ControllerEpoch) -> bytes:
-    """``/controller_epoch``: decimal digits, no JSON."""
+    """Encode ``/controller_epoch`` as decimal digits."""
     return str(epoch).encode()
 
 
 def decode_controller_epoch(content: bytes) -> ControllerEpoch:
-    """``/controller_epoch``."""
+    """Decode ``/controller_epoch``."""
     epoch = int(content) if re.fullmatch(rb"\d{1,10}", content) else None
     if epoch is None or epoch > INT32_MAX:
         raise ZnodeDecodeError(paths.CONTROLLER_EPOCH, content, f"a decimal number up to {INT32_MAX}")
@@ -63,13 +63,13 @@ def decode_controller_epoch(content: bytes) -> ControllerEpoch:
 
 
 def encode_controller_record(record: ControllerRecord) -> bytes:
-    """``/barnabas/controller``, version 1."""
+    """Encode ``/barnabas/controller``, version 1."""
     epochs = {str(broker): epoch for broker, epoch in record.broker_epochs.items()}
     return encode_json({"version": 1, "controller_epoch": record.epoch, "broker_epochs": epochs})
 
 
 def decode_controller_record(content: bytes) -> ControllerRecord:
-    """``/barnabas/controller``."""
+    """Decode ``/barnabas/controller``."""
     body = Body(paths.CONTROLLER_RECORD, content)
     epochs = {
         BrokerId(broker): BrokerEpoch(epoch) for broker, epoch in body.int64s_by_id("broker_epochs").items()
@@ -84,9 +84,9 @@ def encode_broker(
     jmx_port: int = -1,
     log_dir_locks: frozenset[str] = frozenset(),
 ) -> bytes:
-    """A registration of version 4; ``host`` and ``port`` are those of the first PLAINTEXT endpoint.
+    """Encode a registration of version 4; ``host`` and ``port`` are those of the first PLAINTEXT endpoint.
 
-    The field ``log_dir_locks`` is ours. Kafka reads the fields that it knows by name and passes over others
+    The field ``log_dir_locks`` is ours. Kafka ignores fields that it does not know
     (``BrokerIdZNode.decode``).
     """
     plaintext = next((e for e in endpoints if e.security_protocol == "PLAINTEXT"), None)
@@ -107,7 +107,7 @@ def encode_broker(
 
 
 def decode_broker(broker_id: BrokerId, content: bytes, epoch: BrokerEpoch) -> Broker:
-    """A registration of version 1 to 5.
+    """Decode a registration of version 1 to 5.
 
     Args:
         broker_id: The last part of the path.
@@ -126,19 +126,22 @@ def decode_broker(broker_id: BrokerId, content: bytes, epoch: BrokerEpoch) -> Br
 
 
 def decode_log_dir_locks(broker_id: BrokerId, content: bytes) -> frozenset[str]:
-    """The locks of log directories that a registered process holds; none where it tells none, as Kafka."""
+    """Decode the locks of log directories that a registered process holds.
+
+    Empty for Kafka's registrations.
+    """
     body = Body(paths.broker(broker_id), content)
     return frozenset(body.texts(_LOG_DIR_LOCKS)) if body.has(_LOG_DIR_LOCKS) else frozenset()
 
 
 def encode_endpoint(endpoint: Endpoint) -> str:
-    """``LISTENER://host:port``, an IPv6 address in brackets."""
+    """Format an endpoint as ``LISTENER://host:port``, with an IPv6 address in brackets."""
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     return f"{endpoint.listener}://{host}:{endpoint.port}"
 
 
 def _decode_endpoint(body: Body, text: str, protocols: dict[str, str]) -> Endpoint:
-    """One of ``endpoints``; before version 4 a listener's name was its security protocol."""
+    """Decode one of ``endpoints``; before version 4 a listener's name was its security protocol."""
     match = _ENDPOINT.fullmatch(text)
     if match is None or int(match["port"]) > MAXIMUM_PORT:
         raise body.error("LISTENER://host:port in field 'endpoints'")

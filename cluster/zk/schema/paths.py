@@ -1,4 +1,4 @@
-"""Every path of Kafka's ZooKeeper tree that we use, and the one of our own, below the chroot."""
+"""The paths below the chroot: those of Kafka that we use, and our own one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONFIG_CHANGES = "/config/changes"
 
 CONFIG_TYPES = ("topics", "clients", "users", "brokers", "ips")
 DEFAULT_ENTITY = "<default>"
-"""The entity name whose settings hold for the whole cluster."""
+"""The entity name for the settings of the whole cluster."""
 
 ISR_CHANGE_PREFIX = f"{ISR_CHANGE_NOTIFICATION}/isr_change_"
 LOG_DIR_EVENT_PREFIX = f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_"
@@ -43,36 +43,36 @@ PERSISTENT = (
     LOG_DIR_EVENT_NOTIFICATION,
     *(f"/config/{kind}" for kind in CONFIG_TYPES),
 )
-"""What every broker creates at its start, where it is missing, with its parents."""
+"""The paths that every broker creates at its start if they are missing, with their parents."""
 
 
 def broker(broker_id: BrokerId) -> str:
-    """The registration of a broker."""
+    """Return the path of a broker's registration."""
     return f"{BROKER_IDS}/{broker_id}"
 
 
 def topic(name: str) -> str:
-    """The assignment of a topic's partitions."""
+    """Return the path of a topic's assignment."""
     return f"{TOPICS}/{name}"
 
 
 def topic_partitions(name: str) -> str:
-    """The parent of a topic's partitions."""
+    """Return the parent of a topic's partitions."""
     return f"{TOPICS}/{name}/partitions"
 
 
 def partition(tp: TopicPartition) -> str:
-    """The parent of a partition's state."""
+    """Return the parent of a partition's state."""
     return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}"
 
 
 def partition_state(tp: TopicPartition) -> str:
-    """The leadership of a partition."""
+    """Return the path of a partition's state."""
     return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}/state"
 
 
 def partition_of_state(path: str) -> TopicPartition | None:
-    """Whose leadership ``path`` is, as ``partition_state`` made it; None for every other path."""
+    """Return the partition of a state's ``path``; None for every other path."""
     match path.removeprefix(f"{TOPICS}/").split("/"):
         case [topic, "partitions", number, "state"] if (partition := int32_of(number)) is not None:
             return TopicPartition(topic, partition)
@@ -80,19 +80,19 @@ def partition_of_state(path: str) -> TopicPartition | None:
 
 
 def delete_topic(name: str) -> str:
-    """The mark that a topic is to be deleted."""
+    """Return the path that marks a topic for deletion."""
     return f"{DELETE_TOPICS}/{name}"
 
 
 def config(entity_type: str, name: str) -> str:
-    """The settings of an entity; ``entity_type`` is one of ``CONFIG_TYPES``."""
+    """Return the path of an entity's settings; ``entity_type`` is one of ``CONFIG_TYPES``."""
     return f"/config/{entity_type}/{name}"
 
 
 def can_be(path: str) -> bool:
-    """Whether a node can have this path: absolute, of parts that are not empty, ``.`` or ``..``, in UTF-8.
+    """Return whether a path is valid: absolute, in UTF-8, with no part that is empty, ``.`` or ``..``.
 
-    Source: ``PathUtils.validatePath`` of ZooKeeper; what else that refuses, its server refuses.
+    Source: ``PathUtils.validatePath`` of ZooKeeper; other invalid paths are refused by its server.
     """
     whole = f"{path}/"
     return path == "/" or (
@@ -106,13 +106,13 @@ def can_be(path: str) -> bool:
 
 
 def all_can_be(whole: Sequence[str]) -> bool:
-    """Whether nodes can have all of these paths: `can_be` of each, in a fraction of the time."""
-    # Absolute paths one behind the other are one path, of the parts of all.
+    """Return whether all paths are valid: `can_be` of each, in a fraction of the time."""
+    # Absolute paths joined together are one path that has the parts of all.
     together = all(path.startswith("/") for path in whole) and can_be("".join(whole))
     return together or all(map(can_be, whole))
 
 
 def ancestors(path: str) -> tuple[str, ...]:
-    """The nodes above ``path``, the highest first, the root left out: ``/a/b/c`` has ``/a`` and ``/a/b``."""
+    """Return the ancestors of ``path``, the highest first: ``/a`` and ``/a/b`` for ``/a/b/c``."""
     parts = path.strip("/").split("/")
     return tuple("/" + "/".join(parts[:depth]) for depth in range(1, len(parts)))

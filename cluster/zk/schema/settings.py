@@ -1,4 +1,4 @@
-"""``/config/*``, ``/cluster/id``, ``/feature`` and ``/latest_producer_id_block``."""
+"""The bodies of ``/config/*``, ``/cluster/id``, ``/feature`` and ``/latest_producer_id_block``."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.body import Body, encode_json
 
 PRODUCER_ID_BLOCK_SIZE = 1000
-"""How many producer ids a broker takes at once."""
+"""The number of producer ids that a broker takes at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerIdBlock:
-    """Producer ids that one broker may give away.
+    """A block of producer ids that a broker may assign.
 
     Attributes:
         broker: The broker that took the block.
-        start: The first id of it.
-        end: The last id of it, inclusive.
+        start: The first id of the block.
+        end: The last id of the block.
     """
 
     broker: BrokerId
@@ -30,22 +30,22 @@ class ProducerIdBlock:
 
 
 def encode_config(settings: Mapping[str, str]) -> bytes:
-    """``/config/<type>/<name>``."""
+    """Encode ``/config/<type>/<name>``."""
     return encode_json({"version": 1, "config": dict(settings)})
 
 
 def decode_config(path: str, content: bytes) -> dict[str, str]:
-    """``/config/<type>/<name>``; an empty body has no settings. ``path`` is the whole path, for errors."""
+    """Decode ``/config/<type>/<name>``; an empty body has no settings. ``path`` is for errors."""
     return Body(path, content).text_map("config") if content else {}
 
 
 def encode_config_change(entity_path: str) -> bytes:
-    """A ``config_change_<seq>`` of version 2; ``entity_path`` is like ``topics/orders``."""
+    """Encode a ``config_change_<seq>`` of version 2 for an ``entity_path`` such as ``topics/orders``."""
     return encode_json({"version": 2, "entity_path": entity_path})
 
 
 def decode_config_change(path: str, content: bytes) -> str:
-    """The entity path in a ``config_change_<seq>`` of version 1 or 2; ``path`` is whole, for errors."""
+    """Decode the entity path in a ``config_change_<seq>`` of version 1 or 2; ``path`` is for errors."""
     body = Body(path, content)
     if body.version == 1:
         return f"{body.text('entity_type')}/{body.text('entity_name')}"
@@ -53,11 +53,11 @@ def decode_config_change(path: str, content: bytes) -> str:
 
 
 FEATURES_DISABLED = encode_json({"version": 1, "status": 0, "features": {}})
-"""``/feature`` where no features are versioned, as they are from inter.broker.protocol.version 2.7 on."""
+"""The content of ``/feature`` before inter.broker.protocol.version 2.7, without versioned features."""
 
 
 def features_are_disabled(content: bytes) -> bool:
-    """Whether ``/feature`` says as much as `FEATURES_DISABLED`; what cannot be read says something else."""
+    """Return whether ``/feature`` is equivalent to `FEATURES_DISABLED`; unreadable content is not."""
     try:
         fields = json.loads(content)
     except (ValueError, RecursionError):
@@ -65,22 +65,22 @@ def features_are_disabled(content: bytes) -> bool:
     if not isinstance(fields, dict):
         return False
     status = fields.get("status")
-    # ``False`` is 0 to Python and none to Kafka.
+    # In Python ``False`` equals 0; in Kafka it does not.
     return type(status) is int and status == 0 and fields.get("features") == {}
 
 
 def encode_cluster_id(cluster_id: str) -> bytes:
-    """``/cluster/id``, whose version is a string."""
+    """Encode ``/cluster/id``, whose version is a string."""
     return encode_json({"version": "1", "id": cluster_id})
 
 
 def decode_cluster_id(content: bytes) -> str:
-    """``/cluster/id``."""
+    """Decode ``/cluster/id``."""
     return Body(paths.CLUSTER_ID, content).text("id")
 
 
 def encode_producer_id_block(block: ProducerIdBlock) -> bytes:
-    """``/latest_producer_id_block``, whose ids are strings."""
+    """Encode ``/latest_producer_id_block``, whose ids are strings."""
     fields = {
         "version": 1,
         "broker": block.broker,
@@ -91,7 +91,7 @@ def encode_producer_id_block(block: ProducerIdBlock) -> bytes:
 
 
 def decode_producer_id_block(content: bytes) -> ProducerIdBlock | None:
-    """``/latest_producer_id_block``, or None while it is empty: no block was taken yet."""
+    """Decode ``/latest_producer_id_block``; return None if it is empty because no block was taken yet."""
     if not content:
         return None
     body = Body(paths.PRODUCER_ID_BLOCK, content)
@@ -103,6 +103,6 @@ def decode_producer_id_block(content: bytes) -> ProducerIdBlock | None:
 
 
 def next_producer_id_block(last: ProducerIdBlock | None, broker: BrokerId) -> ProducerIdBlock:
-    """The block that ``broker`` takes after ``last``; the first one starts at 0."""
+    """Return the block that ``broker`` takes after ``last``; the first one starts at 0."""
     start = 0 if last is None else last.end + 1
     return ProducerIdBlock(broker, ProducerId(start), ProducerId(start + PRODUCER_ID_BLOCK_SIZE - 1))

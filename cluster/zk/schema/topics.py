@@ -1,4 +1,4 @@
-"""``/brokers/topics/<topic>`` and ``/brokers/topics/<topic>/partitions/<partition>/state``."""
+"""The bodies of ``/brokers/topics/<topic>`` and of a partition's ``state``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from barnabas.cluster.zk.schema.body import Body, encode_json
 NO_ZXID = Zxid(0)
 
 TOPIC_VERSION = 2
-"""What releases 2.4 to 2.7 write, and 2.8 with an IBP below 2.8: no topic id (version 3)."""
+"""The version that 2.4 to 2.7 write, and 2.8 with an older IBP; version 3 adds a topic id."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicAssignment:
-    """A topic's partitions as its znode holds them.
+    """The content of a topic's znode.
 
     Attributes:
-        partitions: Partition number to its replicas.
-        topic_id: The id that an IBP of 2.8 or later gave it, else None; kept when the node is rewritten.
-        version: The znode's data version.
+        partitions: The assignment of each partition by number.
+        topic_id: The topic id, which an IBP of 2.8 or later assigned, else None; it is kept in later writes.
+        version: The data version of the znode.
         czxid: The transaction that created the znode; 0 where nobody asked.
     """
 
@@ -37,7 +37,7 @@ class TopicAssignment:
 
 
 def encode_topic(partitions: Mapping[int, Assignment], topic_id: str | None = None) -> bytes:
-    """A topic's assignment: version 2, or 3 where the topic has an id that must not be lost."""
+    """Encode a topic's assignment in version 2, or in version 3 if the topic has an id."""
     fields: dict[str, object] = {
         "version": TOPIC_VERSION if topic_id is None else 3,
         "partitions": {str(p): list(a.replicas) for p, a in partitions.items()},
@@ -50,12 +50,12 @@ def encode_topic(partitions: Mapping[int, Assignment], topic_id: str | None = No
 
 
 def decode_topic(name: str, content: bytes, version: int = 0, czxid: Zxid = NO_ZXID) -> TopicAssignment:
-    """A topic's assignment of version 1 to 3; ``version`` is the znode's data version."""
+    """Decode a topic's assignment of version 1 to 3; ``version`` is the znode's data version."""
     body = Body(paths.topic(name), content)
     adding = body.replicas_by_partition("adding_replicas") if body.has("adding_replicas") else {}
     removing = body.replicas_by_partition("removing_replicas") if body.has("removing_replicas") else {}
     replicas_by_partition = body.replicas_by_partition("partitions")
-    # Many partitions have the same replicas, and then one object for their assignment.
+    # Many partitions have the same replicas; they share one assignment object.
     assignments = {
         replicas: Assignment(_broker_ids(replicas)) for replicas in set(replicas_by_partition.values())
     }
@@ -71,7 +71,7 @@ def decode_topic(name: str, content: bytes, version: int = 0, czxid: Zxid = NO_Z
 
 
 def encode_state(leader_and_isr: LeaderAndIsr, controller_epoch: ControllerEpoch) -> bytes:
-    """A partition's state, version 1; the data version is not part of it."""
+    """Encode a partition's state, version 1, without its data version."""
     return b'{"controller_epoch":%d,"leader":%d,"version":1,"leader_epoch":%d,"isr":[%b]}' % (
         controller_epoch,
         leader_and_isr.leader,
@@ -84,13 +84,13 @@ _WRITTEN_STATE = re.compile(
     rb'\{"controller_epoch":(%b),"leader":(-[12]|%b),"version":1,"leader_epoch":(%b),"isr":\[(%b(?:,%b)*)\]\}'
     % ((rb"(?:0|[1-9]\d{0,8})",) * 5)
 )
-"""A state to the letter as `encode_state` and Kafka write it, of numbers that 32 bits surely hold."""
+"""A pattern of states exactly as `encode_state` and Kafka write them, with numbers below 32 bits."""
 
 
 def decode_state(tp: TopicPartition, content: bytes, version: int) -> PartitionState:
-    """A partition's state; ``version`` is the znode's data version."""
+    """Decode a partition's state; ``version`` is the znode's data version."""
     written = _WRITTEN_STATE.fullmatch(content)
-    # Nearly all are, and a failover reads tens of thousands: JSON would take twice as long.
+    # Nearly all states match the pattern, and a failover reads tens of thousands: JSON takes twice as long.
     return _decode_other_state(tp, content, version) if written is None else _state_of(written, version)
 
 

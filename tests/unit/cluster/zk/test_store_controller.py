@@ -130,12 +130,12 @@ async def test_the_epoch_moved_between_reading_and_writing(zk: Any, rival: Any) 
     await ControllerStore(rival).elect(TWO, 0)
     rival.end()
 
-    def another_reign() -> None:
+    def another_election() -> None:
         rival.tree.nodes["/controller_epoch"] = Node(b"2", Stat(2, node.stat.czxid, node.stat.mzxid))
 
     node = zk.tree.nodes["/controller_epoch"]
-    zk.before_write = another_reign
-    with pytest.raises(ControllerMoved, match="the winner is gone already"):
+    zk.before_write = another_election
+    with pytest.raises(ControllerMoved, match="the winner has vanished already"):
         await ControllerStore(zk).elect(ONE, 0)
 
 
