@@ -1,1 +1,1 @@
-"""The face of the project: what a person types and imports."""
+"""The command line, local clusters and tools of the project."""

@@ -20,33 +20,33 @@ app = typer.Typer(
 )
 
 _Directory = Annotated[
-    Path, typer.Option("--dir", help="Where everything lies; created where it is not there.")
+    Path, typer.Option("--dir", help="The folder for all files, which is created if it does not exist.")
 ]
 
 
 @app.command()
 def up(
-    brokers: Annotated[int, typer.Option(min=1, max=1000, help="How many brokers.")] = 3,
+    brokers: Annotated[int, typer.Option(min=1, max=1000, help="The number of brokers.")] = 3,
     directory: _Directory = Path("barnabas-data"),
     port: Annotated[
         int,
         typer.Option(
-            help=f"The first broker's port for clients; others follow, {OFFSETS}. 0 takes any free ones.",
+            help=f"The first broker's port for clients; the others follow, {OFFSETS}. 0 takes free ports.",
         ),
     ] = 9092,
 ) -> None:
-    """Keep a local cluster in the foreground: ZooKeeper and brokers, each a process."""
+    """Run a local cluster in the foreground: ZooKeeper and brokers, each a process."""
     raise typer.Exit(foreground.run(directory, brokers, port))
 
 
 @app.command()
 def zookeeper(
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port for clients; 0 takes any free one.")
+        int, typer.Option(min=0, max=65535, help="The port for clients; 0 takes a free one.")
     ] = 2181,
     directory: _Directory = Path("barnabas-zookeeper"),
 ) -> None:
-    """Keep an embedded ZooKeeper server in the foreground."""
+    """Run an embedded ZooKeeper server in the foreground."""
     try:
         status = embedded.run_in_foreground(directory, port)
     except ZooKeeperStartError as error:
@@ -58,10 +58,10 @@ def zookeeper(
 @app.command()
 def demo(
     picture: Annotated[
-        Path | None, typer.Option(help="An SVG file to draw the worst moment and the judgement into.")
+        Path | None, typer.Option(help="An SVG file for the cluster at its worst and the verdict.")
     ] = None,
 ) -> None:
-    """Start a cluster, write to it, kill leader and controller, and tell what was lost and what happened."""
+    """Start a cluster, kill leader and controller under load, and report what was lost."""
     from barnabas import demo as story  # its clients take a second to import
 
     raise typer.Exit(story.run(picture))
@@ -76,21 +76,23 @@ def analyze(
         ),
     ],
     *,
-    # No Path: it would make one slash of the two in hdfs://.
+    # A Path would turn hdfs:// into hdfs:/.
     out: Annotated[
         str, typer.Option("--out", help="Where tables and report are written: a folder, or a URI for Spark.")
     ] = "barnabas-report",
-    form: Annotated[str, typer.Option("--format", help="What is printed: html, text or json.")] = "html",
+    form: Annotated[
+        str, typer.Option("--format", help="The form of the report to print: html, text or json.")
+    ] = "html",
     broker: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="The broker of files where neither line nor path names it."),
+        typer.Option(metavar="ID", help="The broker id of lines if neither the line nor the path names one."),
     ] = None,
     time_zone: Annotated[
-        str, typer.Option("--time-zone", help="What the logs' times are read as; the report's are UTC.")
+        str, typer.Option("--time-zone", help="The time zone of the logs; the report is in UTC.")
     ] = "UTC",
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with what is added to the logs.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep reading what is added to the logs.")] = False,
 ) -> None:
-    """Read brokers' logs with Spark and tell what happened."""
+    """Read brokers' logs with Spark and report what happened."""
     from barnabas.analysis import job  # Spark takes seconds to import
 
     arguments = [f"--out={out}", f"--format={form}", f"--time-zone={time_zone}"]
@@ -99,5 +101,5 @@ def analyze(
 
 
 def main() -> None:
-    """What the console script calls."""
+    """Run the console script."""
     app()

@@ -1,4 +1,4 @@
-"""The story: a cluster is written to, a leader and its controller are killed, nothing is lost."""
+"""The demo: a leader and the controller are killed while clients write, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ RATE = 1_500.0
 """Records per second."""
 
 CALM_S = 3.0
-"""How long the audience watches between two blows."""
+"""The seconds between two kills."""
 
 RECOVERY_TIMEOUT_S = 30.0
 WATCH_EVERY_S = 0.25
 
 
 class Stopped(BaseException):
-    """SIGINT (Ctrl-C) or SIGTERM came."""
+    """An interruption by SIGINT (Ctrl-C) or SIGTERM."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
         self.exit_status = 128 + number
-        """What shells say of a program which that signal ended."""
+        """The exit status of a program that the signal ended, as shells report it."""
 
 
 class Watch:
-    """Looks at the cluster again and again from a thread, as any client; ``view`` is the last look."""
+    """A thread that polls the cluster as a client does; ``view`` is the latest view."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -77,27 +77,27 @@ class Watch:
             try:
                 self.view = self._observer.look(TOPIC, timeout_s=1.0)
             except confluent_kafka.KafkaException:
-                continue  # nobody answers while brokers die and start: the last look stands
+                continue  # no broker answers while brokers die and start: keep the last view
 
     def wait_for(self, holds: Callable[[ClusterView], bool], what: str) -> None:
-        """Wait until a look shows it.
+        """Wait until ``holds`` is true for the view.
 
         Raises:
-            TimeoutError: None did within ``RECOVERY_TIMEOUT_S``.
+            TimeoutError: It was not true within ``RECOVERY_TIMEOUT_S``.
         """
         wait_until(lambda: holds(self.view), what, RECOVERY_TIMEOUT_S)
 
 
 class Demo:
-    """The actors of the story and its acts.
+    """The demo's cluster, clients and steps.
 
     Args:
-        cluster: Runs already.
-        console: Where the story is told.
-        library: The client that writes and reads.
+        cluster: A running cluster.
+        console: The console to print to.
+        library: The client library.
 
     Attributes:
-        history: What was written and read so far, and what was done to the brokers.
+        history: The writes, reads and faults so far.
         climax: The cluster at its worst.
     """
 
@@ -113,10 +113,10 @@ class Demo:
         self.climax = Scene()
 
     def play(self) -> Verdict:
-        """The whole story, up to the judgement.
+        """Run all steps and return the verdict.
 
         Raises:
-            TimeoutError: The cluster did not recover from a blow in time.
+            TimeoutError: The cluster did not recover from a fault in time.
             ClusterError: A broker did not start again.
         """
         partitions = self._observer.create_topic(
@@ -130,13 +130,13 @@ class Demo:
                 f"Topic [b]{TOPIC}[/]: {PARTITIONS} partitions, replication factor {REPLICATION_FACTOR}, "
                 f"min.insync.replicas={MIN_INSYNC_REPLICAS}. Writing with acks=all."
             )
-            self._write_through_the_blows(partitions)
+            self._write_during_faults(partitions)
             self._stage.say("Writing has stopped. Reading everything back.")
             reader = self._library.reader(self._cluster.bootstrap, partitions)
             read_back(reader, partitions, self.history)
         return check(self.history.ops())
 
-    def _write_through_the_blows(self, partitions: tuple[TopicPartition, ...]) -> None:
+    def _write_during_faults(self, partitions: tuple[TopicPartition, ...]) -> None:
         stage, watch = self._stage, self._watch
         nemesis = Nemesis(self._cluster, lambda: watch.view, self.history)
         producer = self._library.producer(self._cluster.bootstrap)
@@ -184,10 +184,10 @@ class Demo:
 
 
 def run(picture: Path | None = None) -> int:
-    """Tell the story on the terminal.
+    """Run the demo on the terminal.
 
     Args:
-        picture: An SVG file to draw the cluster at its worst and the judgement into, or None.
+        picture: An SVG file for the cluster at its worst and the verdict; None for no file.
 
     Returns:
         The exit status: 0 where every acknowledged record was read back, once and in order, and the logs
@@ -200,7 +200,7 @@ def run(picture: Path | None = None) -> int:
         with _stopped_by_signals():
             kept = _tell(console, directory, picture)
     except (ClusterError, ZooKeeperStartError, TimeoutError, confluent_kafka.KafkaException) as error:
-        console.print(f"[bold red]The story ended early:[/] {error}", highlight=False)
+        console.print(f"[bold red]The demo ended early:[/] {error}", highlight=False)
         kept = False
     except Stopped as stopped:
         shutil.rmtree(directory)
@@ -244,7 +244,7 @@ def _tell(console: Console, directory: Path, picture: Path | None) -> bool:
     from barnabas.analysis import job  # Spark takes seconds to import
 
     told = job.run(logs, directory / "analysis")
-    console.print(f"The whole story took {time.monotonic() - began:.0f} s.", highlight=False)
+    console.print(f"The demo took {time.monotonic() - began:.0f} s.", highlight=False)
     return verdict.valid and told == 0
 
 

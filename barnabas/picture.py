@@ -1,4 +1,4 @@
-"""The pictures of the demo: a cluster as it is, and the judgement at the end. Data in, rich tables out."""
+"""The demo's pictures of the cluster and the verdict, as functions from data to rich tables."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.observe import ClusterView, PartitionView
 
 STALL_SHOWN_S = 0.5
-"""A partition whose writes wait longer is shown as one that cannot be written."""
+"""The seconds of waiting from which a partition is shown as unavailable for writes."""
 
 
 SOURCE = "As brokers tell it to clients: a few seconds late."
-"""What is said of leaders and ISRs: they are Metadata's, which the controller updates after the fact."""
+"""The note below leaders and ISRs, which come from Metadata and so lag behind the controller."""
 
 SPAN = "The longest time between two acknowledgements in which a write waited."
-"""What is said of the stalls."""
+"""The note below the stalls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that one picture shows.
+    """The content of a picture.
 
     Attributes:
-        view: What an ordinary client sees.
-        processes: Each broker's process id, None where it is dead.
-        epoch: The controller's.
-        acknowledged: Records of each partition so far.
-        waiting_s: How long writes to each partition have been waiting.
+        view: The cluster as a client sees it.
+        processes: The process id of each broker; None for dead ones.
+        epoch: The controller epoch.
+        acknowledged: The number of acknowledged records of each partition so far.
+        waiting_s: The seconds for which writes to each partition have been waiting.
     """
 
     view: ClusterView = field(default_factory=ClusterView)
@@ -44,7 +44,7 @@ class Scene:
 
 
 def cluster_picture(scene: Scene) -> RenderableType:
-    """Brokers above, partitions below."""
+    """Draw the brokers above the partitions."""
     return Group(_brokers(scene), _partitions(scene))
 
 
@@ -80,7 +80,7 @@ def _leader(partition: PartitionView, processes: Mapping[BrokerId, int | None]) 
 
 
 def _isr(partition: PartitionView) -> Text:
-    """The replicas in their order, those out of sync as dots."""
+    """Draw the replicas in their order, with a dot for each out of sync."""
     whole = len(partition.isr) == len(partition.replicas)
     shown = " ".join(str(r) if r in partition.isr else "·" for r in partition.replicas)
     return Text(shown, "green" if whole else "yellow")
@@ -93,7 +93,7 @@ def _writes(waiting_s: float) -> Text:
 
 
 def verdict_picture(verdict: Verdict) -> RenderableType:
-    """How long each partition took no write, the numbers, and what is wrong, if anything is."""
+    """Draw the longest stall of each partition, the counts, and the problems."""
     numbers = _table("acknowledged", "read", "lost", "duplicated", "reordered", "outcome unknown")
     numbers.add_row(
         f"{verdict.acknowledged:,}",

@@ -1,4 +1,4 @@
-"""Where the demo is shown: the story line by line, and under it the cluster, drawn again and again.
+"""The demo's display: its steps line by line, and below them a picture of the cluster.
 
 On a terminal the picture stays in place and is redrawn; elsewhere, as in CI, it is printed every few seconds.
 """
@@ -16,16 +16,16 @@ from rich.live import Live
 
 REDRAWS_PER_S = 4.0
 PRINT_EVERY_S = 5.0
-"""Between two pictures where there is no terminal."""
+"""The seconds between two pictures without a terminal."""
 
 
 class Stage:
-    """Shows the story as it goes, from a ``with`` block.
+    """A display, used as a ``with`` block.
 
     Args:
-        console: Where to.
-        draw: The picture of now; called from another thread.
-        clock: Seconds.
+        console: The console to print to.
+        draw: Returns the current picture; called on another thread.
+        clock: Returns seconds.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Stage:
             self._console.print(self._draw())
 
     def say(self, sentence: str) -> None:
-        """The next sentence of the story, with the seconds since its beginning."""
+        """Print a sentence with the seconds since the start."""
         self._console.print(f"[dim]{self._clock() - self._start:5.1f} s[/]  {sentence}", highlight=False)
 
     def _print(self) -> None:

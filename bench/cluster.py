@@ -1,4 +1,4 @@
-"""The cluster a bench measures: three brokers and an embedded ZooKeeper in a directory of their own."""
+"""The cluster of a bench: three brokers and an embedded ZooKeeper in a temporary directory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAILOVER_SESSION_TIMEOUT_MS = 2_000
 
 @contextmanager
 def running_cluster(overrides: Mapping[str, str] | None = None) -> Iterator[LocalCluster]:
-    """Three brokers, ready to serve; stopped and removed afterwards.
+    """Run three brokers, and remove them afterwards.
 
     Args:
         overrides: Broker settings that differ from those of ``barnabas up``; the state-change log is at
@@ -30,7 +30,7 @@ def running_cluster(overrides: Mapping[str, str] | None = None) -> Iterator[Loca
 
 
 def broker_pids(cluster: LocalCluster) -> dict[str, int]:
-    """The process of each broker that runs, by ``broker <id>``."""
+    """Return the process id of each running broker, by ``broker <id>``."""
     return {
         f"broker {broker.id}": pid for broker in cluster.brokers.values() if (pid := broker.pid) is not None
     }

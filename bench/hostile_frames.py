@@ -18,7 +18,7 @@ from kio.static.primitive import uvarint
 from barnabas.broker.wire.apis import APIS, ApiKey
 
 TOPIC = "hostile"
-"""The one topic of a request of many partitions; few of them need to exist."""
+"""The topic of requests with many partitions, few of which need to exist."""
 
 CLIENT_ID = "hostile"
 
@@ -209,7 +209,7 @@ REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_partition_reassignments,
 }
-"""Builds the request of each API that has elements; those of the others are of one size."""
+"""The builders of requests, for each API whose requests have elements."""
 
 
 @dataclass(frozen=True, slots=True)

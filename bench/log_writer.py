@@ -28,7 +28,7 @@ _SEVEN_BITS = 0x7F
 
 
 def build_batch(records: int = RECORDS_PER_BATCH, size: int = RECORD_SIZE) -> bytes:
-    """One batch of so many records without a key, with values of ``size`` bytes."""
+    """Build a batch of records without keys, with values of ``size`` bytes."""
     value = bytes(number % 251 for number in range(size))
     body = bytearray()
     for number in range(records):
@@ -47,7 +47,7 @@ def build_batch(records: int = RECORDS_PER_BATCH, size: int = RECORD_SIZE) -> by
 
 
 def _varint(number: int) -> bytes:
-    """A zig-zag integer."""
+    """Encode a zig-zag integer."""
     rest = number << 1 if number >= 0 else (-number << 1) - 1
     out = bytearray()
     while rest > _SEVEN_BITS:
@@ -58,7 +58,7 @@ def _varint(number: int) -> bytes:
 
 
 def open_directory(directory: Path, executor: ThreadPoolExecutor) -> LogDirs:
-    """The directory as a broker with default settings opens it."""
+    """Open the directory as a broker with default settings does."""
     options = LogDirsOptions(
         broker_id=BrokerId(1),
         cluster_id="barnabas-bench-cluster",

@@ -1,4 +1,4 @@
-"""What a given broker tells clients of a topic: a client library would ask whichever broker it likes."""
+"""A Metadata request to a given broker; a client library would choose the broker itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MetadataProbe:
     """A connection to one broker; a context manager.
 
     Args:
-        address: Its ``host:port``.
+        address: The broker's ``host:port``.
     """
 
     def __init__(self, address: str) -> None:
@@ -45,10 +45,10 @@ class MetadataProbe:
         self._connection.close()
 
     def leaders_known(self, topic: str) -> int:
-        """Of how many partitions of ``topic`` the broker knows the leader; 0 where it knows no such topic.
+        """Return the number of partitions of ``topic`` whose leader the broker knows.
 
         Raises:
-            ConnectionError: The broker hung up.
+            ConnectionError: The broker closed the connection.
         """
         self._connection.sendall(_frame(topic))
         length = self._answers.read(_LENGTH.size)

@@ -1,4 +1,4 @@
-"""The peer of the analysis: what one would write by hand, a compiled ``re`` for each form of a line.
+"""The peer of the analysis: a hand-written reader with a compiled ``re`` for each form of a line.
 
 It reads the logs of ``bench.state_change_logs``, and no others, into the same typed Parquet table ``events``:
 one process, one pass, one regular expression a line with all its groups, columns that are filled as the lines
@@ -174,7 +174,7 @@ _READERS = {name: _reader(name) for name in EVENTS_ARROW.names}
 
 
 class _Batch:
-    """Columns that are filled line by line."""
+    """A batch of columns that are filled line by line."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -192,13 +192,13 @@ class _Batch:
             column.append(value)
 
     def below(self, line: str) -> None:
-        """A line of the newest row's trace."""
+        """Append a line to the newest row's trace."""
         trace = self._columns["trace"]
         self.put("trace", f"{trace[-1]}\n{line}" if len(trace) == self.rows else line)
         self._columns["raw"][-1] += f"\n{line}"
 
     def finish(self) -> pa.RecordBatch:
-        """The rows."""
+        """Return the rows."""
         arrays = []
         for field in EVENTS_ARROW:
             column = self._columns[field.name]
@@ -211,10 +211,10 @@ def read_logs(paths: Iterable[Path], target: Path) -> int:
     """Write the table ``events`` of the logs into one file.
 
     Returns:
-        How many rows it has.
+        The number of rows.
 
     Raises:
-        ValueError: A line is of no form that is known here.
+        ValueError: A line has no known form.
     """
     total = 0
     with pq.ParquetWriter(target, EVENTS_ARROW, compression="snappy", store_schema=False) as writer:

@@ -1,4 +1,4 @@
-"""What processes cost: CPU-seconds, also per gigabyte moved, and resident memory."""
+"""The cost of processes: CPU-seconds, also per gigabyte moved, and resident memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ PIECE_BYTES = 1_000_000
 
 
 class CpuMeter:
-    """The CPU time of some processes since now.
+    """A meter of processes' CPU time since its creation.
 
     Args:
-        pids: Name to process id.
+        pids: The process ids by name.
     """
 
     def __init__(self, pids: Mapping[str, int]) -> None:
@@ -31,11 +31,11 @@ class CpuMeter:
         }
 
     def spent(self) -> dict[str, float]:
-        """CPU-seconds of each process since the meter was made."""
+        """Return the CPU-seconds of each process since the meter was created."""
         return {f"s of CPU of {name}": now - self._start[name] for name, now in self._seconds().items()}
 
     def per_gb(self, moved_bytes: int) -> dict[str, float]:
-        """CPU-seconds of each process for every 10^9 bytes moved since the meter was made."""
+        """Return the CPU-seconds of each process per 10^9 bytes moved since the meter was created."""
         return {
             f"cpu_s_per_gb {name}": (seconds - self._start[name]) / (moved_bytes / 1e9)
             for name, seconds in self._seconds().items()
@@ -43,7 +43,7 @@ class CpuMeter:
 
 
 def resident_mb(pid: int) -> float:
-    """The resident set of a process, in 10^6 bytes."""
+    """Return the resident set of a process in 10^6 bytes."""
     return float(psutil.Process(pid).memory_info().rss) / 1e6
 
 

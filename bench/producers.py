@@ -20,7 +20,7 @@ PARTITIONS = 3
 """One leader a broker."""
 
 LINGER_MS = 20
-"""How long a client gathers records for a batch; 10 to 100 ms are advised to those who want throughput."""
+"""The linger.ms of the producers; 10 to 100 ms are recommended for throughput."""
 
 QUEUE_RECORDS = 1_000_000
 FLUSH_TIMEOUT_S = 120.0
@@ -28,11 +28,11 @@ METADATA_TIMEOUT_S = 10.0
 
 
 class LostRecordsError(Exception):
-    """Fewer records are committed than were written; the text tells how many."""
+    """An error if fewer records are committed than were written; the text has the numbers."""
 
 
 def write(bootstrap: str, records: int, size: int) -> float:
-    """Write records of ``size`` bytes and wait until all had their outcome; seconds it took.
+    """Write records of ``size`` bytes, wait for all outcomes, and return the seconds.
 
     The outcome of the single record is not asked for, which would cost the client a third more: ``committed``
     tells whether any has failed.
@@ -66,7 +66,7 @@ def write(bootstrap: str, records: int, size: int) -> float:
 
 
 def committed(bootstrap: str) -> int:
-    """How many records there are below the high watermarks of all partitions.
+    """Return the number of records below the high watermarks of all partitions.
 
     Raises:
         confluent_kafka.KafkaException: A leader does not answer.
@@ -81,14 +81,14 @@ def committed(bootstrap: str) -> int:
 
 
 class Producers:
-    """So many producers, started and waiting.
+    """A number of producer processes.
 
     Attributes:
-        pids: Their processes, by ``client <number>``.
+        pids: The process ids, by ``client <number>``.
 
     Args:
-        bootstrap: Where the cluster is.
-        count: How many.
+        bootstrap: ``bootstrap.servers`` of the cluster.
+        count: The number of producers.
         size: The bytes of a record.
     """
 
@@ -110,12 +110,12 @@ class Producers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Let them end, and wait for it."""
+        """End the processes and wait for them."""
         for process in self._running:
             process.communicate()
 
     def warm_up(self, records: int) -> float:
-        """Have all together write so many records at once; seconds until each had its outcome."""
+        """Let all producers write ``records`` records together, and return the seconds until all outcomes."""
         shares = [len(range(number, records, len(self._running))) for number in range(len(self._running))]
         start = time.perf_counter()
         for process, share in zip(self._running, shares, strict=True):
@@ -129,7 +129,7 @@ class Producers:
         """As ``warm_up``, and all of them must be committed; the topic is known to all brokers by now.
 
         Raises:
-            LostRecordsError: Some are not.
+            LostRecordsError: Some are not committed.
         """
         before = committed(self._bootstrap)
         seconds = self.warm_up(records)
@@ -140,7 +140,7 @@ class Producers:
 
 
 def main(bootstrap: str, size: str) -> None:
-    """Write as often as standard input says."""
+    """Write for each line of standard input."""
     for line in sys.stdin:
         print(write(bootstrap, int(line), int(size)), flush=True)
 

@@ -1,4 +1,4 @@
-"""What a bench is, and where they are found: the ``BENCHES`` of every module of ``bench.cases``."""
+"""The registry of benches, which are the ``BENCHES`` of all modules of ``bench.cases``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from barnabas.bench import cases
 
 
 class Direction(Enum):
-    """Which side of the target is the good one; the value is the sign printed before it."""
+    """The good side of a target; the value is the sign printed before it."""
 
     AT_MOST = "≤"
     AT_LEAST = "≥"
@@ -26,28 +26,28 @@ class Target:
     figure: float
 
     def is_met_by(self, figure: float) -> bool:
-        """Whether ``figure`` is as good as the target."""
+        """Return whether ``figure`` meets the target."""
         if self.direction is Direction.AT_MOST:
             return figure <= self.figure
         return figure >= self.figure
 
 
 def at_most(figure: float) -> Target:
-    """Less is better."""
+    """Return a target of which lower figures are better."""
     return Target(Direction.AT_MOST, figure)
 
 
 def at_least(figure: float) -> Target:
-    """More is better."""
+    """Return a target of which higher figures are better."""
     return Target(Direction.AT_LEAST, figure)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement.
+    """A measurement.
 
     Attributes:
-        figure: In the bench's unit.
+        figure: The figure in the bench's unit.
         details: What else was seen, such as CPU-seconds per GB of each process: name to figure, the unit in
             the name.
     """

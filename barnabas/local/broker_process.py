@@ -1,4 +1,4 @@
-"""One broker of a local cluster: its directory, its settings, its process."""
+"""A broker of a local cluster: directory, settings and process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from barnabas.local.place import HERE, Place
 from barnabas.local.ports import BrokerPorts
 
 SESSION_TIMEOUT_MS = 4000
-"""The ZooKeeper session of a broker on a laptop: dead brokers are noticed soon, busy ones are not lost."""
+"""The session timeout on a laptop: dead brokers are noticed soon, and busy ones keep their sessions."""
 
 PID_FILE = "broker.pid"
 """The file in a broker's directory that holds the id of its process."""
@@ -48,15 +48,15 @@ def live_process(directory: Path) -> int | None:
 
 
 class BrokerProcess:
-    """A broker that can be started, stopped, killed and held.
+    """A broker that can be started, stopped, killed and paused.
 
     Attributes:
-        id: Its broker.id.
-        directory: Where its server.properties, logs and data lie.
+        id: The broker.id.
+        directory: The folder of server.properties, logs and data.
         kafka: host:port for clients.
         grpc: host:port for other brokers.
-        metrics: host:port of its metrics page.
-        own_settings: Settings of this broker alone, to be made before its server.properties is written.
+        metrics: host:port of the metrics page.
+        own_settings: Settings of this broker only, to be set before server.properties is written.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class BrokerProcess:
 
     @property
     def dir(self) -> Path:
-        """Its directory, under the name that cluster.json gives it."""
+        """The directory, under its name in cluster.json."""
         return self.directory
 
     @property
     def properties(self) -> Path:
-        """Its settings file."""
+        """The settings file."""
         return self.directory / "server.properties"
 
     @property
     def command(self) -> str:
-        """What a person types, in whichever directory, to start it by hand."""
+        """The command that starts the broker by hand, from any directory."""
         return shlex.join([*self._place.enter, sys.executable, "-m", "barnabas.broker", str(self.properties)])
 
     @property
@@ -98,22 +98,22 @@ class BrokerProcess:
 
     @property
     def state_change_log(self) -> Path:
-        """Its state-change.log."""
+        """The path of state-change.log."""
         return self.directory / "logs" / "state-change.log"
 
     @property
     def console(self) -> Path:
-        """What it printed."""
+        """The file with the output of the process."""
         return self.directory / "logs" / "console.log"
 
     @property
     def pid(self) -> int | None:
-        """Its process id, or None while it does not run."""
+        """The process id; None while the broker does not run."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     @property
     def exit_status(self) -> int | None:
-        """How its last process ended (negative: the signal), or None where that still runs or never ran."""
+        """The exit status of the last process (negative: the signal); None if it runs or never ran."""
         return None if self._process is None else self._process.poll()
 
     def write_properties(self, zookeeper: str, brokers: int, overrides: Mapping[str, str]) -> None:
@@ -133,7 +133,8 @@ class BrokerProcess:
             "zookeeper.connect": zookeeper,
             "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
             "zookeeper.connection.timeout.ms": str(CONNECTION_TIMEOUT_MS),
-            # A whole cluster that stops has nobody to hand over to: its last broker is not to try for long.
+            # The last broker of a stopping cluster cannot move its leaderships, so it should not retry for
+            # long.
             "controlled.shutdown.retry.backoff.ms": "250",
             "state.change.log.level": "TRACE",
             "offsets.topic.replication.factor": str(min(3, brokers)),
@@ -146,7 +147,7 @@ class BrokerProcess:
         self.properties.write_text(render_properties(settings, comment), encoding="utf-8")
 
     def start(self) -> None:
-        """Start the process and return at once; does nothing while it runs."""
+        """Start the process without waiting, unless it runs."""
         if self.pid is None:
             command = [
                 *self._place.enter,
@@ -159,12 +160,12 @@ class BrokerProcess:
             self._process = self._children.start(command, self.directory, self.console)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal; does nothing where no process runs."""
+        """Send a signal, if the process runs."""
         if self._process is not None:
             self._process.send_signal(number)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until the process has ended; False where it has not in time."""
+        """Wait until the process has ended; return False if it has not in time."""
         if self._process is not None:
             try:
                 self._process.wait(timeout_s)
@@ -173,7 +174,7 @@ class BrokerProcess:
         return True
 
     def gauges(self, *names: str) -> dict[str, float]:
-        """Those metrics without labels, or all, by name; none where the broker does not answer."""
+        """Read metrics without labels by name, by default all; empty if the broker does not answer."""
         query = urllib.parse.urlencode([("name[]", name) for name in names])
         try:
             with urllib.request.urlopen(f"http://{self.metrics}/metrics?{query}", timeout=2) as answer:
@@ -184,11 +185,11 @@ class BrokerProcess:
         return {name: float(value) for name, value in pairs}
 
     def gauge(self, name: str) -> float | None:
-        """The value of a metric without labels, or None where the broker does not tell it."""
+        """Read a metric without labels; None if the broker does not export it."""
         return self.gauges(name).get(name)
 
     def arm(self, failpoint: str, action: str) -> None:
-        """Have ``action`` (``off``, ``pause``, ``error``, ``exit``) happen at ``failpoint``.
+        """Arm ``failpoint`` with ``action`` (``off``, ``pause``, ``error`` or ``exit``).
 
         Raises:
             ValueError: The broker knows no such failpoint or action; the message is its own.
@@ -202,27 +203,27 @@ class BrokerProcess:
                 raise ValueError(error.read().decode().strip()) from error
 
     def second(self, directory: Path, ports: BrokerPorts) -> BrokerProcess:
-        """Another process under this broker's id that advertises this broker's endpoints, not yet started.
+        """Create a second process with this broker's id and advertised endpoints, without starting it.
 
         Args:
-            directory: Where its server.properties, logs and data lie.
-            ports: Where it listens, at this broker's place.
+            directory: The folder of server.properties, logs and data.
+            ports: The ports on which it listens.
         """
         second = BrokerProcess(self.id, directory, ports, self._children, self._place)
         second.own_settings["advertised.listeners"] = self._listeners
         return second
 
     def said(self) -> str:
-        """All that it printed."""
+        """Return everything that the process printed."""
         return self.console.read_text(encoding="utf-8", errors="replace")
 
     def last_words(self) -> str:
-        """The last line it printed, for a report of its death."""
+        """Return the last line that the process printed, for error messages."""
         lines = reversed(self.said().splitlines()) if self.console.exists() else ()
         return next((line for line in lines if line.strip()), "it printed nothing")
 
     def describe(self) -> dict[str, object]:
-        """Its entry in cluster.json."""
+        """Return the broker's entry in cluster.json."""
         return {
             "id": self.id,
             "pid": None if self._process is None else self._process.pid,

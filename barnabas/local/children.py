@@ -1,4 +1,4 @@
-"""Child processes that end when their parent does, however that happens."""
+"""Child processes that end with their parent, however that ends."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if sys.platform == "linux":
         sys.exit("the parent process is gone")
 os.execv(sys.argv[2], sys.argv[2:])
 """
-"""Asks Linux to kill it with its parent and becomes the command (``preexec_fn`` is unsafe with threads)."""
+"""A program that asks Linux to kill it with its parent, then execs the command (``preexec_fn`` is unsafe)."""
 
 
 class Children:
-    """Starts processes from one thread that lives as long as they may.
+    """A starter of processes, with one thread that lives as long as they.
 
-    Linux ties a child to the *thread* that started it, so none of them is started by a thread that a test or
-    a tool may end sooner. They run in process sessions of their own: Ctrl-C in the terminal reaches the
-    parent alone.
+    Linux ties a child to the *thread* that started it, so a thread of a test or tool that ends early must not
+    start one. Children run in their own process sessions, so that Ctrl-C in the terminal reaches only the
+    parent.
     """
 
     def __init__(self) -> None:
@@ -35,19 +35,19 @@ class Children:
         """Start a process.
 
         Args:
-            command: Its first part is the path of a program.
+            command: The command, of which the first part is the path of a program.
             directory: The working directory.
-            output: What it prints is appended to this file.
+            output: The file to which its output is appended.
         """
         return self._thread.submit(_start, command, directory, output).result()
 
     def close(self) -> None:
-        """End the thread; on Linux whatever still runs is killed."""
+        """End the thread, which on Linux kills the processes that still run."""
         self._thread.shutdown()
 
 
 def tied_to_parent(command: list[str]) -> list[str]:
-    """``command`` (its first part is the path of a program), killed on Linux when its parent thread ends."""
+    """Return ``command`` wrapped so that Linux kills it when its parent thread ends."""
     return [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *command]
 
 

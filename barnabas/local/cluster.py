@@ -1,9 +1,9 @@
-"""A cluster on this machine: an embedded ZooKeeper and brokers, each a process of its own.
+"""A cluster on this machine: an embedded ZooKeeper and brokers, each a process.
 
 >>> with LocalCluster(directory) as cluster:
 ...     cluster.kill(cluster.controller_id())
 
-Synchronous, and safe to be called from several threads as long as each broker is handled by one.
+The methods block. Several threads may call them, if each broker is handled by one thread.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from barnabas.local.zookeeper import EmbeddedZooKeeper
 CLUSTER_FILE = "cluster.json"
 
 READY_TIMEOUT_S = 60.0
-"""Far more than the start takes; a machine that runs other tests beside gets it."""
+"""The timeout of a start in seconds, which is generous for busy machines."""
 _STOP_BROKERS_S = 6.0
 _STOP_ZOOKEEPER_S = 2.0
 _POLL_S = 0.05
@@ -38,27 +38,27 @@ _RUNNING = 3.0
 
 
 class ClusterError(Exception):
-    """The cluster is not as it was asked to be; the message says what is wrong, each broker on a line."""
+    """An error of a cluster; the message says what is wrong, with a line for each broker."""
 
 
 class LocalCluster:
     """ZooKeeper and brokers 1 … n under one directory.
 
-    A directory that was used before is continued: brokers keep their data.
+    In a directory that was used before, brokers keep their data.
 
     Args:
-        directory: Where everything lies; created where it is not there.
-        brokers: How many.
+        directory: The folder for all files, which is created if it does not exist.
+        brokers: The number of brokers.
         port: The first broker's port for clients (see `barnabas.local.ports.derived`); 0 takes any free ones.
         overrides: Settings for every broker's server.properties.
-        zookeeper: The connect string of a ZooKeeper that runs already; None has one embedded.
-        places: Where ``zookeeper``, ``broker-1``, ``broker-2``, … live, if elsewhere than on loopback.
+        zookeeper: The connect string of a running ZooKeeper; None to run an embedded one.
+        places: The places of ``zookeeper``, ``broker-1``, ``broker-2``, …, if other than loopback.
 
     Attributes:
         brokers: The brokers by id.
 
     Raises:
-        PortError: The ports cannot be had.
+        PortError: The ports are not available.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class LocalCluster:
 
     @property
     def bootstrap(self) -> str:
-        """``bootstrap.servers`` for clients: all brokers, dead ones too."""
+        """The ``bootstrap.servers`` for clients: all brokers, including dead ones."""
         return ",".join(broker.kafka for broker in self.brokers.values())
 
     @property
@@ -107,17 +107,17 @@ class LocalCluster:
 
     @property
     def cluster_file(self) -> Path:
-        """cluster.json: who runs where."""
+        """The path of cluster.json, which lists the processes."""
         return self.directory / CLUSTER_FILE
 
     def start(self, timeout_s: float = READY_TIMEOUT_S) -> None:
-        """Start everything and return when it serves; on failure nothing is left running.
+        """Start everything and wait until it serves; on failure stop everything.
 
         Must be called on a thread that lives as long as the cluster, such as the main thread.
 
         Raises:
             ClusterError: A broker ended, or did not serve in time.
-            ZooKeeperStartError: ZooKeeper did.
+            ZooKeeperStartError: ZooKeeper ended, or did not serve in time.
         """
         try:
             self.launch()
@@ -150,11 +150,11 @@ class LocalCluster:
     def wait_ready(
         self, timeout_s: float = READY_TIMEOUT_S, *, given_up: Callable[[], bool] = lambda: False
     ) -> None:
-        """Wait until all brokers that run serve and know each other, and one of them is controller.
+        """Wait until all running brokers serve and know each other, and one of them is the controller.
 
         Args:
             timeout_s: How long.
-            given_up: Asked now and then; True ends the wait.
+            given_up: Polled; True ends the wait.
 
         Raises:
             ClusterError: No broker runs, one ended while it was waited for, or the time is over.
@@ -178,7 +178,7 @@ class LocalCluster:
 
     @staticmethod
     def _ends(brokers: Iterable[BrokerProcess]) -> str:
-        """How these brokers ended, each with the end of what it printed."""
+        """Describe how brokers ended, each with the end of its output."""
         return "\n".join(
             f"broker {broker.id} ended with status {broker.exit_status}: {broker.last_words()} "
             f"(see {broker.console})"
@@ -198,10 +198,10 @@ class LocalCluster:
             time.sleep(_POLL_S)
 
     def controller_id(self, timeout_s: float = READY_TIMEOUT_S) -> BrokerId:
-        """The broker that is controller; waits while there is none.
+        """Return the controller's broker id, waiting for one.
 
         Raises:
-            ClusterError: There is none in time.
+            ClusterError: There was no controller in time.
         """
         found: list[BrokerId] = []
 
@@ -215,7 +215,7 @@ class LocalCluster:
         return found[0]
 
     def kill(self, broker_id: BrokerId | int) -> None:
-        """End a broker with SIGKILL."""
+        """Send SIGKILL to a broker and wait for its end."""
         broker = self.brokers[BrokerId(broker_id)]
         broker.signal(signal.SIGKILL)
         broker.wait(timeout_s=10)
@@ -232,18 +232,18 @@ class LocalCluster:
             raise ClusterError(f"broker {broker_id} did not end within {timeout_s:g} s of SIGTERM")
 
     def pause(self, broker_id: BrokerId | int) -> None:
-        """Hold a broker with SIGSTOP."""
+        """Pause a broker with SIGSTOP."""
         self.brokers[BrokerId(broker_id)].signal(signal.SIGSTOP)
 
     def resume(self, broker_id: BrokerId | int) -> None:
-        """Let a held broker go on."""
+        """Resume a paused broker with SIGCONT."""
         self.brokers[BrokerId(broker_id)].signal(signal.SIGCONT)
 
     def restart(self, broker_id: BrokerId | int, *, wait: bool = True) -> None:
-        """Start a broker again, after stopping it cleanly where it runs; with ``wait`` until all is ready.
+        """Stop a broker if it runs, start it, and wait until the cluster is ready if ``wait`` is set.
 
         Raises:
-            ClusterError: It did not stop, or does not serve in time.
+            ClusterError: The broker did not stop, or does not serve in time.
         """
         broker = self.brokers[BrokerId(broker_id)]
         if broker.pid is not None:
@@ -254,9 +254,9 @@ class LocalCluster:
             self.wait_ready()
 
     def duplicate(self, broker_id: BrokerId | int) -> BrokerProcess:
-        """Start a second process under a broker's id and advertised endpoints, without waiting for it.
+        """Start a second process with a broker's id and advertised endpoints, without waiting for it.
 
-        It has directories of its own, ``again-N`` beside the broker's, and listens on free ports.
+        It has its own directory ``again-N`` beside the broker's, and listens on free ports.
         """
         broker = self.brokers[BrokerId(broker_id)]
         second = broker.second(self.directory / f"again-{broker_id}", any_free(1).brokers[0])
@@ -267,7 +267,7 @@ class LocalCluster:
         return second
 
     def restart_zookeeper(self) -> None:
-        """Start the embedded ZooKeeper again, which has ended, and return when it serves.
+        """Start the embedded ZooKeeper again after its end, and wait until it serves.
 
         Raises:
             ZooKeeperStartError: It does not come up.
@@ -277,7 +277,7 @@ class LocalCluster:
             self._write_cluster_file()
 
     def stop(self) -> list[BrokerId]:
-        """Stop everything, brokers first, within 10 s; what does not end is killed.
+        """Stop everything, brokers first, and kill what has not ended after 10 s.
 
         Returns:
             The brokers that had to be killed.

@@ -1,4 +1,4 @@
-"""An ensemble of ZooKeepers: servers that elect a leader and agree on every write."""
+"""A local ensemble of ZooKeeper servers."""
 
 from __future__ import annotations
 
@@ -14,56 +14,56 @@ from barnabas.local.zookeeper import EmbeddedZooKeeper, Membership
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 START_TIMEOUT_S = 60.0
-"""Members are seconds at an election; a machine that does other work beside gets more."""
+"""The timeout of a start in seconds; an election takes a few seconds, more on a busy machine."""
 
 
 class Server(Protocol):
-    """A ZooKeeper that can be started and struck; ``barnabas.local.zookeeper.EmbeddedZooKeeper`` is one."""
+    """A ZooKeeper server as fault target, such as ``barnabas.local.zookeeper.EmbeddedZooKeeper``."""
 
     @property
     def address(self) -> str:
-        """``host:port``."""
+        """The address as ``host:port``."""
         ...
 
     @property
     def pid(self) -> int | None:
-        """Its process id, or None while it does not run."""
+        """The process id; None while the server does not run."""
         ...
 
     def mode(self) -> str | None:
-        """``leader`` or ``follower``; None while it serves nobody."""
+        """The mode, ``leader`` or ``follower``; None while the server does not serve."""
         ...
 
     def launch(self) -> None:
-        """Start it, without waiting for it."""
+        """Start the server without waiting for it."""
         ...
 
     def wait_ready(self, timeout_s: float) -> None:
-        """Return when it serves; ZooKeeperStartError where it does not in time."""
+        """Wait until the server serves; raise ZooKeeperStartError if it does not in time."""
         ...
 
     def stop(self) -> None:
-        """SIGTERM, and wait for its end."""
+        """Send SIGTERM and wait for the server's end."""
         ...
 
     def kill(self) -> None:
-        """SIGKILL, and wait for its end."""
+        """Send SIGKILL and wait for the server's end."""
         ...
 
     def pause(self) -> None:
-        """SIGSTOP."""
+        """Send SIGSTOP."""
         ...
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         ...
 
 
 class Ensemble:
-    """Servers of which most must run for the ensemble to serve.
+    """An ensemble of servers, which serves while a majority runs.
 
     Attributes:
-        servers: By name.
+        servers: The servers by name.
     """
 
     def __init__(self, servers: Mapping[str, Server]) -> None:
@@ -71,11 +71,11 @@ class Ensemble:
 
     @property
     def address(self) -> str:
-        """All of them, as ``zookeeper.connect`` takes it."""
+        """The addresses of all servers, for ``zookeeper.connect``."""
         return ",".join(server.address for server in self.servers.values())
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Start those that do not run, and return when all of them serve.
+        """Start the servers that do not run, and wait until all serve.
 
         Raises:
             ZooKeeperStartError: One cannot run, ended, or did not serve in time.
@@ -84,17 +84,17 @@ class Ensemble:
         self.wait_ready(timeout_s)
 
     def launch(self) -> None:
-        """Start those that do not run, without waiting for them.
+        """Start the servers that do not run, without waiting for them.
 
         Raises:
-            ZooKeeperStartError: One cannot run.
+            ZooKeeperStartError: A server cannot run.
         """
         for server in self.servers.values():
             if server.pid is None:
                 server.launch()
 
     def wait_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Return when all serve.
+        """Wait until all servers serve.
 
         Raises:
             ZooKeeperStartError: One ended, or did not serve in time; it is killed then.
@@ -104,10 +104,10 @@ class Ensemble:
             server.wait_ready(max(0.0, deadline - time.monotonic()))
 
     def leader(self) -> str:
-        """The name of the one that leads.
+        """Return the name of the leader.
 
         Raises:
-            ZooKeeperStartError: None does now.
+            ZooKeeperStartError: There is no leader at the moment.
         """
         modes = {name: server.mode() for name, server in self.servers.items()}
         leaders = [name for name, mode in modes.items() if mode == "leader"]
@@ -116,12 +116,12 @@ class Ensemble:
         return leaders[0]
 
     def stop(self) -> None:
-        """Stop all of them."""
+        """Stop all servers."""
         for server in self.servers.values():
             server.stop()
 
     def kill(self) -> None:
-        """End all of them with SIGKILL."""
+        """Send SIGKILL to all servers and wait for their end."""
         for server in self.servers.values():
             server.kill()
 
@@ -142,14 +142,14 @@ class Ensemble:
 def local_ensemble(
     directory: Path | str, members: int = 3, places: Mapping[str, Place] | None = None
 ) -> Ensemble:
-    """Embedded servers ``zookeeper-1`` … ``zookeeper-n``, each below ``directory`` in one of its own.
+    """Create embedded servers ``zookeeper-1`` … ``zookeeper-n``, each in a folder below ``directory``.
 
     What holds for an ``EmbeddedZooKeeper`` holds for each of them.
 
     Args:
-        directory: Created where it is not there.
-        members: How many.
-        places: Where each lives, by its name, if elsewhere than on loopback.
+        directory: The parent folder, which is created if it does not exist.
+        members: The number of servers.
+        places: The place of each server by name, if other than loopback.
 
     Raises:
         PortError: There are no free ports.
@@ -175,5 +175,5 @@ def local_ensemble(
 
 
 def names_of(members: int) -> tuple[str, ...]:
-    """The names of an ensemble's servers."""
+    """Return the names of an ensemble's servers."""
     return tuple(f"zookeeper-{number}" for number in range(1, members + 1))

@@ -1,7 +1,7 @@
-"""What an ordinary client can see of a cluster: brokers, controller, leaders and in-sync replicas.
+"""A client's view of a cluster: brokers, controller, leaders and in-sync replicas.
 
-No back door: everything but the controller epoch comes from a Metadata request; the epoch, which Kafka's
-protocol does not tell to clients, from the brokers' state-change logs.
+Everything comes from Metadata requests, except the controller epoch, which clients cannot request; it comes
+from the brokers' state-change logs.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class PartitionView:
-    """One partition as a broker's metadata cache has it.
+    """A partition in a broker's metadata cache.
 
     Attributes:
-        leader: None where it has none.
-        isr: Its in-sync replicas.
-        replicas: All of them, preferred leader first.
+        leader: The leader; None if there is none.
+        isr: The in-sync replicas.
+        replicas: All replicas, preferred leader first.
     """
 
     leader: BrokerId | None
@@ -41,18 +41,18 @@ class PartitionView:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has a leader and all its replicas are in sync."""
+        """Return whether there is a leader and all replicas are in sync."""
         return self.leader is not None and set(self.isr) == set(self.replicas)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """A cluster as one broker saw it when it was asked.
+    """A cluster as one broker reported it.
 
     Attributes:
-        brokers: The live ones: id to ``host:port``.
-        controller: None while there is none.
-        partitions: Those of all topics, or of the topic asked for.
+        brokers: The ``host:port`` of each live broker by id.
+        controller: The controller's broker id; None while there is none.
+        partitions: The partitions of all topics, or of the requested topic.
     """
 
     brokers: Mapping[BrokerId, str] = field(default_factory=dict)
@@ -61,15 +61,15 @@ class ClusterView:
 
     @property
     def whole(self) -> int:
-        """How many partitions have a leader and all their replicas in sync."""
+        """Return the number of partitions with a leader and all replicas in sync."""
         return sum(partition.is_whole for partition in self.partitions.values())
 
     def led_by(self, broker: BrokerId) -> int:
-        """How many partitions the broker leads."""
+        """Return the number of partitions that a broker leads."""
         return sum(partition.leader == broker for partition in self.partitions.values())
 
     def leader_of_most(self) -> BrokerId:
-        """The broker that leads most partitions; of several the lowest id.
+        """Return the broker that leads most partitions; of equal ones, the one with the lowest id.
 
         Raises:
             LookupError: No partition has a leader.
@@ -81,10 +81,10 @@ class ClusterView:
 
 
 class Observer:
-    """Asks a cluster for its metadata through confluent-kafka.
+    """An observer that requests a cluster's metadata through confluent-kafka.
 
     Args:
-        bootstrap: ``host:port,…``; any live one of them is enough.
+        bootstrap: ``host:port,…``, of which one must be live.
     """
 
     def __init__(self, bootstrap: str) -> None:
@@ -97,15 +97,16 @@ class Observer:
         )
 
     def look(self, topic: str | None = None, timeout_s: float = 5.0) -> ClusterView:
-        """The cluster now, with the partitions of ``topic`` or of all topics.
+        """Return the current cluster, with the partitions of ``topic`` or of all topics.
 
         Raises:
-            confluent_kafka.KafkaException: No broker answered in time; the next look may ask another.
+            confluent_kafka.KafkaException: No broker answered in time; the next call may ask another one.
         """
         try:
             seen = self._admin.list_topics(topic=topic, timeout=timeout_s)
         except confluent_kafka.KafkaException:
-            # The only one it is connected to may be paused: its connection stands, and no other is opened.
+            # The only connected broker may be paused: the connection stays open, and the client opens no
+            # other.
             self._admin = self._client()
             raise
         return ClusterView(
@@ -138,7 +139,7 @@ class Observer:
 
         Raises:
             confluent_kafka.KafkaException: The cluster refused.
-            TimeoutError: It was refused by nobody, but is not whole yet.
+            TimeoutError: The topic was accepted, but not all replicas are in sync.
         """
         topic = NewTopic(
             name, num_partitions=partitions, replication_factor=replication_factor, config=configs or {}
@@ -149,7 +150,7 @@ class Observer:
         return tuple(TopicPartition(name, number) for number in range(partitions))
 
     def _wait_for_a_controller(self, timeout_s: float) -> None:
-        """librdkafka, told once that there is no controller, waits minutes before it asks for it again."""
+        """Wait for a controller, because librdkafka asks again only minutes after an answer without one."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             with contextlib.suppress(confluent_kafka.KafkaException):
@@ -159,17 +160,16 @@ class Observer:
         raise TimeoutError(f"no broker knew of a controller within {timeout_s:g} s")
 
     def delete_topic(self, name: str, timeout_s: float = 20.0) -> bool:
-        """Ask for a topic's deletion, which goes on after the answer.
+        """Request a topic's deletion, which continues after the response.
 
         Returns:
-            Whether the cluster took it on; False where it refused (there may be no such topic), or nobody
-            can say.
+            Whether the cluster accepted it; False if it refused (the topic may not exist) or did not answer.
         """
         try:
             self._admin.delete_topics([name], request_timeout=timeout_s)[name].result(timeout_s)
         except (confluent_kafka.KafkaException, TimeoutError):
             with contextlib.suppress(confluent_kafka.KafkaException):
-                # Else the client asks the former controller, who refuses, until its metadata are minutes old.
+                # Refresh the metadata; otherwise the client keeps asking the former controller for minutes.
                 self._admin.list_topics(timeout=timeout_s)
             return False
         return True
@@ -186,7 +186,7 @@ class Observer:
             try:
                 view = self.look(topic)
             except confluent_kafka.KafkaException:
-                continue  # nobody answered within its own timeout: ask again until the deadline
+                continue  # no broker answered in time: ask again until the deadline
             if view.whole == partitions:
                 return view
             time.sleep(_POLL_S)
@@ -197,10 +197,10 @@ class Observer:
 
 
 class ControllerEpochs:
-    """The highest controller epoch that state-change logs speak of, reading on from where it stopped.
+    """A reader of the highest controller epoch in state-change logs, which continues where it stopped.
 
     Args:
-        logs: The ``state-change.log`` of each broker; they may not exist yet.
+        logs: The ``state-change.log`` of each broker, which may not exist yet.
     """
 
     def __init__(self, logs: Iterable[Path]) -> None:
@@ -208,14 +208,14 @@ class ControllerEpochs:
         self._highest = 0
 
     def highest(self) -> int:
-        """The epoch, 0 where no controller has written yet."""
+        """Return the epoch; 0 if no controller has logged yet."""
         for path, position in self._positions.items():
             if not path.exists():
                 continue
             with path.open("rb") as file:
                 file.seek(position)
                 text = file.read()
-            whole = text.rfind(b"\n") + 1  # the last line may still be being written
+            whole = text.rfind(b"\n") + 1  # the last line may be incomplete
             self._positions[path] = position + whole
             epochs = map(int, _CONTROLLER_LINE.findall(text[:whole]))
             self._highest = max(self._highest, *epochs, 0)

@@ -1,4 +1,4 @@
-"""Where a server process lives: the address it listens on, and how a command gets there."""
+"""The place of a server process: its address, and the command that starts processes there."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ class Place:
 
     Attributes:
         host: The IPv4 address that servers listen on and are reached at.
-        enter: The command that starts another command there (its first part is the path of a program), such
-            as ``ip netns exec NAME``; nothing where every process is there already. It must become that
-            command, so that its process id is the server's.
+        enter: The command that starts another command in this place, such as ``ip netns exec NAME``; empty if
+            none is needed. It must exec that command, so that its process id is the server's.
     """
 
     host: str = "127.0.0.1"

@@ -1,4 +1,4 @@
-"""Which TCP ports a local cluster uses."""
+"""The TCP ports of a local cluster."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _FIRST, _LAST = 20000, 32000
 broker is dead nobody else gets its port by chance."""
 
 _GRPC, _METRICS, _ZOOKEEPER = 1000, 2000, 3000
-"""How far these ports lie above those for clients."""
+"""The distances of these ports from those for clients."""
 
 OFFSETS = f"gRPC is {_GRPC} above, metrics {_METRICS}, ZooKeeper {_ZOOKEEPER}"
-"""For people: which ports `derived` takes beside those for clients."""
+"""A description of the further ports that `derived` uses."""
 
 
 class PortError(ValueError):
-    """No such ports can be had; the message names the port and what was expected."""
+    """An error for ports that are not available; the message names the port and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class ClusterPorts:
 
 
 def derived(port: int, brokers: int) -> ClusterPorts:
-    """Brokers on ``port``, ``port`` + 1, …; gRPC 1000 above, metrics 2000, ZooKeeper at ``port`` + 3000.
+    """Return ports from ``port`` for clients; gRPC 1000, metrics 2000 and ZooKeeper 3000 above.
 
     Raises:
-        PortError: The highest of them is no port, or one is taken.
+        PortError: The highest port does not exist, or one is in use.
     """
     highest = port + _ZOOKEEPER + brokers
     if port < 1 or highest > 65535:
@@ -68,7 +68,7 @@ def derived(port: int, brokers: int) -> ClusterPorts:
 
 
 def any_free(brokers: int) -> ClusterPorts:
-    """Ports that nobody uses now.
+    """Return unused ports.
 
     Raises:
         PortError: There are not enough.
@@ -81,7 +81,7 @@ def any_free(brokers: int) -> ClusterPorts:
 
 
 def free_ports(count: int) -> list[int]:
-    """So many different ports that nobody uses now.
+    """Return ``count`` different unused ports.
 
     Raises:
         PortError: There are not enough.
@@ -96,7 +96,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def _listeners(ports: ClusterPorts) -> Iterator[tuple[int, str]]:
-    """Each port and who listens there."""
+    """Generate each port and its listener."""
     for number, broker in enumerate(ports.brokers, start=1):
         yield broker.kafka, f"broker {number}"
         yield broker.grpc, f"broker {number}'s gRPC"
@@ -106,7 +106,7 @@ def _listeners(ports: ClusterPorts) -> Iterator[tuple[int, str]]:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # A port whose last connections are in TIME_WAIT is free for a listener, also to the brokers.
+        # A port with connections in TIME_WAIT is free for listeners, so the probe must accept it too.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))

@@ -1,8 +1,8 @@
 """An embedded ZooKeeper: the real Apache ZooKeeper server, run from the jars that pyspark's wheel carries.
 
-One directory holds all there is to it: ``zoo.cfg``, ``data/`` (snapshots), ``datalog/`` (the transaction log
-apart from the snapshots, as ZooKeeper's administrator's guide asks) and ``zookeeper.log`` (warnings, errors).
-The server can be stopped, killed and started again on the same directory and port; an acknowledged write
+One directory holds all files: ``zoo.cfg``, ``data/`` (snapshots), ``datalog/`` (the transaction log apart
+from the snapshots, as ZooKeeper's administrator's guide asks) and ``zookeeper.log`` (warnings, errors). The
+server can be stopped, killed and started again on the same directory and port; an acknowledged write
 survives, because ``forceSync`` stays on.
 """
 
@@ -29,13 +29,13 @@ from barnabas.local.place import HERE, Place
 from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars, find_java
 
 DEFAULT_TICK_MS = 200
-"""ZooKeeper's unit of time: a session that has run out is noticed at the next tick, and not before."""
+"""ZooKeeper's unit of time; an expired session is noticed at the next tick."""
 
 MINIMUM_SESSION_TIMEOUT_MS = 1_000
-"""The shortest session granted: kazoo's ping jitter makes shorter ones unsafe."""
+"""The shortest session timeout; shorter ones are unsafe because of kazoo's ping jitter."""
 
 MAXIMUM_SESSION_TIMEOUT_MS = 60_000
-"""The longest session granted: ZooKeeper's own limit of 20 ticks would cut Kafka's default of 18 s."""
+"""The longest session timeout; ZooKeeper's default limit of 20 ticks is below Kafka's default of 18 s."""
 
 _SIMPLE_LOGGER = "org.apache.logging.log4j.simplelog"
 
@@ -47,7 +47,7 @@ _JVM_FLAGS = (
     "-Dzookeeper.preAllocSize=4096",  # KB; the default of 64 MB per log file is much for a laptop
     f"-D{_SIMPLE_LOGGER}.level=WARN",
     f"-D{_SIMPLE_LOGGER}.showdatetime=true",
-    # It complains when the readiness probe comes before the database is loaded.
+    # This logger warns about readiness probes before the database is loaded.
     f"-D{_SIMPLE_LOGGER}.org.apache.zookeeper.server.ServerCnxn.level=OFF",
     "-Dlog4j2.statusLoggerLevel=OFF",
 )
@@ -76,11 +76,11 @@ _MEMBER_FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A server's place in an ensemble.
+    """The membership of a server in an ensemble.
 
     Attributes:
-        number: Its ``myid``.
-        servers: Of each member, itself too, ``host:port:port``: where it is followed, and where it votes.
+        number: The server's ``myid``.
+        servers: The ``host:port:port`` of each member: the ports for followers and for elections.
     """
 
     number: int
@@ -88,9 +88,9 @@ class Membership:
 
 
 class EmbeddedZooKeeper:
-    """One ZooKeeper server as a child process, on 127.0.0.1 unless another place is given.
+    """A ZooKeeper server as a child process, by default on 127.0.0.1.
 
-    It stands alone, or is the member of an ensemble that ``membership`` says.
+    The server is standalone, or a member of an ensemble with a ``membership``.
 
     On Linux the server is killed when the thread that started it ends, however that happens; so start it from
     a thread that lives as long as the server is needed, such as the main thread. It runs in a process session
@@ -125,21 +125,21 @@ class EmbeddedZooKeeper:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id, or None while it does not run."""
+        """The server's process id; None while it does not run."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     @property
     def exit_status(self) -> int | None:
-        """How the last process ended (negative: the signal), or None where it still runs or never ran."""
+        """The exit status of the last process (negative: the signal); None if it runs or never ran."""
         return None if self._process is None else self._process.poll()
 
     @property
     def log_file(self) -> Path:
-        """What the server wrote to its log, standard output and standard error."""
+        """The file with the server's log, standard output and standard error."""
         return self.directory / "zookeeper.log"
 
     def start(self, timeout_s: float = 20.0) -> None:
-        """Start the server and return when it answers.
+        """Start the server and wait until it answers.
 
         Raises:
             ZooKeeperStartError: Java or the jars are missing, the port or directory is taken, or the server
@@ -177,7 +177,7 @@ class EmbeddedZooKeeper:
             )
 
     def _write_config(self) -> list[str]:
-        """Its files; Java's further flags and the class to start."""
+        """Write the configuration, and return further Java flags and the class to start."""
         settings = render_config(self.directory, self.port, self._tick_ms, self._place.host)
         flags = [_ALONE]
         if self._membership is not None:
@@ -188,11 +188,11 @@ class EmbeddedZooKeeper:
         return flags
 
     def mode(self) -> str | None:
-        """``standalone``, ``leader`` or ``follower``; None while it serves nobody, or does not answer."""
+        """The mode, ``standalone``, ``leader`` or ``follower``; None while the server does not serve."""
         return mode_of(self._place.host, self.port)
 
     def wait_ready(self, timeout_s: float = 20.0) -> None:
-        """Return when the launched server serves requests.
+        """Wait until the launched server serves requests.
 
         Raises:
             ZooKeeperStartError: It ended, or did not answer within ``timeout_s``; it is killed then.
@@ -211,7 +211,7 @@ class EmbeddedZooKeeper:
             time.sleep(0.02)
 
     def stop(self, timeout_s: float = 5.0) -> None:
-        """Stop the server with SIGTERM, after ``timeout_s`` with SIGKILL; does nothing where none runs."""
+        """Stop the server with SIGTERM, after ``timeout_s`` with SIGKILL, if it runs."""
         if self._process is None:
             return
         self._process.terminate()
@@ -228,17 +228,17 @@ class EmbeddedZooKeeper:
             self._process.wait()
 
     def pause(self) -> None:
-        """Hold the server with SIGSTOP; does nothing where none runs."""
+        """Pause the server with SIGSTOP, if it runs."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a held server go on."""
+        """Resume a paused server with SIGCONT."""
         if self._process is not None:
             self._process.send_signal(signal.SIGCONT)
 
     def wait(self) -> int:
-        """Block until the server process has ended; its exit status (negative: the signal that ended it)."""
+        """Wait until the process has ended, and return its exit status (negative: the signal)."""
         if self._process is None:
             raise ZooKeeperStartError(f"ZooKeeper on {self.address} was not started")
         return self._process.wait()
@@ -253,7 +253,7 @@ class EmbeddedZooKeeper:
         self.stop()
 
     def _log_tail(self) -> str:
-        """The most telling line of this run's log: the last exception that says more, else the last line."""
+        """Return this run's last log line that names an exception with a message, else its last line."""
         with self.log_file.open("rb") as log:
             log.seek(self._log_start)
             lines = [line.strip() for line in log.read().decode("utf-8", errors="replace").split("\n")]
@@ -269,7 +269,7 @@ def run_in_foreground(directory: Path | str, port: int) -> int:
     server answers.
 
     Returns:
-        The exit status for the shell: 0 after a signal, 1 where the server ended by itself.
+        The exit status: 0 after a signal, 1 if the server ended by itself.
 
     Raises:
         ZooKeeperStartError: As ``EmbeddedZooKeeper.start``.
@@ -297,7 +297,7 @@ def run_in_foreground(directory: Path | str, port: int) -> int:
 
 
 def render_config(directory: Path, port: int, tick_ms: int, host: str = HERE.host) -> str:
-    """The server's configuration file, for a standalone server whose data lies under ``directory``."""
+    """Return the configuration file of a standalone server with its data below ``directory``."""
     settings = {
         "tickTime": tick_ms,
         "minSessionTimeout": MINIMUM_SESSION_TIMEOUT_MS,
@@ -315,7 +315,7 @@ def render_config(directory: Path, port: int, tick_ms: int, host: str = HERE.hos
 
 
 def render_membership(membership: Membership) -> str:
-    """What a member's configuration has beside."""
+    """Return the further configuration of a member."""
     limits = f"initLimit={INIT_LIMIT_TICKS}\nsyncLimit={SYNC_LIMIT_TICKS}\n"
     return limits + "".join(f"server.{number}={where}\n" for number, where in membership.servers.items())
 
@@ -340,7 +340,7 @@ def _check_port_free(port: int) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[IO[bytes]]:
-    """The lock of a server directory: a child that inherits the file holds it as long as it lives."""
+    """Lock a server directory; a child that inherits the file keeps the lock until its end."""
     with path.open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -350,7 +350,7 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def mode_of(host: str, port: int) -> str | None:
-    """What the server answers to the four-letter word ``srvr``, which names a mode only where it serves."""
+    """Ask a server for its mode with the four-letter word ``srvr``; it names one only while it serves."""
     try:
         with socket.create_connection((host, port), timeout=_ANSWER_S) as connection:
             connection.sendall(b"srvr")

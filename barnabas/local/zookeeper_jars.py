@@ -1,4 +1,4 @@
-"""The Java and the jars that the embedded ZooKeeper runs from: Apache ZooKeeper's own, of pyspark's wheel."""
+"""The Java and the jars of the embedded ZooKeeper, which are Apache ZooKeeper's from pyspark's wheel."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ server starts a third faster."""
 
 
 class ZooKeeperStartError(Exception):
-    """The embedded ZooKeeper cannot run; the message is one line that says what is missing or in the way."""
+    """An error if the embedded ZooKeeper cannot run; the message is one line that names the cause."""
 
 
 def find_java() -> str:
-    """The ``java`` of JAVA_HOME, else of PATH.
+    """Find the ``java`` of JAVA_HOME, else of PATH.
 
     Raises:
-        ZooKeeperStartError: There is none, or it says that it is older than ``MINIMUM_JAVA``.
+        ZooKeeperStartError: There is no Java, or it is older than ``MINIMUM_JAVA``.
     """
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
@@ -46,7 +46,7 @@ def find_java() -> str:
 
 
 def java_version(release: str) -> int | None:
-    """The feature version (17, 21; 8 for ``1.8.0``) in a JDK's ``release`` file; None where it names none."""
+    """Return the feature version (17, 21; 8 for ``1.8.0``) in a JDK's ``release`` file; None without one."""
     for line in release.splitlines():
         key, _, value = line.partition("=")
         if key.strip() == "JAVA_VERSION":
@@ -57,7 +57,7 @@ def java_version(release: str) -> int | None:
 
 
 def find_jars() -> tuple[Path, ...]:
-    """The jars of the server in pyspark's package, which is located without being imported.
+    """Find the server's jars in pyspark's package, which is not imported.
 
     Raises:
         ZooKeeperStartError: pyspark is not installed, or one of the jars is not there.

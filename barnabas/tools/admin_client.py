@@ -1,4 +1,4 @@
-"""The client of the tools: it asks any broker, a certain one or the controller, and lasts through failovers.
+"""The admin client of the tools, which survives failovers.
 
 Kafka's ``KafkaAdminClient`` looks at metadata again and retries within ``default.api.timeout.ms``; the Python
 clients cling to the controller that they knew. Here the controller is looked for before every try, and has to
@@ -23,45 +23,45 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.servers import ServersError, parse_servers, why_silent
 
 REACH_MS = 20_000
-"""How long the first answer of any broker may take."""
+"""The timeout in ms of the first response of any broker."""
 
 SERVER_MS = 25_000
-"""How long the cluster may work at a request before it answers REQUEST_TIMED_OUT."""
+"""The time in ms after which the cluster answers REQUEST_TIMED_OUT."""
 
 ANSWER_MS = 30_000
-"""How long to wait for the answer: longer, so that the cluster's own word is heard."""
+"""The timeout in ms of a response, longer so that the cluster's own timeout comes first."""
 
 PROBE_MS = 5_000
-"""How long a broker may take to say who it and the others are."""
+"""The timeout in ms of a broker's response to a metadata request."""
 
 DEADLINE_MS = 60_000
-"""How long a request is tried, as ``default.api.timeout.ms`` in Kafka."""
+"""The time in ms for which a request is retried, as Kafka's ``default.api.timeout.ms``."""
 
 RETRY_S = 0.2
-"""How long to wait between two tries, in seconds."""
+"""The pause between two tries in seconds."""
 
 T = TypeVar("T")
 
 
 class AdminError(Exception):
-    """No answer was had; the text says what was tried and what went wrong."""
+    """An error if there was no response; the text says what was tried and what failed."""
 
 
 class Unreachable(AdminError):
-    """No broker answered at the servers given."""
+    """An error if no broker answered at the given servers."""
 
 
 class NotSupported(AdminError):
-    """The brokers are too old for the request."""
+    """An error if the brokers are too old for a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the controller said.
+    """A response of the controller.
 
     Attributes:
         body: The response.
-        tried_before: Whether an earlier try was sent and never answered, and may have been carried out.
+        tried_before: Whether an earlier try got no response and may have been carried out.
     """
 
     body: Any
@@ -77,7 +77,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """A partition as a broker tells it: number, leader (-1 for none), replicas and ISR by broker id."""
+    """A partition in a broker's metadata: number, leader (-1 for none), replicas and ISR by broker id."""
 
     id: int
     leader: int
@@ -87,7 +87,7 @@ class PartitionMetadata:
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata:
-    """A topic as a broker tells it: its name, and its partitions by number."""
+    """A topic in a broker's metadata: its name, and its partitions by number."""
 
     topic: str
     partitions: Mapping[int, PartitionMetadata]
@@ -100,17 +100,17 @@ class _Client(kafka.KafkaAdminClient):  # type: ignore[misc]  # the library has 
 
     def _send(self, request: Any, broker_id: int | None, timeout_ms: int) -> Any:
         broker = self._manager.least_loaded_node() if broker_id is None else broker_id
-        # A broker that hangs accepts connections and never says what it understands.
+        # A broker that hangs accepts connections but never answers ApiVersions.
         self._manager.get_connection(broker, timeout_ms=PROBE_MS)
         return self._manager.send(request, broker, timeout_ms)
 
     def look_again(self) -> None:
-        """Have the addresses of all brokers looked up."""
+        """Refresh the addresses of all brokers."""
         self._manager.cluster.request_update()
 
 
 class AdminClient:
-    """Asks a cluster; a context manager.
+    """An admin client of a cluster; a context manager.
 
     Args:
         servers: ``host:port`` of one or more brokers, separated by commas.
@@ -135,15 +135,15 @@ class AdminClient:
         self._client.close()
 
     def ask(self, request: Any) -> Any:
-        """What any broker answers.
+        """Send a request to any broker and return its response.
 
         Raises:
-            AdminError: None did within ``DEADLINE_MS``.
+            AdminError: No broker answered within ``DEADLINE_MS``.
         """
         return _persist(lambda: self._try(request, None, self._answer_ms), DEADLINE_MS)
 
     def ask_broker(self, request: Any, broker_id: int) -> Any:
-        """What one broker answers, which is asked once.
+        """Send a request once to a given broker and return its response.
 
         Raises:
             AdminError: There is no such broker, or it did not answer.
@@ -155,10 +155,10 @@ class AdminClient:
         return _persist(lambda: self._try(request, broker_id, self._answer_ms), 0)
 
     def ask_controller(self, request: Any, deadline_ms: int = DEADLINE_MS) -> Answer:
-        """What the controller answers; whoever succeeds one that dies is asked again.
+        """Send a request to the controller, or after its death to the next one, and return the response.
 
         Raises:
-            AdminError: There was none, or it did not answer, for ``deadline_ms``.
+            AdminError: No controller answered within ``deadline_ms``.
         """
         lost = False
 
@@ -175,16 +175,16 @@ class AdminClient:
         return _persist(attempt, deadline_ms)
 
     def racks(self) -> dict[int, str | None]:
-        """Every live broker with its rack."""
+        """Return the rack of every live broker."""
         return {broker.node_id: broker.rack for broker in self.ask(_no_topics()).brokers}
 
     def topics(self) -> dict[str, TopicMetadata]:
-        """Every topic there is, by name in order."""
+        """Return all topics by name, in order."""
         found = self.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False)).topics
         return {topic.name: _topic(topic) for topic in sorted(found, key=lambda one: str(one.name))}
 
     def _controller(self) -> int:
-        """The controller, which has just answered."""
+        """Find the controller, and check that it answers."""
         controller = int(self._try(_no_topics(), None, PROBE_MS).controller_id)
         if controller < 0:
             raise errors.NotControllerError("There is no controller")
@@ -204,7 +204,7 @@ class AdminClient:
 
 
 def _reach(servers: str, settings: Mapping[str, Any]) -> _Client:
-    """A client that one of the servers has answered: all are tried together, then, as one may hang, each."""
+    """Connect to all servers together, then, because one may hang, to each alone."""
     try:
         each = parse_servers(servers)
     except ServersError as error:
@@ -223,7 +223,7 @@ def _reach(servers: str, settings: Mapping[str, Any]) -> _Client:
 
 
 def _persist(attempt: Callable[[], T], deadline_ms: int) -> T:
-    """What ``attempt`` returns, tried again for ``deadline_ms`` while brokers come and go."""
+    """Retry ``attempt`` for ``deadline_ms`` while brokers are unavailable, and return its result."""
     deadline = time.monotonic() + deadline_ms / 1000
     while True:
         try:
@@ -256,7 +256,7 @@ def _topic(topic: Any) -> TopicMetadata:
 
 
 def _error_codes(answer: Mapping[str, Any]) -> Iterator[int]:
-    """Every error code in an answer, wherever it stands."""
+    """Generate all error codes in a response, at any depth."""
     for name, value in answer.items():
         if name == "error_code":
             yield value

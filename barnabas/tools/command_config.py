@@ -1,4 +1,4 @@
-"""The properties that Kafka's tools take for their own clients (``--command-config``)."""
+"""The properties of the tools' own clients (``--command-config``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barnabas.cluster.model.properties import parse_properties
 
 
 class CommandConfigError(Exception):
-    """The file cannot be read, or the client does not know one of its properties; the message names it."""
+    """An error for an unreadable file or an unknown property, which the message names."""
 
 
 _PYTHON_OBJECTS = frozenset(
@@ -29,7 +29,7 @@ _PYTHON_OBJECTS = frozenset(
 
 
 def properties(path: str | None, flag: str = "--command-config") -> dict[str, str]:
-    """The properties in the file at ``path``, which ``flag`` names; none where there is no such flag.
+    """Read the properties file at ``path``, which ``flag`` names; empty without a path.
 
     Raises:
         CommandConfigError: The file cannot be read.
@@ -43,7 +43,7 @@ def properties(path: str | None, flag: str = "--command-config") -> dict[str, st
 
 
 def for_kafka_python(path: str | None, flag: str = "--command-config") -> dict[str, Any]:
-    """The same as arguments of kafka-python's admin client.
+    """Read the properties file as arguments of kafka-python's admin client.
 
     Raises:
         CommandConfigError: The file cannot be read, or that client has no such setting or value.
@@ -58,7 +58,7 @@ def for_kafka_python(path: str | None, flag: str = "--command-config") -> dict[s
 
 
 def _typed(where: str, name: str, text: str, default: object) -> object:
-    """``text`` in the type of ``default``."""
+    """Convert ``text`` to the type of ``default``."""
     if isinstance(default, bool):
         return text.strip().lower() == "true"
     if isinstance(default, int):

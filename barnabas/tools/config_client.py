@@ -1,4 +1,4 @@
-"""A client for settings that tells everything a broker says of them: every synonym, and each refusal.
+"""A client for settings that returns everything a broker reports, with all synonyms and refusals.
 
 kafka-python's own ``describe_configs`` hides refusals and knows no default of all brokers, so the requests
 themselves are sent. None of them needs the controller.
@@ -29,7 +29,7 @@ _MESSAGE_FORMAT = "message.format.version"
 
 
 def warnings(settings: Mapping[str, str]) -> list[str]:
-    """What Kafka's tools say of settings before they are asked for."""
+    """Return the warnings that Kafka's tools print before altering settings."""
     if _MESSAGE_FORMAT not in settings:
         return []
     specified = f"The configuration {_MESSAGE_FORMAT}={settings[_MESSAGE_FORMAT]} is specified."
@@ -38,10 +38,10 @@ def warnings(settings: Mapping[str, str]) -> list[str]:
 
 
 class Refusal(Exception):
-    """The cluster refused, in the broker's words.
+    """A refusal of the cluster, with the broker's message.
 
     Attributes:
-        error: Why.
+        error: The error code.
     """
 
     def __init__(self, error: ErrorCode, text: str | None) -> None:
@@ -51,7 +51,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """One setting, as a broker tells it.
+    """A setting as a broker describes it.
 
     Attributes:
         name: Its key.
@@ -69,7 +69,7 @@ class Described:
 
 
 class ConfigClient:
-    """Reads and alters settings.
+    """A client that reads and alters settings.
 
     Args:
         admin: A client of the cluster.
@@ -79,18 +79,18 @@ class ConfigClient:
         self._admin = admin
 
     def topics(self) -> list[str]:
-        """The names of all topics, in order."""
+        """Return the names of all topics, in order."""
         return list(self._admin.topics())
 
     def brokers(self) -> list[int]:
-        """The ids of all live brokers, in order."""
+        """Return the ids of all live brokers, in order."""
         return sorted(self._admin.racks())
 
     def describe(self, resource: ConfigResource) -> list[Described]:
-        """Every setting of a resource, with all synonyms.
+        """Describe every setting of a resource, with all synonyms.
 
         Raises:
-            Refusal: The broker does not tell.
+            Refusal: The broker refused.
             AdminError: No broker answered, or not the one that the settings are of.
         """
         request = DescribeConfigsRequest(
@@ -126,7 +126,7 @@ class ConfigClient:
         _demand_success(result)
 
     def replace(self, resource: ConfigResource, settings: Mapping[str, str]) -> None:
-        """Let the resource set exactly these itself.
+        """Replace all settings of a resource.
 
         Raises:
             Refusal: Nothing was altered.
@@ -138,7 +138,7 @@ class ConfigClient:
         _demand_success(result)
 
     def _send(self, request: Any, resource: ConfigResource) -> Any:
-        """A broker's own settings are its own to tell and to alter; the rest may be asked of any."""
+        """Send a request about a broker's settings to that broker, and others to any broker."""
         if resource.type is ConfigResourceType.BROKER and not resource.is_default:
             return self._admin.ask_broker(request, int(resource.name))
         return self._admin.ask(request)

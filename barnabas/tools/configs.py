@@ -31,7 +31,7 @@ from barnabas.tools.options import Given
 
 
 def describe(client: ConfigClient, entity: Entity, *, everything: bool) -> list[str]:
-    """The lines of ``--describe``."""
+    """Return the lines of ``--describe``."""
     lines = []
     for each in _expand(client, entity):
         lines.append(title(each, everything=everything))
@@ -44,21 +44,21 @@ def describe(client: ConfigClient, entity: Entity, *, everything: bool) -> list[
 
 
 def title(entity: Entity, *, everything: bool) -> str:
-    """The line above the settings of an entity."""
+    """Return the title line above the settings of an entity."""
     if entity.name == DEFAULT_ENTITY:
         return f"Default configs for {entity.kind} in the cluster are:"
     return f"{'All' if everything else 'Dynamic'} configs for {entity.kind[:-1]} {entity.name} are:"
 
 
 def line_of(config: Described) -> str:
-    """One setting as the tool prints it; Java prints ``null`` for what is hidden or not set."""
+    """Format a setting as the tool prints it; Java prints ``null`` for one that is hidden or not set."""
     synonyms = ", ".join(f"{each.source.name}:{each.name}={_null(each.value)}" for each in config.synonyms)
     sensitive = str(config.is_sensitive).lower()
     return f"  {config.name}={_null(config.value)} sensitive={sensitive} synonyms={{{synonyms}}}"
 
 
 def alter(client: ConfigClient, entity: Entity, added: Mapping[str, str], deleted: Sequence[str]) -> str:
-    """Alter the settings of an entity; the line to print.
+    """Alter the settings of an entity, and return the line to print.
 
     Raises:
         InvalidArgument: A setting is to be deleted that the entity does not set itself, or a hidden setting

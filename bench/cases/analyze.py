@@ -21,10 +21,10 @@ from barnabas.bench.state_change_logs import write_logs
 
 LINES = 1_000_000
 PEER_LINES_MAX = 1_000_000
-"""The peer's speed does not depend on how much there is; it reads no more than this."""
+"""The most lines that the peer reads, since its speed does not depend on their number."""
 
 SAMPLE_S = 2.0
-"""To look is work too, and counts as Spark's: it has the kernel walk all pages of every process."""
+"""The seconds between two samples. Sampling makes the kernel walk all pages, and counts as Spark's work."""
 
 
 class PeakMemory:
@@ -72,18 +72,18 @@ class PeakMemory:
 
 
 def _own_mb(process: psutil.Process) -> float:
-    # Workers are forked: what they share with their parent counts once.
+    # Workers are forked, so memory shared with their parent counts once.
     return float(process.memory_full_info().uss) / 1e6
 
 
 def _core_seconds() -> float:
-    """What this process and all below it have used: unlike the clock, the same on a busy machine."""
+    """Return the CPU-seconds of this process and its descendants, which do not depend on other load."""
     processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
     return sum(sum(process.cpu_times()[:4]) for process in processes if process.is_running())
 
 
 def measure(lines: int) -> Run:
-    """Write logs, have both read them, and compare lines per second that a core worked."""
+    """Write logs, let both programs read them, and compare lines per CPU-second."""
     cores = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory:
         folder = Path(directory)

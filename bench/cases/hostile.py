@@ -32,13 +32,13 @@ from barnabas.broker.wire.apis import ApiKey
 from barnabas.local.cluster import LocalCluster
 
 PARTITIONS = 8
-"""Those of the topic that exist; the others are unknown."""
+"""The number of existing partitions of the topic; the others in requests are unknown."""
 
 SIZES = (10, 1_000)
 """The smaller numbers of elements; the largest is a size of the bench."""
 
 FRAMES = {10: 300, 1_000: 20}
-"""How often requests of so many elements are sent, so that their CPU time can be measured; others once."""
+"""The number of requests by their elements, so that CPU time is measurable; others are sent once."""
 
 PATIENCE_S = 120.0
 PAUSE_S = 0.002
@@ -53,10 +53,10 @@ class Cost:
 
     Attributes:
         name: The kind of request.
-        elements: How many topics, partitions or resources each named.
+        elements: The number of topics, partitions or resources in each.
         cpu_s: The broker's CPU-seconds for all of them.
-        frames: How many there were.
-        bytes: The bytes of one.
+        frames: The number of requests.
+        bytes: The bytes of one request.
         longest_wait_s: The longest wait of the other connection meanwhile.
         turn_s: No turn of the broker's event loop took more CPU time than this, seconds.
         memory_mb: The broker's largest resident memory so far, 10^6 bytes.
@@ -88,7 +88,7 @@ HEADER = (
 
 
 class Waits:
-    """Asks for ApiVersions without a pause, in a thread, and notes the longest wait.
+    """A thread that requests ApiVersions without a pause and records the longest wait.
 
     Args:
         address: The broker's ``host:port``.
@@ -114,7 +114,7 @@ class Waits:
         return longest
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Stop the thread."""
         self._stopped.set()
         self._thread.join(PATIENCE_S)
         self._connection.close()
@@ -126,10 +126,10 @@ def _connect(address: str) -> socket.socket:
 
 
 def _receive(connection: socket.socket) -> int:
-    """Read an answer; its bytes.
+    """Read a response, and return its number of bytes.
 
     Raises:
-        ConnectionError: The broker hung up.
+        ConnectionError: The broker closed the connection.
     """
     size, read = None, b""
     left = _SIZE.size

@@ -24,10 +24,10 @@ TURNS = 3
 
 
 def write_and_kill(directory: Path, megabytes: int) -> int:
-    """Have a process write a log of that size and kill it meanwhile; returns the end offset it told last.
+    """Let a process write a log of a given size, kill it, and return the last end offset that it printed.
 
     Raises:
-        RuntimeError: It ended before.
+        RuntimeError: The process ended by itself.
     """
     wanted = megabytes * 1_000_000 // RECORD_SIZE
     command = [sys.executable, "-m", "barnabas.bench.log_writer", str(directory)]
@@ -50,7 +50,7 @@ def files_of(directory: Path) -> list[Path]:
 
 
 def forget(paths: list[Path]) -> None:
-    """Have the files on the disk and not in memory, as after a restart of the machine."""
+    """Drop the files from the page cache, as after a restart of the machine."""
     for path in paths:
         fd = os.open(path, os.O_RDONLY)
         try:
@@ -61,7 +61,7 @@ def forget(paths: list[Path]) -> None:
 
 
 def read_all(paths: list[Path]) -> float:
-    """Seconds for which the disk reads these files from the first byte to the last."""
+    """Return the seconds for reading the files from disk."""
     forget(paths)
     begin = time.perf_counter()
     for path in paths:
@@ -73,7 +73,7 @@ def read_all(paths: list[Path]) -> float:
 
 
 def recover(directory: Path, expected: int) -> tuple[float, float]:
-    """Open the directory; seconds by the clock, and seconds of CPU.
+    """Recover the directory, and return the elapsed seconds and the CPU-seconds.
 
     Raises:
         RuntimeError: The log ends before ``expected``.

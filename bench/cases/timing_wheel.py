@@ -19,40 +19,40 @@ from barnabas.broker.replicas.system_timer import SystemTimer
 
 PENDING = (10_000, 100_000, 1_000_000)
 OPERATIONS = 200_000
-"""How many inserts, each with a cancel; at least twice what is pending, so that a heap gets to be cleaned."""
+"""The number of inserts, each with a cancel; at least twice the pending ones, so that a heap is cleaned."""
 
 DELAYS_MS = (1_000, 60_000)
-"""No timeout of these ends while the bench runs: what completes a request cancels its timeout."""
+"""The range of timeouts, none of which expires during the bench."""
 
 HEAP_CANCELLED_MIN = 100
-"""As asyncio does: a heap is cleaned when more than this, and more than half of it, was cancelled."""
+"""The cancelled entries above which a heap is cleaned, if they are more than half of it, as in asyncio."""
 
 Kept = TypeVar("Kept")
 
 
 class Task(TimerTask):
-    """What a purgatory keeps of a request."""
+    """The timer task of a request in a purgatory."""
 
     __slots__ = ()
 
     def run(self) -> None:
-        """Never: it is cancelled before."""
+        """Never run, because the task is cancelled before."""
 
 
 class Timeouts(Protocol[Kept]):
-    """Something that keeps timeouts."""
+    """A data structure for timeouts."""
 
     def insert(self, delay_ms: int) -> Kept:
-        """Keep one for ``delay_ms``."""
+        """Insert a timeout that expires after ``delay_ms``."""
         ...
 
     def cancel(self, timeout: Kept) -> None:
-        """Forget one."""
+        """Cancel a timeout."""
         ...
 
 
 class Wheel:
-    """The timing wheels alone, told the time."""
+    """The timing wheels alone, with the time as an argument."""
 
     def __init__(self) -> None:
         self._now_ms = time.monotonic_ns() // 1_000_000
@@ -60,7 +60,7 @@ class Wheel:
         self.cancel = self._wheel.remove
 
     def insert(self, delay_ms: int) -> Task:
-        """Keep one."""
+        """Insert a timeout that expires after ``delay_ms``."""
         task = Task()
         self._wheel.add(task, self._now_ms + delay_ms)
         return task
@@ -74,14 +74,14 @@ class WheelOnLoop:
         self.cancel = self._timer.cancel
 
     def insert(self, delay_ms: int) -> Task:
-        """Keep one."""
+        """Insert a timeout that expires after ``delay_ms``."""
         task = Task()
         self._timer.add(task, delay_ms)
         return task
 
 
 class HeapEntry:
-    """One timeout of a heap."""
+    """A timeout in a heap."""
 
     __slots__ = ("cancelled",)
 
@@ -90,7 +90,7 @@ class HeapEntry:
 
 
 class Heap:
-    """``heapq``, told the time; what is cancelled stays until there is too much of it."""
+    """A ``heapq`` with the time as an argument; cancelled entries stay until there are too many."""
 
     def __init__(self) -> None:
         self._now_ms = time.monotonic_ns() // 1_000_000
@@ -98,14 +98,14 @@ class Heap:
         self._count = self._cancelled = 0
 
     def insert(self, delay_ms: int) -> HeapEntry:
-        """Keep one."""
+        """Insert a timeout that expires after ``delay_ms``."""
         entry = HeapEntry()
         self._count += 1
         heapq.heappush(self._heap, (self._now_ms + delay_ms, self._count, entry))
         return entry
 
     def cancel(self, entry: HeapEntry) -> None:
-        """Forget one."""
+        """Cancel a timeout."""
         entry.cancelled = True
         self._cancelled += 1
         if self._cancelled > HEAP_CANCELLED_MIN and 2 * self._cancelled > len(self._heap):
@@ -121,21 +121,21 @@ class CallLater:
         self._loop = asyncio.get_running_loop()
 
     def insert(self, delay_ms: int) -> asyncio.TimerHandle:
-        """Keep one."""
+        """Insert a timeout that expires after ``delay_ms``."""
         return self._loop.call_later(delay_ms / 1000, _never)
 
     @staticmethod
     def cancel(timeout: asyncio.TimerHandle) -> None:
-        """Forget one."""
+        """Cancel a timeout."""
         timeout.cancel()
 
 
 def _never() -> None:
-    """Every timeout is cancelled before its time."""
+    """Do nothing, because every timeout is cancelled before it expires."""
 
 
 def nanoseconds(timeouts: Timeouts[Kept], pending: int, operations: int) -> float:
-    """CPU time of one insert and one cancel while ``pending`` timeouts wait, the oldest cancelled first."""
+    """Measure the CPU time of an insert and a cancel of the oldest with ``pending`` timeouts."""
     dice = random.Random(pending)
     waiting = deque(timeouts.insert(dice.randrange(*DELAYS_MS)) for _ in range(pending))
     delays = [dice.randrange(*DELAYS_MS) for _ in range(operations)]
@@ -151,7 +151,7 @@ def nanoseconds(timeouts: Timeouts[Kept], pending: int, operations: int) -> floa
 
 
 def compare(pending: int, operations: int) -> dict[str, float]:
-    """Nanoseconds of each contender."""
+    """Measure the nanoseconds of each data structure."""
 
     def on(loop_of: Callable[[], asyncio.AbstractEventLoop], make: Callable[[], Timeouts[Kept]]) -> float:
         async def run() -> float:

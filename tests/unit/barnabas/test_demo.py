@@ -50,7 +50,7 @@ def test_what_is_never_seen_is_named(monkeypatch):
         watch.wait_for(lambda view: view.controller == 2, "a new controller")
 
 
-def test_a_story_that_cannot_be_told_is_one_line_and_a_failure(monkeypatch, capsys, tmp_path):
+def test_a_demo_that_cannot_start_is_one_line_and_a_failure(monkeypatch, capsys, tmp_path):
     def refuse(*arguments):
         raise ClusterError("broker 2 ended with status 1")
 
@@ -58,7 +58,7 @@ def test_a_story_that_cannot_be_told_is_one_line_and_a_failure(monkeypatch, caps
     monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
     assert demo.run() == 1
     told = capsys.readouterr().out
-    assert "The story ended early: broker 2 ended with status 1" in told
+    assert "The demo ended early: broker 2 ended with status 1" in told
     assert "are kept in" in told
     assert tmp_path.exists()
 
