@@ -58,17 +58,17 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A question with a figure for an answer.
+    """A bench: a question with a figure as its answer.
 
     Attributes:
-        name: As typed after ``python -m barnabas.bench``.
-        question: One sentence.
-        unit: Of the figure and the target.
-        target: What is to be reached.
-        measure: Makes one run, from nothing to nothing; called with ``sizes`` by name.
-        runs: How many make a figure; it is their median.
-        sizes: What the command line may set, such as ``--partitions 10000``: name to default.
-        scales_with: The size in proportion to which the target grows; None where it stays.
+        name: The argument of ``python -m barnabas.bench``.
+        question: The question as a sentence.
+        unit: The unit of figure and target.
+        target: The target.
+        measure: Makes one run including set-up and clean-up; called with ``sizes`` by name.
+        runs: The number of runs, whose median is the figure.
+        sizes: The sizes that the command line may set, such as ``--partitions 10000``, with their defaults.
+        scales_with: The size to which the target is proportional; None if it is fixed.
     """
 
     name: str
@@ -81,10 +81,10 @@ class Bench:
     scales_with: str | None = None
 
     def sized(self, sizes: Mapping[str, int]) -> Bench:
-        """This bench with other sizes, and the target that belongs to them.
+        """Return this bench with other sizes and the target for them.
 
         Raises:
-            ValueError: It has no such size, or one is not above 0.
+            ValueError: A size is unknown or not above 0.
         """
         for name, size in sizes.items():
             if name not in self.sizes:
@@ -103,7 +103,7 @@ def _flags(sizes: Mapping[str, int]) -> str:
 
 
 def load() -> dict[str, Bench]:
-    """Every bench, by name, in the order of names.
+    """Load all benches by name, in the order of names.
 
     Raises:
         ValueError: Two modules define benches of one name.

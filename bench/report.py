@@ -1,4 +1,4 @@
-"""From runs to a figure, and how it is shown. Pure, but for asking what machine this is."""
+"""The report of a bench's runs: the figure, and its formats."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from barnabas.bench.registry import Bench, Run
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where a figure was measured.
+    """The machine on which a figure was measured.
 
     Attributes:
-        cpu: The model's name.
-        cores: Those this process may use.
-        memory_gb: Installed, in 10^9 bytes.
-        system: Kernel and release.
-        python: Implementation and version.
+        cpu: The name of the CPU model.
+        cores: The number of cores that this process may use.
+        memory_gb: The installed memory in 10^9 bytes.
+        system: The kernel and its release.
+        python: The implementation and version of Python.
     """
 
     cpu: str
@@ -36,7 +36,7 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """The machine this runs on."""
+    """Describe the machine of this process."""
     return Machine(
         cpu=_cpu_model(),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
@@ -65,16 +65,16 @@ class Result:
 
     @property
     def figure(self) -> float:
-        """The median of the runs."""
+        """Return the median of the runs."""
         return statistics.median(run.figure for run in self.runs)
 
     @property
     def met(self) -> bool:
-        """Whether the target was reached."""
+        """Return whether the target was reached."""
         return self.bench.target.is_met_by(self.figure)
 
     def as_json(self) -> dict[str, Any]:
-        """The object that ``--json`` prints."""
+        """Return the object that ``--json`` prints."""
         return {
             "name": self.bench.name,
             "figure": self.figure,
@@ -88,7 +88,7 @@ class Result:
         }
 
     def as_text(self) -> str:
-        """What people read: figure, target, spread, details and machine."""
+        """Return the text with figure, target, spread, details and machine."""
         bench, figures = self.bench, [run.figure for run in self.runs]
         verdict = "met" if self.met else "MISSED"
         lines = [
@@ -104,7 +104,7 @@ class Result:
 
 
 def details(runs: Sequence[Run]) -> dict[str, float]:
-    """The median of each detail over the runs that have it."""
+    """Return the median of each detail over the runs that have it."""
     names = dict.fromkeys(name for run in runs for name in run.details)
     return {
         name: statistics.median(run.details[name] for run in runs if name in run.details) for name in names

@@ -1,8 +1,9 @@
-"""Logs of any length, the same for the same number of lines: a cluster at TRACE that fails over all day.
+"""A generator of reproducible logs of any length: a cluster at TRACE with continuous failovers.
 
 The lines are those of release 2.8, the release that our brokers are, in the proportions of a failover: the
 controller's decisions, what it sends, what brokers receive, do and cache, and some failures with their
-traces. A dice of its own makes them, so that neither the reader nor the writer of the analysis is used.
+traces. The generator has its own random numbers and texts, and uses neither the analysis nor the servers' log
+code.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _TOPICS = (
 )
 _PARTITIONS = 48
 _TOGETHER = 8
-"""Partitions of one request."""
+"""The number of partitions in a request."""
 
 
 def write_logs(folder: Path, lines: int, seed: int = 1) -> list[Path]:
-    """Write the logs of three brokers, together of at least so many entries.
+    """Write the logs of three brokers with at least ``lines`` entries together.
 
     Returns:
-        The files, one for each broker in a folder of its own.
+        The files, one for each broker in a separate folder.
     """
     paths = [folder / f"broker-{broker}" / "state-change.log" for broker in BROKERS]
     for path in paths:
@@ -48,7 +49,7 @@ def write_logs(folder: Path, lines: int, seed: int = 1) -> list[Path]:
 
 
 class _Cluster:
-    """Writes one failover after the other; broker 1 is always controller."""
+    """A simulated cluster that logs one failover after the other, with broker 1 as controller."""
 
     def __init__(self, dice: random.Random, logs: dict[int, TextIO]) -> None:
         self._dice = dice
@@ -58,7 +59,7 @@ class _Cluster:
         self.entries = 0
 
     def fail_over(self) -> None:
-        """Some partitions move to other leaders."""
+        """Log a failover that moves some partitions to other leaders."""
         self._correlation += 1
         for _ in range(_TOGETHER):
             self._milliseconds += self._dice.randrange(3)

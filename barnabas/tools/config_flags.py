@@ -1,4 +1,4 @@
-"""The options of ``kafka-configs.sh``: which there are, which go together, and what they name.
+"""The options of ``kafka-configs.sh``, their valid combinations, and the entity that they name.
 
 They are those of Kafka 2.8's ``kafka.admin.ConfigCommand``; what brokers here have no settings of is refused
 by its name.
@@ -32,10 +32,10 @@ TOPICS, BROKERS = "topics", "brokers"
 _RESOURCE_TYPES = {TOPICS: ConfigResourceType.TOPIC, BROKERS: ConfigResourceType.BROKER}
 
 KINDS = (TOPICS, "clients", "users", BROKERS, "ips", "broker-loggers")
-"""What has settings in Kafka."""
+"""The entity types that have settings in Kafka."""
 
 DEFAULT_ENTITY = ""
-"""How what all of a kind share is called."""
+"""The name of the defaults of an entity type."""
 
 _NAMED = {
     "topic": TOPICS,
@@ -51,14 +51,14 @@ _DEFAULTS = {
     "broker-defaults": BROKERS,
     "ip-defaults": "ips",
 }
-"""The short options, which stand for a kind and a name."""
+"""The short options, which stand for an entity type and a name."""
 
 _WITH_DEFAULTS = frozenset(_DEFAULTS.values())
 
 _ADDING = ("add-config", "add-config-file", "delete-config")
 
 _OUTSIDE_BRACKETS = r"(?=[^\]]*(?:\[|$))"
-"""What follows a separator that does not stand between brackets."""
+"""A pattern that follows a separator outside brackets."""
 
 OPTIONS = Options(
     bootstrap_server("the servers to connect to; required"),
@@ -91,7 +91,7 @@ OPTIONS = Options(
 
 
 class InvalidArgument(JavaError):
-    """The options contradict each other, or name what is not there; the text is all that is printed."""
+    """An error for options that contradict each other or name something unknown; only its text is printed."""
 
     def __init__(self, message: str) -> None:
         super().__init__("java.lang.IllegalArgumentException", message)
@@ -99,11 +99,11 @@ class InvalidArgument(JavaError):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """What the options name.
+    """The entity that the options name.
 
     Attributes:
         kind: ``topics`` or ``brokers``.
-        name: Its name, None for all of that kind, empty for what all brokers share.
+        name: The entity's name; None for all of that type, empty for the defaults of all brokers.
     """
 
     kind: str
@@ -111,12 +111,12 @@ class Entity:
 
     @property
     def resource(self) -> ConfigResource:
-        """What a request names."""
+        """Return the entity as a resource of a request."""
         return ConfigResource(_RESOURCE_TYPES[self.kind], self.name or "")
 
     @property
     def dynamic_source(self) -> ConfigSource:
-        """Where the settings come from that were altered at run time."""
+        """Return the source of settings that were altered at run time."""
         if self.kind == TOPICS:
             return ConfigSource.DYNAMIC_TOPIC_CONFIG
         if self.name == DEFAULT_ENTITY:
@@ -125,11 +125,11 @@ class Entity:
 
 
 def entity_of(given: Given) -> Entity:
-    """What the options name, after everything about them was checked, in the order in which Kafka does.
+    """Check the options in Kafka's order, and return the entity that they name.
 
     Raises:
-        UsageError: There is not one action, or an option does not go with it.
-        InvalidArgument: The options contradict each other, or name what is not there.
+        UsageError: There is not exactly one action, or an option does not apply to it.
+        InvalidArgument: The options contradict each other, or name something unknown.
     """
     if given.has("alter") == given.has("describe"):
         raise UsageError("Command must include exactly one action: --describe, --alter")
@@ -216,10 +216,10 @@ def _check_alter(given: Given, kind: str, names: list[str]) -> None:
 
 
 def settings_to_add(flags: SimpleNamespace) -> dict[str, str]:
-    """What ``--add-config`` or the file of ``--add-config-file`` holds: settings by name.
+    """Parse the settings of ``--add-config`` or of the file of ``--add-config-file``.
 
     Raises:
-        InvalidArgument: A part of it is no ``key=value``, or it cannot be read.
+        InvalidArgument: A part is not ``key=value``, or the file cannot be read.
     """
     if flags.add_config_file is not None:
         path = Path(flags.add_config_file)
@@ -231,10 +231,10 @@ def settings_to_add(flags: SimpleNamespace) -> dict[str, str]:
 
 
 def parse_settings(text: str) -> dict[str, str]:
-    """``k1=v1,k2=[v1,v2]`` as settings by name; nothing may stand behind the last comma.
+    """Parse ``k1=v1,k2=[v1,v2]`` as settings by name; the text may not end with a comma.
 
     Raises:
-        InvalidArgument: A part of it is no ``key=value``.
+        InvalidArgument: A part is not ``key=value``.
     """
     parts = re.split("," + _OUTSIDE_BRACKETS, text.rstrip(",") or text)
     pairs = [re.split(r"\s*=\s*" + _OUTSIDE_BRACKETS, part) for part in parts]

@@ -84,7 +84,7 @@ def alter(client: ConfigClient, entity: Entity, added: Mapping[str, str], delete
 
 
 def _whole(own: Mapping[str, str | None], added: Mapping[str, str], deleted: Iterable[str]) -> dict[str, str]:
-    """All that a broker shall set itself: what is hidden must be said again."""
+    """Return all settings that a broker shall have; hidden ones must be given again."""
     whole = {name: value for name, value in {**own, **added}.items() if name not in set(deleted)}
     hidden = sorted(name for name, value in whole.items() if value is None)
     if hidden:
@@ -100,7 +100,7 @@ def _null(value: str | None) -> str:
 
 
 def _expand(client: ConfigClient, entity: Entity) -> list[Entity]:
-    """The entity, or all of its kind in the order in which the tool tells of them."""
+    """Return the entity, or all of its type in the tool's order."""
     if entity.name is not None:
         return [entity]
     if entity.kind == TOPICS:
@@ -109,14 +109,14 @@ def _expand(client: ConfigClient, entity: Entity) -> list[Entity]:
 
 
 def run(given: Given) -> list[str]:
-    """Do what the options say; the lines to print.
+    """Carry out the options, and return the lines to print.
 
     Raises:
-        UsageError: They do not fit together.
-        JavaError: They make no sense.
+        UsageError: The options do not fit together.
+        JavaError: The options are invalid.
         AdminError: No broker answered.
         Refusal: The cluster refused.
-        CommandConfigError: The client cannot be made as ``--command-config`` says.
+        CommandConfigError: The client cannot be created with ``--command-config``.
     """
     entity = entity_of(given)
     flags = given.values()
@@ -130,14 +130,14 @@ def run(given: Given) -> list[str]:
 
 
 def _failure(error: AdminError | Refusal) -> str:
-    """A failure of a request, as the first line of Java's stack trace."""
+    """Format a failed request as the first line of Java's stack trace."""
     code = ErrorCode.UNSUPPORTED_VERSION if isinstance(error, NotSupported) else ErrorCode.REQUEST_TIMED_OUT
     cause = java_class(error.error if isinstance(error, Refusal) else code)
     return f"java.util.concurrent.ExecutionException: {cause}: {error}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool; the exit code."""
+    """Run the tool, and return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
 
     def work(given: Given) -> int:

@@ -1,4 +1,4 @@
-"""How every tool begins and ends: with what its options say, and with its exit code.
+"""The entry point of all tools: reading options, reporting errors and returning the exit code.
 
 As in ``kafka.utils.CommandLineUtils`` of Kafka 2.8 the help goes to standard error with exit code 1, also
 where it was asked for.
@@ -15,17 +15,17 @@ from importlib.metadata import version
 from barnabas.tools.options import Given, JavaError, Options, UsageError
 
 SIGPIPE_CODE = 141
-"""What a shell sees of a process that SIGPIPE ended, as other programs in a pipe are."""
+"""The exit code in a shell of a process that SIGPIPE ended."""
 
 INTERRUPTED_CODE = 130
-"""What a shell sees of a process that Ctrl-C ended."""
+"""The exit code in a shell of a process that Ctrl-C ended."""
 
 KAFKA_RELEASE = "2.8.0"
-"""The release whose tools these are like."""
+"""The Kafka release that the tools follow."""
 
 
 def run_tool(main: Callable[[], int]) -> int:
-    """The exit code of ``main``; a reader that has gone away, such as ``head``, and Ctrl-C just end it.
+    """Return the exit code of ``main``, which a closed pipe (such as ``| head``) or Ctrl-C ends quietly.
 
     What cannot be encoded, such as an argument that is not UTF-8, is printed with backslashes.
     """
@@ -35,7 +35,7 @@ def run_tool(main: Callable[[], int]) -> int:
         code = main()
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is still buffered would be written, and fail again, when Python ends.
+        # At its end Python would write the buffered output and fail again.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
@@ -46,7 +46,7 @@ def run_tool(main: Callable[[], int]) -> int:
 
 
 def uncaught(error: JavaError) -> str:
-    """An error as Java tells of an exception that nobody catches."""
+    """Format an error like an uncaught exception of Java."""
     return f'Exception in thread "main" {error.java_class}: {error}'
 
 
@@ -57,14 +57,14 @@ def run_with_options(
     work: Callable[[Given], int],
     complaint: Callable[[JavaError], str] = uncaught,
 ) -> int:
-    """Read the command line and do what it says; the exit code, 1 where it cannot be followed.
+    """Read the command line, run ``work``, and return the exit code; 1 for an invalid command line.
 
     Args:
         options: The options of the tool.
-        purpose: What stands above the help.
-        arguments: The command line, None for that of the process.
-        work: What the tool does; its answer is the exit code.
-        complaint: How an error is told that ``work`` leaves.
+        purpose: The text above the help.
+        arguments: The command line; None for that of the process.
+        work: Runs the tool and returns the exit code.
+        complaint: Formats an error that ``work`` raises.
     """
     words = sys.argv[1:] if arguments is None else arguments
     try:

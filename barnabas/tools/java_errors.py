@@ -1,4 +1,4 @@
-"""How Java calls the errors of Kafka, as its tools print them.
+"""The names of Kafka's exceptions in Java, as its tools print them.
 
 Source: the exceptions in ``org.apache.kafka.common.protocol.Errors`` of release 2.8.
 """
@@ -30,10 +30,10 @@ _OTHERWISE = {
     ErrorCode.KAFKA_STORAGE_ERROR: "KafkaStorage",
     ErrorCode.NON_EMPTY_GROUP: "GroupNotEmpty",
 }
-"""The errors whose exceptions are called otherwise."""
+"""The errors whose exceptions have irregular names."""
 
 
 def java_class(error: ErrorCode) -> str:
-    """The whole name of the exception that an error is to Kafka's clients."""
+    """Return the full class name of an error's exception in Kafka's clients."""
     name = _OTHERWISE.get(error) or "".join(word.capitalize() for word in error.name.split("_"))
     return f"{_PACKAGE}.{name}Exception"

@@ -59,32 +59,32 @@ _CHOICES = ("topic", "all-topic-partitions", "path-to-json-file")
 
 
 class CommandFailed(JavaError):
-    """The tool cannot do it, or could not."""
+    """An error if the tool cannot carry out the command."""
 
     def __init__(self, message: str) -> None:
         super().__init__("kafka.common.AdminCommandFailedException", message)
 
 
 class OperationFailed(JavaError):
-    """The file does not say what it should."""
+    """An error for an invalid file."""
 
     def __init__(self, message: str) -> None:
         super().__init__("kafka.admin.AdminOperationException", message)
 
 
 class RequestFailed(JavaError):
-    """The cluster refused the request as a whole: how Java calls why, and in which words."""
+    """An error if the cluster refused the whole request, with Java's exception and message."""
 
     def __init__(self, cause: str, message: str) -> None:
         super().__init__("java.util.concurrent.ExecutionException", f"{cause}: {message}")
 
 
 Partition = tuple[str, int]
-"""A topic and the number of a partition."""
+"""A topic and a partition number."""
 
 
 class ElectionType(Enum):
-    """Whom to elect, by its number on the wire."""
+    """The types of election, with their numbers in the protocol."""
 
     PREFERRED = 0
     UNCLEAN = 1
@@ -92,17 +92,17 @@ class ElectionType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a partition's leader was not elected: the error, and the controller's words."""
+    """The error of a partition's election, with the controller's message."""
 
     code: ErrorCode
     text: str
 
 
 def check(given: Given) -> None:
-    """See that the options given go together.
+    """Check that the given options fit together.
 
     Raises:
-        CommandFailed: They do not; the message names them.
+        CommandFailed: They do not fit together; the message names them.
     """
     missing = [name for name in ("election-type", "bootstrap-server") if not given.has(name)]
     if missing:
@@ -116,10 +116,10 @@ def check(given: Given) -> None:
 
 
 def election_type(name: str) -> ElectionType:
-    """The type of that name, in any case.
+    """Parse the name of an election type, ignoring case.
 
     Raises:
-        OptionError: There is none.
+        OptionError: There is no such type.
     """
     try:
         return ElectionType[name.upper()]
@@ -130,7 +130,7 @@ def election_type(name: str) -> ElectionType:
 
 
 def chosen_partitions(flags: SimpleNamespace) -> list[Partition] | None:
-    """The partitions that the options name; None for all.
+    """Return the partitions that the options name; None for all.
 
     Raises:
         OperationFailed: The file cannot be used.
@@ -146,10 +146,10 @@ def chosen_partitions(flags: SimpleNamespace) -> list[Partition] | None:
 
 
 def parse_partitions(text: str) -> list[Partition]:
-    """The partitions in a file of ``--path-to-json-file``, each once.
+    """Parse the distinct partitions in a file of ``--path-to-json-file``.
 
     Raises:
-        OperationFailed: It is no such file, or names a partition twice.
+        OperationFailed: The file is invalid, or names a partition twice.
     """
     try:
         body = json.loads(text)
@@ -170,7 +170,7 @@ def parse_partitions(text: str) -> list[Partition]:
 
 
 def report(election_type: ElectionType, results: Mapping[Partition, Failure | None]) -> list[str]:
-    """The lines that tell what became of each partition."""
+    """Return the lines about the result of each partition."""
     succeeded = [_name(each) for each, error in sorted(results.items(), key=_key) if error is None]
     needless = [_name(each) for each, error in sorted(results.items(), key=_key) if _is_needless(error)]
     lines = []
@@ -190,7 +190,7 @@ def report(election_type: ElectionType, results: Mapping[Partition, Failure | No
 
 
 def failures(results: Mapping[Partition, Failure | None]) -> dict[Partition, Failure]:
-    """The partitions whose election failed, in order."""
+    """Return the partitions whose election failed, in order."""
     found = sorted(results.items(), key=_key)
     return {each: error for each, error in found if error is not None and not _is_needless(error)}
 
@@ -210,11 +210,11 @@ def _is_needless(error: Failure | None) -> bool:
 def elect(
     flags: SimpleNamespace, type_: ElectionType, partitions: list[Partition] | None
 ) -> dict[Partition, Failure | None]:
-    """Have the cluster elect; the error of each partition, None where it has its leader.
+    """Request the elections, and return the error of each partition, None if it has its leader.
 
     Raises:
         CommandFailed: The request was not answered in time, or may not be made.
-        RequestFailed: It failed as a whole.
+        RequestFailed: The request failed as a whole.
     """
     asked = None
     if partitions is not None:
@@ -248,7 +248,7 @@ def elect(
 
 
 def _said_first(message: str, cause: str) -> CommandFailed:
-    """A failure of which standard output tells, too."""
+    """Print a failure to standard output, too, and return it as an error."""
     sys.stdout.write(f"{message}\n")
     return CommandFailed(f"{message}\nCaused by: {cause}")
 
@@ -259,7 +259,7 @@ def _failure(result: Any) -> Failure | None:
 
 
 def work(given: Given) -> int:
-    """Do what the options say; the exit code.
+    """Carry out the options, and return the exit code.
 
     Raises:
         JavaError: It could not be done, at least of some partitions.
@@ -276,7 +276,7 @@ def work(given: Given) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool; the exit code."""
+    """Run the tool, and return the exit code."""
     return run_with_options(OPTIONS, PURPOSE, arguments, work)
 
 

@@ -1,4 +1,4 @@
-"""The options of Kafka's tools: how a command line is read, complained of and explained.
+"""The options of Kafka's tools: parsing, errors and help.
 
 Kafka reads them with joptsimple 5.0.4, whose rules and words these are: an option may stand behind one dash
 or two, its value behind ``=`` or a blank, whatever it looks like; what is no option does not count; a value
@@ -16,17 +16,17 @@ from enum import Enum
 from types import SimpleNamespace
 
 HELP_WIDTH = 80
-"""How wide the help is, in characters."""
+"""The width of the help in characters."""
 
 _GAP = 2
-"""What stands between the columns of the help, and before a line that goes on."""
+"""The spaces between the columns of the help, and before a continued line."""
 
 
 class JavaError(Exception):
-    """What ends a tool of Kafka's as an exception that nobody catches.
+    """An error that ends a tool of Kafka as an uncaught exception.
 
     Attributes:
-        java_class: How Kafka calls it.
+        java_class: The class name in Kafka.
     """
 
     def __init__(self, java_class: str, message: str) -> None:
@@ -35,18 +35,18 @@ class JavaError(Exception):
 
 
 class OptionError(JavaError):
-    """An option is not known, or its value cannot be used."""
+    """An error for an unknown option or an invalid value."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(f"joptsimple.{kind}", message)
 
 
 class UsageError(Exception):
-    """The options do not fit together: the message is printed, and the help with it."""
+    """An error for options that do not fit together, which is printed with the help."""
 
 
 class Kind(Enum):
-    """What the value of an option is: how Java calls it, and in how many bits it must fit."""
+    """The types of option values, with Java's name and the number of bits."""
 
     STRING = "String", 0
     INTEGER = "Integer", 32
@@ -54,11 +54,11 @@ class Kind(Enum):
 
     @property
     def java_name(self) -> str:
-        """How the help calls it."""
+        """Return the name in the help."""
         return self.value[0]
 
     def fits(self, text: str) -> bool:
-        """Whether ``text`` is such a value."""
+        """Return whether ``text`` is a value of this type."""
         _, bits = self.value
         if not bits:
             return True
@@ -67,16 +67,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option.
+    """An option of a tool.
 
     Attributes:
-        name: As it is written, without the dashes.
-        meaning: What the help says of it.
-        takes: What its value is, for the help, which may be nothing; None for a switch, which takes no value.
+        name: The name without dashes.
+        meaning: The description in the help.
+        takes: The description of the value in the help, possibly empty; None for a switch without a value.
         kind: The type of its value.
         repeated: Whether it may be given more than once.
-        separator: What stands between several values in one; None where there are none.
-        default: Its value where it is not given, as text.
+        separator: The separator of several values in one; None if there is only one.
+        default: The default value as text.
     """
 
     name: str
@@ -89,19 +89,19 @@ class Option:
 
     @property
     def attribute(self) -> str:
-        """How its value is called in `Given.values`."""
+        """Return the attribute of the value in `Given.values`."""
         return re.sub("[-.]", "_", self.name)
 
     @property
     def shown(self) -> str:
-        """The left column of the help."""
+        """Return the left column of the help."""
         if self.takes is None:
             return f"--{self.name}"
         return f"--{self.name} <{self.kind.java_name}{': ' if self.takes else ''}{self.takes}>"
 
     @property
     def told(self) -> str:
-        """The right column of the help."""
+        """Return the right column of the help."""
         return self.meaning if self.default is None else f"{self.meaning} (default: {self.default})"
 
     def split(self, value: str) -> list[str]:
@@ -110,7 +110,7 @@ class Option:
         return [part for part in parts if part] or [value]
 
     def read(self, text: str) -> str | int:
-        """``text`` in the type of the option."""
+        """Convert ``text`` to the type of the option."""
         if not self.kind.fits(text):
             raise OptionError(
                 "OptionArgumentConversionException", f"Cannot parse argument '{text}' of option {self.name}"
@@ -119,11 +119,11 @@ class Option:
 
 
 class Given:
-    """What a command line says.
+    """A parsed command line.
 
     Args:
         options: All options by name.
-        found: The values of each option that was given, in the order in which they were.
+        found: The values of each given option, in the given order.
     """
 
     def __init__(self, options: Mapping[str, Option], found: Mapping[str, list[str]]) -> None:
@@ -132,15 +132,15 @@ class Given:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The options that were given, in their order."""
+        """Return the given options in their order."""
         return tuple(self._found)
 
     def has(self, name: str) -> bool:
-        """Whether an option was given."""
+        """Return whether an option was given."""
         return name in self._found
 
     def texts(self, name: str) -> list[str]:
-        """Every value of an option, as it stands."""
+        """Return all values of an option as text."""
         return self._found.get(name, [])
 
     def values(self) -> SimpleNamespace:
@@ -167,20 +167,20 @@ class Given:
 
 
 class Options:
-    """The options of a tool; ``--help`` and ``--version`` are among those of each.
+    """The options of a tool, always including ``--help`` and ``--version``.
 
     Args:
-        options: The others.
+        options: The other options.
     """
 
     def __init__(self, *options: Option) -> None:
         self._options = {each.name: each for each in (*options, HELP, VERSION)}
 
     def parse(self, arguments: Sequence[str]) -> Given:
-        """Read a command line.
+        """Parse a command line.
 
         Raises:
-            OptionError: It has an option that is not known, or one without its value.
+            OptionError: An option is unknown or lacks its value.
         """
         found: dict[str, list[str]] = {}
         words = iter(arguments)
@@ -196,7 +196,7 @@ class Options:
         return Given(self._options, found)
 
     def usage(self) -> str:
-        """The help."""
+        """Return the help."""
         rows = [("Option", "Description"), ("------", "-----------")]
         rows += [(each.shown, each.told) for _, each in sorted(self._options.items())]
         left = min((HELP_WIDTH - _GAP) // 2, max(len(shown) for shown, _ in rows))
@@ -240,14 +240,14 @@ VERSION = Option("version", "Display Kafka version.")
 COMMAND_CONFIG = Option(
     "command-config", "a file of properties for the admin client", "command config property file"
 )
-"""Properties of the client."""
+"""The option for properties of the client."""
 
 ZOOKEEPER = Option(
     "zookeeper", "refused: no tool here speaks to ZooKeeper; it is deprecated in Kafka, too", "hosts"
 )
-"""The way to ZooKeeper past the brokers."""
+"""The option for direct access to ZooKeeper."""
 
 
 def bootstrap_server(meaning: str) -> Option:
-    """Where to find the cluster."""
+    """Create the option for the servers of the cluster."""
     return Option("bootstrap-server", meaning, "server to connect to")

@@ -217,7 +217,7 @@ def set_throttles(
     flags: SimpleNamespace,
     moving: Callable[[], Mapping[TopicPartition, throttles.Move]],
 ) -> None:
-    """Set the throttles that are asked for; a negative one is none."""
+    """Set the requested throttles; a negative one means none."""
     if flags.throttle < 0 and flags.replica_alter_log_dirs_throttle < 0:
         return
     say(VERIFY_PERIODICALLY)
@@ -232,7 +232,7 @@ def set_throttles(
 
 
 def cancel(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> None:
-    """Cancel what runs of the file, and remove throttles."""
+    """Cancel the running reassignments of the file, and remove throttles."""
     targets = parse_targets(_read(flags.reassignment_json_file))
     active = [tp for tp in cluster.running() if tp in targets]
     if active:
@@ -249,7 +249,7 @@ def cancel(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> 
 
 
 def list_running(cluster: Cluster, _: ConfigClient, __: SimpleNamespace) -> None:
-    """All that runs."""
+    """Print all running reassignments."""
     running = cluster.running()
     if not running:
         say("No partition reassignments found.")
@@ -296,7 +296,7 @@ def _s(things: Collection[object]) -> str:
 
 
 def work(given: Given) -> int:
-    """Do what the options say; the exit code."""
+    """Carry out the options, and return the exit code."""
     action = check(given)
     if given.has("zookeeper"):
         say(
@@ -320,7 +320,7 @@ def work(given: Given) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool; the exit code."""
+    """Run the tool, and return the exit code."""
     return run_with_options(OPTIONS, PURPOSE, arguments, work)
 
 

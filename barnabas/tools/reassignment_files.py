@@ -1,4 +1,4 @@
-"""The files of ``kafka-reassign-partitions.sh``: what is to be moved, and where it shall be.
+"""The files of ``kafka-reassign-partitions.sh``: topics to move, and target replicas.
 
 Formats and complaints are those of Kafka 2.8's ``kafka.admin.ReassignPartitionsCommand``.
 """
@@ -14,23 +14,29 @@ from barnabas.cluster.model import placement
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 Moves = dict[TopicPartition, tuple[BrokerId, ...]]
-"""The replicas of each partition, preferred leader first."""
+"""The target replicas of each partition, preferred leader first."""
 
 ANY_LOG_DIR = "any"
-"""The log directory of a replica for which the broker chooses."""
+"""The value for a log directory that the broker chooses."""
 
 
 class ReassignmentFileError(ValueError):
-    """A file does not say what it should; the message says what it says."""
+    """An error for an invalid file; the message says what it contains."""
 
 
 def parse_targets(text: str) -> Moves:
-    """``--reassignment-json-file`` of what was begun; of a partition named twice the last word holds."""
+    """Parse the JSON of a reassignment that was started.
+
+    If a partition occurs twice, the last entry counts.
+    """
     return dict(_moves(text))
 
 
 def parse_moves(text: str) -> Moves:
-    """The same of what is to begin: one partition at least, each once, on one broker at least, each once."""
+    """Parse the JSON of a reassignment to start. Partitions must be unique and not empty.
+
+    So must each partition's replicas.
+    """
     moves = _moves(text)
     if not moves:
         raise ReassignmentFileError("Partition reassignment list cannot be empty")
@@ -51,7 +57,7 @@ def parse_moves(text: str) -> Moves:
 
 
 def parse_topics(text: str) -> list[str]:
-    """``--topics-to-move-json-file``."""
+    """Parse the file of ``--topics-to-move-json-file``."""
     topics = [item.get("topic") for item in _items(text, "topics")]
     if not all(isinstance(topic, str) for topic in topics):
         raise ReassignmentFileError(f"'topics' holds {topics!r}; expected a 'topic' (string) in each")
@@ -62,7 +68,7 @@ def parse_topics(text: str) -> list[str]:
 
 
 def parse_brokers(text: str) -> list[BrokerId]:
-    """``--broker-list``: ids joined by commas."""
+    """Parse ``--broker-list``, which is ids joined by commas."""
     try:
         brokers = [BrokerId(int(part)) for part in text.split(",")]
     except ValueError:
@@ -74,7 +80,7 @@ def parse_brokers(text: str) -> list[BrokerId]:
 
 
 def render(moves: Mapping[TopicPartition, Iterable[int]]) -> str:
-    """The moves as a file holds them, by topic and number."""
+    """Format the moves as a file, ordered by topic and partition number."""
     return json.dumps(
         {
             "version": 1,
@@ -97,12 +103,12 @@ def propose(
     racks: Mapping[BrokerId, str | None],
     dice: Callable[[], float],
 ) -> Moves:
-    """Place the partitions of ``current`` anew, each topic for itself.
+    """Propose a new placement of the partitions of ``current``, for each topic independently.
 
     Args:
-        current: Whole topics: their partitions and replicas.
-        racks: The brokers to place them on, each with its rack; None for all where racks do not count.
-        dice: Uniform in [0, 1); thrown twice for each topic.
+        current: The partitions of whole topics with their replicas.
+        racks: The target brokers with their racks, all of which are None to ignore racks.
+        dice: Returns random numbers in [0, 1); called twice for each topic.
 
     Raises:
         ReassignmentFileError: There are fewer brokers than replicas, or only some have a rack.

@@ -1,4 +1,4 @@
-"""What ``kafka-reassign-partitions.sh`` asks of a cluster: what is moved, to begin and to cancel it."""
+"""The requests of ``kafka-reassign-partitions.sh``: listing, starting and cancelling reassignments."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from barnabas.tools.reassignment_files import Moves
 
 
 class ReassignCommandError(Exception):
-    """What the tool reports before it exits with 1."""
+    """An error that the tool prints before it exits with 1."""
 
 
 class Cluster:
-    """What the tool asks of a cluster.
+    """A client for the tool's requests.
 
     Args:
-        admin: A client of it.
+        admin: A client of the cluster.
     """
 
     def __init__(self, admin: AdminClient) -> None:
         self._admin = admin
 
     def running(self, deadline_ms: int = DEADLINE_MS) -> dict[TopicPartition, dict[str, list[int]]]:
-        """The reassignments that run: ``replicas``, ``adding_replicas`` and ``removing_replicas`` of each.
+        """List the running reassignments, with ``replicas``, ``adding_replicas`` and ``removing_replicas``.
 
         Raises:
-            AdminError: No controller said so within ``deadline_ms``.
-            ReassignCommandError: It refused to.
+            AdminError: No controller answered within ``deadline_ms``.
+            ReassignCommandError: The controller refused.
         """
         request = ListPartitionReassignmentsRequest(topics=None, timeout_ms=SERVER_MS)
         answer = self._admin.ask_controller(request, deadline_ms)
@@ -48,7 +48,7 @@ class Cluster:
         return dict(sorted(found.items()))
 
     def alter(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, str]:
-        """Begin or cancel; the errors, by partition, in the controller's words."""
+        """Start or cancel reassignments, and return the controller's error messages by partition."""
         wanted: dict[str, list[tuple[int, list[int] | None]]] = {}
         for tp, replicas in targets.items():
             wanted.setdefault(tp.topic, []).append(
@@ -66,11 +66,11 @@ class Cluster:
         return dict(sorted(failed.items()))
 
     def racks(self) -> dict[BrokerId, str | None]:
-        """Every live broker with its rack."""
+        """Return the rack of every live broker."""
         return {BrokerId(id_): rack for id_, rack in self._admin.racks().items()}
 
     def replicas(self, topics: Iterable[str]) -> Moves:
-        """The replicas of the partitions of those of ``topics`` that there are."""
+        """Return the replicas of all partitions of those ``topics`` that exist."""
         found = self._admin.topics()
         return {
             TopicPartition(name, partition.id): tuple(map(BrokerId, partition.replicas))
@@ -79,7 +79,7 @@ class Cluster:
         }
 
     def replicas_of_each(self, topics: Iterable[str]) -> Moves:
-        """As `replicas`; a topic that is not there is an error."""
+        """Return the same as `replicas`, but raise an error for a missing topic."""
         found = self.replicas(topics)
         for topic in topics:
             if all(tp.topic != topic for tp in found):
