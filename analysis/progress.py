@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from pyspark import SparkContext, StatusTracker
 
 _WIDTH = 30
 _EVERY_S = 0.2
+_BELOW_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
+"""The environment variable that spark-submit sets for the Python process that it starts."""
 
 
 @contextmanager
@@ -41,7 +44,13 @@ def progress(context: SparkContext, what: str, stream: TextIO | None = None) -> 
 
 
 def tell(what: str, stream: TextIO | None = None) -> None:
-    """Write a line that says what begins, to ``stream`` or to standard error."""
+    """Write a line that says what begins, to ``stream`` or to standard error.
+
+    Below ``spark-submit`` nothing is written: it merges a Python job's standard error into its own standard
+    output (``PythonRunner`` redirects the error stream), where the report may be.
+    """
+    if _BELOW_SPARK_SUBMIT in os.environ:
+        return
     target = stream or sys.stderr
     target.write(f"barnabas analyze: {what} ...\n")
     target.flush()

@@ -140,7 +140,7 @@ class Membership:
         try:
             return await self._connect()
         except ZooKeeperUnavailable as error:
-            raise StartError(f"Cannot reach ZooKeeper: {error}") from error
+            raise StartError(f"Cannot reach ZooKeeper of zookeeper.connect: {error}") from error
         except ValueError as error:
             raise StartError(f"Invalid configuration: zookeeper.connect: {error}") from error
 

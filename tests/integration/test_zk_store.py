@@ -205,11 +205,12 @@ async def test_topics_are_created_with_their_settings_or_not_at_all(store: ZooKe
     with pytest.raises(NodeExists, match="/brokers/topics/t exists already"):
         await store.topics.create("t", partitions, {"min.insync.replicas": "1"}, fence)
     assert (await store.topics.configs(["t"])).settings["t"] == {"min.insync.replicas": "2"}
-    written = await store.topics.set_partitions("u", read["t"], fence)
-    assert written.version == 1
+    changed = replace(read["u"], partitions=partitions)
+    written = await store.topics.set_partitions("u", changed, fence)
+    assert written == replace(changed, version=1)
     assert (await store.topics.read(["u"]))["u"] == written
     with pytest.raises(BadVersion):
-        await store.topics.set_partitions("u", read["t"], fence)
+        await store.topics.set_partitions("u", changed, fence)
 
 
 async def test_settings_that_a_deleted_topic_left_are_replaced(store: ZooKeeperStore) -> None:

@@ -48,3 +48,11 @@ def test_a_file_gets_a_line() -> None:
 def test_the_bar_is_full_when_all_is_done() -> None:
     assert bar("x", 0, 0) == "x  [" + "." * 30 + "] 0 of 0"
     assert bar("x", 3, 3) == "x  [" + "#" * 30 + "] 3 of 3"
+
+
+def test_below_spark_submit_nothing_joins_the_report_on_standard_output(monkeypatch) -> None:
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "25333")
+    screen = Screen(is_terminal=False)
+    with progress(Context(), "reading", screen):
+        pass
+    assert screen.getvalue() == ""

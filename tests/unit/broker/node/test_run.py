@@ -36,7 +36,7 @@ async def test_a_taken_port_is_found_out_before_anything_is_touched(tmp_path, li
 
 
 async def test_a_zookeeper_that_is_away_is_named_and_nothing_is_left(tmp_path):
-    with pytest.raises(StartError, match=r"Cannot reach ZooKeeper: .*127\.0\.0\.1:1"):
+    with pytest.raises(StartError, match=r"Cannot reach ZooKeeper of zookeeper.connect: .*127\.0\.0\.1:1"):
         await run(config(tmp_path))
     assert not (tmp_path / "broker.pid").exists()
     assert not (tmp_path / "data").exists()
