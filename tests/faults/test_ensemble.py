@@ -34,5 +34,5 @@ def test_the_death_of_the_zookeepers_leader_loses_nothing(tmp_path):
     assert verdict.problems() == []
     assert verdict.acknowledged == verdict.read == verdict.sent
     assert list(epochs.problems) == []
-    assert epochs.reigns > 1
+    assert epochs.controllers > 1
     assert epochs.elections > len(trial.partitions)

@@ -36,7 +36,7 @@ def test_few_rows_are_told_and_all_are_counted(
 ) -> None:
     for limit in ("ROWS", "PICTURED", "DRAWN"):
         monkeypatch.setattr(under_test, limit, 1)
-    rows, number = under_test._told(story["isr"])
+    rows, number = under_test._collected(story["isr"])
     assert (len(rows), number) == (1, story["isr"].count())
     pictured = under_test._pictured(write_stalls(story["unavailability"], story["isr"]), story["leaders"])
     assert pictured.count() == len(under_test._drawn(story["leaders"], pictured)) == 1
