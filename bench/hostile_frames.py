@@ -29,6 +29,8 @@ _BATCH = bytes.fromhex(
 _PATIENCE = dt.timedelta(seconds=30)
 _TOPIC_RESOURCE = 2
 _SIZE = struct.Struct(">i")
+_STRING_BYTES = 32_767
+"""A broker refuses longer strings, so a list in one string has some 5,000 values at most."""
 
 
 class _Schema:
@@ -166,6 +168,8 @@ def _settings_of_one_topic(s: Any, count: int) -> Any:
 
 def _one_list(s: Any, count: int, operation: int) -> Any:
     values = ",".join(f"{n}:1" for n in range(count))
+    if len(values) > _STRING_BYTES:
+        values = values[:_STRING_BYTES].rpartition(",")[0]
     name = "leader.replication.throttled.replicas"
     config = s.AlterableConfig(name=name, value=values, config_operation=operation)
     resource = s.AlterConfigsResource(resource_type=_TOPIC_RESOURCE, resource_name=TOPIC, configs=(config,))
