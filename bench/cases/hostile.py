@@ -171,7 +171,8 @@ def longest_turn_s(before: dict[float, int], after: dict[float, int]) -> float:
     return longest
 
 
-def _turns_of(address: str) -> dict[float, int]:
+def turns_of(address: str) -> dict[float, int]:
+    """Ask a broker's metrics ``address``, ``host:port``, for its `turns`."""
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE_S) as page:
         return turns(page.read().decode())
 
@@ -203,7 +204,7 @@ class _Target:
 def _cost(target: _Target, request: HostileRequest, elements: int) -> Cost:
     frame, frames = hostile_frame(request, elements), FRAMES.get(elements, 1)
     process, waits = target.process, target.waits
-    turns_before = _turns_of(target.metrics)
+    turns_before = turns_of(target.metrics)
     with _connect(target.address) as connection:
         waits.longest_s()
         before = sum(process.cpu_times()[:2])
@@ -212,7 +213,7 @@ def _cost(target: _Target, request: HostileRequest, elements: int) -> Cost:
             _receive(connection)
         cpu_s = sum(process.cpu_times()[:2]) - before
         wait_s = waits.longest_s()
-        turn_s = longest_turn_s(turns_before, _turns_of(target.metrics))
+        turn_s = longest_turn_s(turns_before, turns_of(target.metrics))
         memory_mb = process.memory_info().rss / 1e6
         return Cost(request.name, elements, cpu_s, frames, len(frame), wait_s, turn_s, memory_mb)
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import random
-import re
 import struct
 import sys
 import tempfile
 import time
-import urllib.request
 from collections import deque
 from pathlib import Path
 
 import confluent_kafka.admin
 import psutil
 
+from barnabas.bench.cases.hostile import turns_of
 from barnabas.broker.core.batch_validation import AppendOrigin, check_leader_append
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.recompression import recompress
@@ -51,7 +51,6 @@ PIPELINED = 16
 
 PATIENCE_S = 10.0
 WARM_UP = 10_000
-LOOP_CPU = "barnabas_event_loop_cpu_seconds"
 FIRST_MARKER = 0x7A57_0000
 """The correlation id of the first marker: no frame of ours has one like it."""
 
@@ -199,10 +198,8 @@ async def one_client(port, fuzz, frames, rng, templates):
 
 def long_turns(metrics):
     """How many turns of the broker's loop have taken more than ``HANG_S`` of CPU time since its start."""
-    with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=60) as page:
-        text = page.read().decode()
-    found = dict(re.findall(rf'^{LOOP_CPU}_bucket{{le="([^"]+)"}} (\S+)$', text, re.MULTILINE))
-    return int(float(found["+Inf"]) - float(found[str(HANG_S)]))
+    counted = turns_of(metrics)
+    return counted[math.inf] - counted[HANG_S]
 
 
 async def over_the_wire(broker, frames, rng, templates):
