@@ -8,6 +8,11 @@ from __future__ import annotations
 from barnabas.analysis.reading.kinds import OtherKind
 from barnabas.analysis.reading.spellings import row
 from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.phrases import (
+    PREVIOUS,
+    SENT_BY,
+    STALE,
+)
 from barnabas.cluster.model.statechange.template import Speaker, Template
 
 _B = Speaker.BROKER
@@ -21,7 +26,6 @@ _FOLLOWER_WITH_EPOCH = (
     "Follower <tp> starts at leader epoch <leader_epoch> from offset <offset> with partition epoch "
     "<partition_epoch> and high watermark <high_watermark>. Current leader is <leader>. "
 )
-_PREVIOUS = "Previous leader epoch was <previous_leader_epoch>."
 _PREVIOUS_LEADER = "Previous leader <previous_leader> and previous leader epoch was <previous_leader_epoch>."
 
 _PARTITION = (
@@ -30,18 +34,18 @@ _PARTITION = (
         Kind.LEADER_STARTS, _B, "INFO", "2.6.0",
         "Leader <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
         "<high_watermark> ISR <isr:ids> addingReplicas <adding:ids> removingReplicas "
-        "<removing:ids> ." + _PREVIOUS,
+        "<removing:ids> ." + PREVIOUS,
     ),
-    row(Kind.LEADER_STARTS, _B, "INFO", "3.3 to 3.4", f"{_LEADER_WITH_ID}. {_PREVIOUS}"),
+    row(Kind.LEADER_STARTS, _B, "INFO", "3.3 to 3.4", f"{_LEADER_WITH_ID}. {PREVIOUS}"),
     row(
         Kind.LEADER_STARTS, _B, "INFO", "3.5",
-        f"{_LEADER_WITH_ID} <under_min_isr:under_min_isr>. {_PREVIOUS}",
+        f"{_LEADER_WITH_ID} <under_min_isr:under_min_isr>. {PREVIOUS}",
     ),
     row(
         Kind.LEADER_STARTS, _B, "INFO", "3.6+",
         f"{_LEADER_WITH_ID} <under_min_isr:under_min_isr>. {_PREVIOUS_LEADER}",
     ),
-    row(Kind.FOLLOWER_STARTS, _B, "INFO", "3.3 to 3.5", _FOLLOWER_WITH_EPOCH + _PREVIOUS),
+    row(Kind.FOLLOWER_STARTS, _B, "INFO", "3.3 to 3.5", _FOLLOWER_WITH_EPOCH + PREVIOUS),
     row(Kind.FOLLOWER_STARTS, _B, "INFO", "3.6+", _FOLLOWER_WITH_EPOCH + _PREVIOUS_LEADER),
     row(
         Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "3.3+",
@@ -76,8 +80,6 @@ _PARTITION = (
     ),
 )  # fmt: skip
 
-_STALE = "Latest known controller epoch is <latest_controller_epoch>"
-
 _STOP_REPLICA = (
     row(
         OtherKind.STOP_REPLICA_STARTED, _B, "TRACE", "0.8 to 2.5",
@@ -97,19 +99,14 @@ _STOP_REPLICA = (
     ),
     row(
         Kind.STOP_REPLICA_STALE_CONTROLLER, _B, "WARN", "0.8 to 2.5",
-        "Received stop replica request from an old controller epoch <controller_epoch>. " + _STALE,
+        "Received stop replica request from an old controller epoch <controller_epoch>. " + STALE,
     ),
 )  # fmt: skip
-
-_SENT_BY = (
-    "in response to UpdateMetadata request sent by controller <controller> epoch <controller_epoch> with "
-    "correlation id <correlation_id>"
-)
 
 _UPDATE_METADATA = (
     row(
         OtherKind.METADATA_TOPIC_DELETED, _B, "TRACE", "0.8.1",
-        "Deleted partitions for topic <topic:text> from metadata cache " + _SENT_BY,
+        "Deleted partitions for topic <topic:text> from metadata cache " + SENT_BY,
     ),
 )  # fmt: skip
 

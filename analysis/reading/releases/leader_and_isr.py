@@ -8,38 +8,34 @@ from __future__ import annotations
 from barnabas.analysis.reading.kinds import OtherKind
 from barnabas.analysis.reading.spellings import row
 from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.phrases import (
+    BY,
+    COMPLETED,
+    HANDLING,
+    IGNORING_ONE,
+    LAST_UPDATE,
+    OFFLINE,
+    SKIPPED_FOLLOWER,
+    SKIPPED_LEADER,
+    UNAVAILABLE,
+)
 from barnabas.cluster.model.statechange.template import Speaker, Template
 
 _B = Speaker.BROKER
-_BY = "controller <controller> epoch <controller_epoch>"
-_IGNORING = "Ignoring LeaderAndIsr request from controller <controller> with correlation id <correlation_id> "
-_IGNORING_ONE = _IGNORING + "epoch <controller_epoch> for partition <tp> "
-_LAST_UPDATE = " (last update controller epoch <last_controller_epoch>)"
-_SKIPPED_LEADER = (
-    "Skipped the become-leader state change after marking its partition as leader with correlation id "
-    f"<correlation_id> from {_BY} for partition <tp>"
-)
-_SKIPPED_FOLLOWER = (
-    "Skipped the become-follower state change after marking its partition as follower with correlation id "
-    f"<correlation_id> from {_BY} for partition <tp>"
-)
-_OFFLINE = " since the replica for the partition is offline due to <medium:word> error <error>"
-_UNAVAILABLE = " but cannot become follower since the new leader <leader> is unavailable."
-
 _REQUEST = (
     row(
         Kind.LEADER_AND_ISR_RECEIVED, _B, "TRACE", "0.8 to 2.3",
         "Received LeaderAndIsr request <leadership:leader_and_isr_state> correlation id <correlation_id> "
-        f"from {_BY} for partition <tp>",
+        f"from {BY} for partition <tp>",
     ),
     row(
         Kind.LEADER_AND_ISR_STALE_EPOCH, _B, "WARN", "0.10.1 to 2.2",
-        _IGNORING_ONE + "since its associated leader epoch <leader_epoch> is not higher than the current "
+        IGNORING_ONE + "since its associated leader epoch <leader_epoch> is not higher than the current "
         "leader epoch <current_leader_epoch>",
     ),
     row(
         Kind.LEADER_AND_ISR_STALE_EPOCH, _B, "WARN", "0.8 to 0.10.0",
-        _IGNORING_ONE + "since its associated leader epoch <leader_epoch> is old. Current leader epoch is "
+        IGNORING_ONE + "since its associated leader epoch <leader_epoch> is old. Current leader epoch is "
         "<current_leader_epoch>",
     ),
     row(
@@ -61,116 +57,113 @@ _REQUEST = (
     row(
         Kind.LEADER_AND_ISR_FAILED, _B, "ERROR", "3.1+",
         "Error while processing LeaderAndIsr request with correlationId <correlation_id> received from "
-        f"{_BY} when trying to update topic IDs in the fetchers",
+        f"{BY} when trying to update topic IDs in the fetchers",
     ),
     row(
         Kind.LEADER_AND_ISR_FAILED, Speaker.NOBODY, "ERROR", "0.8 to 0.11",
         "Error on broker <speaker_id> while processing LeaderAndIsr request correlationId <correlation_id> "
-        f"received from {_BY} for partition <tp>",
+        f"received from {BY} for partition <tp>",
     ),
     row(
         Kind.LEADER_AND_ISR_FAILED, Speaker.NOBODY, "ERROR", "0.8 to 0.11",
         "Error on broker <speaker_id> while processing LeaderAndIsr request with correlationId "
-        f"<correlation_id> received from {_BY}",
+        f"<correlation_id> received from {BY}",
     ),
 )  # fmt: skip
-
-_HANDLING = f"Handling LeaderAndIsr request correlationId <correlation_id> from {_BY} starting the "
-_COMPLETED = f"Completed LeaderAndIsr request correlationId <correlation_id> from {_BY} for the "
 
 _TRANSITION = (
     row(
         Kind.TRANSITION_STARTED, _B, "TRACE", "0.8.1 to 1.1",
-        _HANDLING + "<transition=become-follower> transition for partition <tp>",
+        HANDLING + "<transition=become-follower> transition for partition <tp>",
     ),
     row(
         Kind.TRANSITION_COMPLETED, _B, "TRACE", "0.8.1 to 1.1",
-        _COMPLETED + "<transition=become-follower> transition for partition <tp>",
+        COMPLETED + "<transition=become-follower> transition for partition <tp>",
     ),
     row(
         OtherKind.FETCHERS_STOPPED, _B, "TRACE", "1.0 to 2.5",
-        f"Stopped fetchers as part of <transition=become-leader> request from {_BY} with correlation id "
-        "<correlation_id> for partition <tp>" + _LAST_UPDATE,
+        f"Stopped fetchers as part of <transition=become-leader> request from {BY} with correlation id "
+        "<correlation_id> for partition <tp>" + LAST_UPDATE,
     ),
     row(
         OtherKind.FETCHERS_STOPPED, _B, "TRACE", "0.8 to 1.1",
-        f"Stopped fetchers as part of <transition> request from {_BY} with correlation id <correlation_id> "
+        f"Stopped fetchers as part of <transition> request from {BY} with correlation id <correlation_id> "
         "for partition <tp>",
     ),
     row(
         OtherKind.FETCHERS_STOPPED, _B, "TRACE", "2.0 to 2.5",
-        f"Stopped fetchers as part of <transition=become-follower> request from {_BY} with correlation id "
+        f"Stopped fetchers as part of <transition=become-follower> request from {BY} with correlation id "
         "<correlation_id> for partition <tp> with leader <leader>",
     ),
     row(
         OtherKind.LOG_TRUNCATED, _B, "TRACE", "2.0 to 2.5",
         "Truncated logs and checkpointed recovery boundaries for partition <tp> as part of become-follower "
-        f"request with correlation id <correlation_id> from {_BY} with leader <leader>",
+        f"request with correlation id <correlation_id> from {BY} with leader <leader>",
     ),
     row(
         OtherKind.LOG_TRUNCATED, _B, "TRACE", "0.8 to 1.1",
         "Truncated logs and checkpointed recovery boundaries for partition <tp> as part of become-follower "
-        f"request with correlation id <correlation_id> from {_BY}",
+        f"request with correlation id <correlation_id> from {BY}",
     ),
     row(
         OtherKind.FETCHER_STARTED, _B, "TRACE", "2.4 to 2.5",
-        f"Started fetcher to new leader as part of become-follower request from {_BY} with correlation id "
+        f"Started fetcher to new leader as part of become-follower request from {BY} with correlation id "
         "<correlation_id> for partition <tp> with leader <leader:end_point>",
     ),
     row(
         OtherKind.FETCHER_STARTED, _B, "TRACE", "2.0 to 2.3",
-        f"Started fetcher to new leader as part of become-follower request from {_BY} with correlation id "
+        f"Started fetcher to new leader as part of become-follower request from {BY} with correlation id "
         "<correlation_id> for partition <tp> with leader <leader>",
     ),
     row(
         OtherKind.FETCHER_STARTED, _B, "TRACE", "0.8 to 1.1",
-        f"Started fetcher to new leader as part of become-follower request from {_BY} with correlation id "
+        f"Started fetcher to new leader as part of become-follower request from {BY} with correlation id "
         "<correlation_id> for partition <tp>",
     ),
     row(
         Kind.FETCHER_SKIPPED, _B, "TRACE", "0.8 to 1.1",
         "Skipped the adding-fetcher step of the become-follower state change with correlation id "
-        f"<correlation_id> from {_BY} for partition <tp> since it is shutting down",
+        f"<correlation_id> from {BY} for partition <tp> since it is shutting down",
     ),
     row(
         OtherKind.TOPIC_ID_UPDATE_SKIPPED, _B, "TRACE", "3.1+",
         "Skipped the update topic ID step of the become-follower state change with correlation id "
-        f"<correlation_id> from {_BY} for partition <tp> since it is shutting down",
+        f"<correlation_id> from {BY} for partition <tp> since it is shutting down",
     ),
     row(
         Kind.BECOME_LEADER_SKIPPED, _B, "INFO", "0.9 to 0.11",
-        _SKIPPED_LEADER + " since it is already the leader for the partition.",
+        SKIPPED_LEADER + " since it is already the leader for the partition.",
     ),
     row(
         Kind.BECOME_FOLLOWER_SKIPPED, _B, "INFO", "0.8 to 0.11",
-        _SKIPPED_FOLLOWER + " since the new leader <leader> is the same as the old leader",
+        SKIPPED_FOLLOWER + " since the new leader <leader> is the same as the old leader",
     ),
     row(
         Kind.BECOME_FOLLOWER_OFFLINE, _B, "ERROR", "1.0 to 1.1",
-        f"Skipped the become-follower state change with correlation id <correlation_id> from {_BY} for "
+        f"Skipped the become-follower state change with correlation id <correlation_id> from {BY} for "
         "partition <tp>"
-        + _LAST_UPDATE + _OFFLINE,
+        + LAST_UPDATE + OFFLINE,
     ),
     row(
         Kind.NEW_LEADER_UNAVAILABLE, _B, "ERROR", "0.8 to 0.11",
-        f"Received LeaderAndIsrRequest with correlation id <correlation_id> from {_BY} for partition <tp>"
-        + _UNAVAILABLE,
+        f"Received LeaderAndIsrRequest with correlation id <correlation_id> from {BY} for partition <tp>"
+        + UNAVAILABLE,
     ),
 )  # fmt: skip
 
 _FIRST_RELEASE = (
     row(
         Kind.LEADER_AND_ISR_HANDLING, _B, "TRACE", "0.8.0",
-        f"Handling LeaderAndIsr request correlation id <correlation_id> received from {_BY} for partition "
+        f"Handling LeaderAndIsr request correlation id <correlation_id> received from {BY} for partition "
         "<tp>",
     ),
     row(
         Kind.LEADER_AND_ISR_FINISHED, _B, "TRACE", "0.8.0",
-        f"Handled LeaderAndIsr request correlationId <correlation_id> received from {_BY} for partition <tp>",
+        f"Handled LeaderAndIsr request correlationId <correlation_id> received from {BY} for partition <tp>",
     ),
     row(
         Kind.TRANSITION_STARTED, _B, "TRACE", "0.8.0",
-        f"Received LeaderAndIsr request correlationId <correlation_id> from {_BY} starting the <transition> "
+        f"Received LeaderAndIsr request correlationId <correlation_id> from {BY} starting the <transition> "
         "transition for partition <tp>",
     ),
     row(
@@ -183,7 +176,7 @@ _FIRST_RELEASE = (
     ),
     row(
         OtherKind.TRANSITION_DISCARDED, _B, "TRACE", "0.8.0",
-        f"Discarded the <transition> request with correlation id <correlation_id> from {_BY} for partition "
+        f"Discarded the <transition> request with correlation id <correlation_id> from {BY} for partition "
         "<tp> since current leader epoch <current_leader_epoch> is >= the request's leader epoch "
         "<leader_epoch>",
     ),

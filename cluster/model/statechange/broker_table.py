@@ -6,22 +6,25 @@ Source: ``ReplicaManager.scala``, ``Partition.scala``.
 from __future__ import annotations
 
 from barnabas.cluster.model.statechange.kinds import Kind
+from barnabas.cluster.model.statechange.phrases import (
+    PREVIOUS,
+    SENT_BY,
+    STALE,
+)
 from barnabas.cluster.model.statechange.template import Speaker, Template, row
 
 _B = Speaker.BROKER
-_PREVIOUS = "Previous leader epoch was <previous_leader_epoch>."
-
 _PARTITION = (
     row(
         Kind.LEADER_STARTS, _B, "INFO", "2.6 to 3.2",
         "Leader <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
         "<high_watermark> ISR <isr:id_array> addingReplicas <adding:id_array> removingReplicas "
-        "<removing:id_array>. " + _PREVIOUS,
+        "<removing:id_array>. " + PREVIOUS,
     ),
     row(
         Kind.FOLLOWER_STARTS, _B, "INFO", "2.6 to 3.2",
         "Follower <tp> starts at leader epoch <leader_epoch> from offset <offset> with high watermark "
-        "<high_watermark>. " + _PREVIOUS,
+        "<high_watermark>. " + PREVIOUS,
     ),
     row(
         Kind.BECOME_LEADER_ZOOKEEPER_EXCEPTION, _B, "ERROR", "2.7+",
@@ -39,8 +42,6 @@ _IGNORING_STOP = (
     "Ignoring StopReplica request (delete=<delete>) from controller <controller> with correlation id "
     "<correlation_id> epoch <controller_epoch> for partition <tp> "
 )
-_STALE = "Latest known controller epoch is <latest_controller_epoch>"
-
 _STOP_REPLICA = (
     row(
         Kind.STOP_REPLICA_HANDLING, _B, "INFO", "2.6+",
@@ -55,7 +56,7 @@ _STOP_REPLICA = (
     row(
         Kind.STOP_REPLICA_STALE_CONTROLLER, _B, "WARN", "2.6+",
         "Ignoring StopReplica request from controller <controller> with correlation id <correlation_id> "
-        "since its controller epoch <controller_epoch> is old. " + _STALE,
+        "since its controller epoch <controller_epoch> is old. " + STALE,
     ),
     row(
         # The broker refuses the replica (WARN); in the next row, the directory fails during the deletion
@@ -84,28 +85,23 @@ _STOP_REPLICA = (
     ),
 )  # fmt: skip
 
-_SENT_BY = (
-    "in response to UpdateMetadata request sent by controller <controller> epoch <controller_epoch> with "
-    "correlation id <correlation_id>"
-)
-
 _UPDATE_METADATA = (
     row(
         Kind.UPDATE_METADATA_STALE_CONTROLLER, _B, "WARN", "0.8+",
         "Received update metadata request with correlation id <correlation_id> from an old controller "
-        "<controller> with epoch <controller_epoch>. " + _STALE,
+        "<controller> with epoch <controller_epoch>. " + STALE,
     ),
     row(
         Kind.METADATA_CACHED, _B, "TRACE", "0.8+",
-        "Cached leader info <leadership:update_metadata_state> for partition <tp> " + _SENT_BY,
+        "Cached leader info <leadership:update_metadata_state> for partition <tp> " + SENT_BY,
     ),
     row(
         Kind.METADATA_DELETED, _B, "TRACE", "0.8.2+",
-        "Deleted partition <tp> from metadata cache " + _SENT_BY,
+        "Deleted partition <tp> from metadata cache " + SENT_BY,
     ),
     row(
         Kind.METADATA_UPDATED, _B, "INFO", "2.6+",
-        "Add <count> partitions and deleted <deleted_count> partitions from metadata cache " + _SENT_BY,
+        "Add <count> partitions and deleted <deleted_count> partitions from metadata cache " + SENT_BY,
     ),
 )  # fmt: skip
 
