@@ -24,7 +24,8 @@ from barnabas.broker.core.record_batch import (
 from barnabas.broker.core.refusals import Refusal
 from barnabas.broker.core.retention import Deletion
 from barnabas.broker.core.transactions import AbortedTransaction
-from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError, NoDescriptorError, storage_error
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.failure_guard import FailureGuard
 from barnabas.broker.disk.log_context import LogContext
 from barnabas.broker.disk.log_files import LogFiles
 from barnabas.broker.disk.recovery import LoadedLog
@@ -76,7 +77,7 @@ class Log:
         self.config = config
         self._files = LogFiles(directory, loaded, context.executor, context.sync_names)
         self._context = context
-        self._failure: KafkaStorageError | None = None
+        self._guard = FailureGuard(context.log_dir, topic_partition, context.on_failure)
         self._last_flush_ms = context.clock()
 
     @property
@@ -92,7 +93,7 @@ class Log:
     @property
     def recovery_point(self) -> Offset:
         """The first offset that is not known to be on the disk itself."""
-        return self._guarded("flushing", self._files.flushing.recovery_point)
+        return self._guard.run("flushing", self._files.flushing.recovery_point)
 
     @property
     def latest_epoch(self) -> LeaderEpoch | None:
@@ -143,7 +144,7 @@ class Log:
         Does rules 2 to 11 of what a leader checks; whether this broker leads, and min.insync.replicas, is the
         caller's to know. What ``recompression`` returned is not checked again.
         """
-        self._check_usable()
+        self._guard.check()
         now_ms = self._context.clock()
         is_prepared = isinstance(records, RecordBatch | Refusal)
         batch = (
@@ -181,7 +182,7 @@ class Log:
         All are checked (checksum; offsets that rise from the log end offset on, without gaps unless the topic
         is compacted) before one is written.
         """
-        self._check_usable()
+        self._guard.check()
         self._adopt_earlier_start(records)
         is_compacted = "compact" in self.config.cleanup_policy
         batches = check_fetched(records, self.log_end_offset, may_have_gaps=is_compacted)
@@ -220,7 +221,7 @@ class Log:
         found = self.find(offset, max_bytes, upper_bound, min_one_batch=min_one_batch)
         if isinstance(found, OffsetOutOfRange):
             return found
-        return FetchDataInfo(self._guarded("reading", lambda: bytes(found.records)), found.next_offset)
+        return FetchDataInfo(self._guard.run("reading", lambda: bytes(found.records)), found.next_offset)
 
     def find(
         self, offset: Offset, max_bytes: int, upper_bound: Offset, *, min_one_batch: bool = True
@@ -229,20 +230,20 @@ class Log:
 
         Where they cannot be read then, the log fails as it does now.
         """
-        self._check_usable()
+        self._guard.check()
         if not self.log_start_offset <= offset <= self.log_end_offset:
             return OffsetOutOfRange(offset, self.log_start_offset, self.log_end_offset)
         if offset >= upper_bound:
             return FoundRecords(b"", offset)
-        found = self._guarded(
+        found = self._guard.run(
             "reading", lambda: self._files.read(offset, max_bytes, upper_bound, min_one_batch=min_one_batch)
         )
         records = found.records
         if isinstance(records, bytes):
             return found
         if len(records) < READ_AT_ONCE_BYTES:
-            return FoundRecords(self._guarded("reading", lambda: bytes(records)), found.next_offset)
-        records.on_failure = lambda error: self._fail("reading", error)
+            return FoundRecords(self._guard.run("reading", lambda: bytes(records)), found.next_offset)
+        records.on_failure = lambda error: self._guard.fail("reading", error)
         return found
 
     def bytes_between(self, start_offset: Offset, end_offset: Offset) -> int:
@@ -251,13 +252,13 @@ class Log:
         What a fetch that waits for ``min_bytes`` compares. More than anybody waits for where a batch is
         corrupt: the read will say it.
         """
-        self._check_usable()
+        self._guard.check()
         start = max(start_offset, self.log_start_offset)
         end = min(end_offset, self.log_end_offset)
         if start >= end:
             return 0
         try:
-            return self._guarded("reading", lambda: self._files.bytes_between(start, end))
+            return self._guard.run("reading", lambda: self._files.bytes_between(start, end))
         except CorruptLogError:
             return UNLIMITED
 
@@ -271,8 +272,8 @@ class Log:
 
     def aborted_transactions(self, start_offset: Offset, end_offset: Offset) -> list[AbortedTransaction]:
         """The aborted transactions with records from ``start_offset`` up to ``end_offset``, exclusive."""
-        self._check_usable()
-        return self._guarded(
+        self._guard.check()
+        return self._guard.run(
             "reading aborted transactions", lambda: self._files.aborted_transactions(start_offset, end_offset)
         )
 
@@ -286,9 +287,9 @@ class Log:
 
     def assign_epoch_start(self, epoch: LeaderEpoch) -> None:
         """Note that this broker now leads in ``epoch``: its first record will be at the log end offset."""
-        self._check_usable()
+        self._guard.check()
         if self._files.epochs.assign(epoch, self.log_end_offset):
-            self._guarded("writing leader epochs", self._files.store_epochs)
+            self._guard.run("writing leader epochs", self._files.store_epochs)
 
     def end_offset_for(self, epoch: LeaderEpoch) -> EpochEndOffset:
         """The answer to OffsetForLeaderEpoch (see ``LeaderEpochCache.end_offset_for``)."""
@@ -300,41 +301,41 @@ class Log:
         Raises:
             CorruptLogError: As ``read``.
         """
-        self._check_usable()
-        return self._guarded("reading", lambda: self._files.batch_since(timestamp, offset))
+        self._guard.check()
+        return self._guard.run("reading", lambda: self._files.batch_since(timestamp, offset))
 
     def truncate_to(self, offset: Offset) -> bool:
         """Drop every batch that holds ``offset`` or lies after it; True where anything was dropped.
 
         The log end offset may come to lie below ``offset`` where that was inside a batch.
         """
-        self._check_usable()
+        self._guard.check()
         if offset >= self.log_end_offset:
             if self._files.epochs.truncate_from_end(offset):
-                self._guarded("writing leader epochs", self._files.store_epochs)
+                self._guard.run("writing leader epochs", self._files.store_epochs)
             return False
         if offset < self.first_segment_offset:
             self.truncate_fully_and_start_at(offset)
-        elif self._guarded("truncating", lambda: self._files.truncate_to(offset, self._idle_since_ms)):
+        elif self._guard.run("truncating", lambda: self._files.truncate_to(offset, self._idle_since_ms)):
             self._context.on_recovery_point_lowered()
         return True
 
     def truncate_fully_and_start_at(self, offset: Offset) -> None:
         """Drop everything; the log is empty and starts at ``offset``."""
-        self._check_usable()
+        self._guard.check()
         now_ms = self._context.clock()
-        if self._guarded("truncating", lambda: self._files.start_anew_at(offset, self.config, now_ms)):
+        if self._guard.run("truncating", lambda: self._files.start_anew_at(offset, self.config, now_ms)):
             self._context.on_recovery_point_lowered()
 
     def raise_log_start(self, offset: Offset) -> bool:
         """Let the log start at ``offset`` (at most its end); never lowers it. True where it rose."""
-        self._check_usable()
+        self._guard.check()
         offset = min(offset, self.log_end_offset)
         if offset <= self.log_start_offset:
             return False
         self._files.log_start_offset = offset
         if self._files.epochs.truncate_from_start(offset):
-            self._guarded("writing leader epochs", self._files.store_epochs)
+            self._guard.run("writing leader epochs", self._files.store_epochs)
         return True
 
     def delete_old_segments(self, high_watermark: Offset) -> tuple[Deletion, ...]:
@@ -342,9 +343,9 @@ class Log:
 
         Their files are renamed, and unlinked ``file.delete.delay.ms`` later. Returns what was given up.
         """
-        self._check_usable()
+        self._guard.check()
         now_ms = self._context.clock()
-        gone, retired = self._guarded(
+        gone, retired = self._guard.run(
             "deleting segments",
             lambda: retire_old_segments(self._files, self.config, high_watermark, now_ms),
         )
@@ -355,7 +356,7 @@ class Log:
 
     def spans(self) -> list[SegmentSpan]:
         """What each segment covers, oldest first, the active one last; nothing once the log is closed."""
-        return [] if self._failure else self._files.spans()
+        return [] if self._guard.failure else self._files.spans()
 
     def damaged_spans(self) -> list[SegmentSpan]:
         """What the segments cover of which a range is known to be damaged, oldest first."""
@@ -370,22 +371,22 @@ class Log:
 
         Returns False where ``span`` is out of date, nothing of it was unknown, or the log is closed.
         """
-        return self._failure is None and self._files.note_damage(span, damaged)
+        return self._guard.failure is None and self._files.note_damage(span, damaged)
 
     def seal_active(self) -> None:
         """Begin a new segment, unless the active one is empty."""
-        self._check_usable()
+        self._guard.check()
         if self._files.segments.active.size:
-            self._guarded("rolling", lambda: self._files.roll(self.config, self._context.clock()))
+            self._guard.run("rolling", lambda: self._files.roll(self.config, self._context.clock()))
 
     def replace_segment(self, span: SegmentSpan, new: LogSegment) -> bool:
         """Put a segment that was fetched again (``SegmentReplacement``) in the place of that of ``span``.
 
         Returns False where that one has changed since, or the log is closed: ``new`` is of no use then.
         """
-        if self._failure is not None:
+        if self._guard.failure is not None:
             return False
-        return self._guarded("replacing a segment", lambda: self._files.replace_segment(span, new))
+        return self._guard.run("replacing a segment", lambda: self._files.replace_segment(span, new))
 
     def on_disk_thread(self, work: Callable[[], T]) -> Future[T]:
         """Do what waits for the disk on the directory's one thread."""
@@ -396,23 +397,23 @@ class Log:
 
         The log and its directory are done with, unless the log was closed before: its files may be gone.
         """
-        return self._failure or self._fail(doing, error)
+        return self._guard.failure or self._guard.fail(doing, error)
 
     def flush(self) -> None:
         """Put everything on the disk itself; the recovery point is then the log end offset."""
         self.begin_flush()
-        self._guarded("flushing", self._files.flushing.finish)
+        self._guard.run("flushing", self._files.flushing.finish)
 
     def begin_flush(self) -> None:
         """As ``flush``, on the directory's thread, without waiting for it."""
-        self._check_usable()
+        self._guard.check()
         self._last_flush_ms = self._context.clock()
-        self._guarded("flushing", self._files.begin_flush)
+        self._guard.run("flushing", self._files.begin_flush)
 
     def close(self) -> None:
         """Flush, take a producer snapshot at the log end offset, trim the indexes and close the files."""
         self.flush()
-        self._guarded("closing", self._files.seal)
+        self._guard.run("closing", self._files.seal)
         self.abandon()
 
     def abandon(self, why: KafkaStorageError | None = None) -> None:
@@ -421,8 +422,7 @@ class Log:
         Args:
             why: What every later call raises; else that the log is closed.
         """
-        closed = KafkaStorageError(self._context.log_dir, f"{self.topic_partition} is closed")
-        self._failure = self._failure or why or closed
+        self._guard.close(why)
         self._files.close()
 
     def expire_producers(self) -> None:
@@ -469,29 +469,10 @@ class Log:
                 self._files.roll(self.config, now_ms, Offset(header.base_offset))
             self._files.append(buffers, batches, self.config)
         except OSError as error:
-            raise self._fail("appending", error) from error
+            raise self._guard.fail("appending", error) from error
         if self.config.flush_messages < UNLIMITED:
             self._flush_if_due()
 
     def _flush_if_due(self) -> None:
         if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
             self.flush()
-
-    def _check_usable(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-
-    def _guarded(self, doing: str, work: Callable[[], T]) -> T:
-        """Do it; where the disk refuses, the log and its directory are done with."""
-        try:
-            return work()
-        except OSError as error:
-            raise self._fail(doing, error) from error
-
-    def _fail(self, doing: str, error: OSError) -> KafkaStorageError:
-        failure = storage_error(self._context.log_dir, f"{doing} {self.topic_partition}", error)
-        # Where a file could not be opened nothing was begun, but for a truncation.
-        if not isinstance(failure, NoDescriptorError) or doing == "truncating":
-            self._failure = failure
-            self._context.on_failure(failure)
-        return failure

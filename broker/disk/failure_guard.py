@@ -1,0 +1,75 @@
+"""What a log does when the disk refuses a read or a write: every later call fails in the same way.
+
+A log that went on after a failed write could serve records that are not on the disk (Kafka's
+``LogDirFailureChannel`` takes the whole directory offline for the same reason).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError, storage_error
+from barnabas.cluster.model.ids import TopicPartition
+
+T = TypeVar("T")
+
+
+class FailureGuard:
+    """Turns the ``OSError`` of one log's files into ``KafkaStorageError``, and keeps the first failure.
+
+    Args:
+        log_dir: The log directory, which the error names.
+        topic_partition: The log's partition.
+        on_failure: Called for each error of the disk; takes the directory offline.
+
+    Attributes:
+        failure: What every call of the log raises; None while the log is usable.
+    """
+
+    __slots__ = ("_log_dir", "_on_failure", "_topic_partition", "failure")
+
+    def __init__(
+        self,
+        log_dir: Path,
+        topic_partition: TopicPartition,
+        on_failure: Callable[[KafkaStorageError], None],
+    ) -> None:
+        self._log_dir = log_dir
+        self._topic_partition = topic_partition
+        self._on_failure = on_failure
+        self.failure: KafkaStorageError | None = None
+
+    def check(self) -> None:
+        """Raise ``KafkaStorageError`` if the log has failed or is closed."""
+        if self.failure is not None:
+            raise self.failure
+
+    def run(self, doing: str, work: Callable[[], T]) -> T:
+        """Return what ``work`` returns; ``doing`` describes it in the error if the disk refuses.
+
+        Raises:
+            KafkaStorageError: ``work`` raised ``OSError``.
+        """
+        try:
+            return work()
+        except OSError as error:
+            raise self.fail(doing, error) from error
+
+    def fail(self, doing: str, error: OSError) -> KafkaStorageError:
+        """Note that the disk refused, and return the error to raise.
+
+        If the process has too many files open (``NoDescriptorError``), nothing was changed and the log stays
+        usable. A truncation is the exception: it may have removed some of its files before it failed.
+        """
+        failure = storage_error(self._log_dir, f"{doing} {self._topic_partition}", error)
+        if not isinstance(failure, NoDescriptorError) or doing == "truncating":
+            self.failure = failure
+            self._on_failure(failure)
+        return failure
+
+    def close(self, why: KafkaStorageError | None) -> None:
+        """Make every later call raise ``why``, or that the log is closed; an earlier failure stays."""
+        closed = KafkaStorageError(self._log_dir, f"{self._topic_partition} is closed")
+        self.failure = self.failure or why or closed
