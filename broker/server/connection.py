@@ -1,87 +1,31 @@
-"""One client connection: frames in, handlers called in order, answers out in order.
+"""One client connection: bytes in, cut into frames; encoded answers out.
 
-Kafka handles one request of a connection at a time. Here too, with one exception: requests of a pipelined API
-(Produce) start as they come in while earlier ones of the same kind wait for their answers, so that an
-idempotent producer's five batches are appended and replicated together. Their answers leave in the order of
-the requests all the same. Nothing is read ahead beyond the buffer: while a complete request cannot start, or
-the peer does not read its answers, the socket is not read either. A request starts when the connection's turn
-has come (``fairness``); one that is longer than what each connection may hold is read when there is room for
-all of it (``memory``).
+``RequestPipeline`` decodes, handles and answers the frames. Nothing is read ahead beyond the buffer: while a
+complete request cannot start, or the peer does not read its answers, the socket is not read either. A request
+starts when the connection's turn has come (``fairness``); one that is longer than what each connection may
+hold is read when there is room for all of it (``memory``).
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import structlog
 
-from barnabas.broker.replicas.turn import in_turns
-from barnabas.broker.server.context import (
-    Answer,
-    Building,
-    CloseConnectionError,
-    Handler,
-    Preparing,
-    ServerContext,
-)
+from barnabas.broker.server.context import Handler, ServerContext
 from barnabas.broker.server.fairness import FairQueue, Share
-from barnabas.broker.server.handlers import api_versions
 from barnabas.broker.server.outgoing import Outgoing
-from barnabas.broker.wire.apis import APIS, ApiKey
-from barnabas.broker.wire.frames import (
-    Chunk,
-    Prefix,
-    Request,
-    UnreadableFrameError,
-    decode,
-    decode_in_pieces,
-    encode,
-    encode_in_pieces,
-    read_prefix,
-)
+from barnabas.broker.server.pipeline import RequestPipeline
+from barnabas.broker.wire.apis import ApiKey
+from barnabas.broker.wire.frames import Chunk, Prefix, UnreadableFrameError, read_prefix
 from barnabas.broker.wire.guard import HostileFrameError
-from barnabas.broker.wire.pieces import Steps
 from barnabas.broker.wire.receive import CHUNK_BYTES, ReceiveBuffer
-from barnabas.cluster.runtime.collector import many_at_once
 from barnabas.cluster.runtime.line_limit import LINES
 
-MAX_IN_FLIGHT = 64
-"""How many pipelined requests of one connection may wait for their answers."""
-
-LONG_FRAME_BYTES = 4096
-"""A frame at least this long is decoded in pieces: a shorter one cannot have too many elements."""
-
 logger = structlog.get_logger(__name__)
-
-
-@dataclass(slots=True)
-class _InFlight:
-    """A request whose answer has not been sent.
-
-    Attributes:
-        prefix: Its first eight bytes.
-        client_id: What the client calls itself, or None.
-        pipelined: Whether the next request may start before it is answered.
-        began: The loop's time at which it started.
-        size: The bytes of its frame.
-        claimed: What it has taken of the memory of requests, bytes.
-        task: What computes the answer, where that takes time.
-        chunks: The encoded answer (empty where there is none), or None while it is not known.
-    """
-
-    prefix: Prefix
-    client_id: str | None
-    pipelined: bool
-    began: float
-    size: int
-    claimed: int = 0
-    task: asyncio.Task[None] | None = None
-    chunks: list[Chunk] | None = None
 
 
 class ClientConnection(asyncio.BufferedProtocol):
@@ -116,10 +60,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._input = ReceiveBuffer(context.settings.request_max_bytes)
         self._claimed = 0
         self._arriving = 0
-        self._in_flight: deque[_InFlight] = deque()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._outgoing: Outgoing | None = None
+        self._pipeline: RequestPipeline | None = None
         self._may_read = True
         self._closing = False
         self._peer = "unknown"
@@ -129,7 +73,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     @property
     def is_waiting(self) -> bool:
         """Whether the client waits for an answer."""
-        return bool(self._in_flight)
+        return self._pipeline is not None and not self._pipeline.is_empty
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection stands."""
@@ -137,8 +81,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._peer = _address(transport.get_extra_info("peername"))
         self._on_made(self)
         self._outgoing = Outgoing(
-            self._transport, self._context.answers, self._wake, self._unreadable, self._evicted
+            self._transport, self._context.answers, self.wake, self._unreadable, self._evicted
         )
+        self._pipeline = RequestPipeline(self, self._context, self._handlers, self._listener)
         self._set_socket_options(transport.get_extra_info("socket"))
 
     def _set_socket_options(self, sock: socket.socket) -> None:
@@ -155,16 +100,13 @@ class ClientConnection(asyncio.BufferedProtocol):
         """The connection is gone: nobody waits for the answers any more."""
         del exc  # how it ended does not matter
         self._closing = True
-        for request in self._in_flight:
-            task, request.task = request.task, None
-            if task is not None:
-                task.cancel()
-            self._give_back(request)
-        self._in_flight.clear()
         self._give_back_claim()
-        # The transport and the output refer to this connection, too. Without these cycles its memory is freed
-        # now: a full garbage collection may be minutes away.
-        outgoing, self._outgoing, self._transport = self._outgoing, None, None
+        # The transport, the pipeline and the output refer to this connection, too. Without these cycles its
+        # memory is freed now: a full garbage collection may be minutes away.
+        outgoing, pipeline = self._outgoing, self._pipeline
+        self._transport = self._outgoing = self._pipeline = None
+        if pipeline is not None:
+            pipeline.cancel()
         if outgoing is not None:
             outgoing.clear()
         self._input.close()
@@ -180,7 +122,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         """Bytes have come in."""
         self._input.received(nbytes)
         self.last_active = self._loop.time()
-        self._wake()
+        self.wake()
         self._note_arriving()
 
     def pause_writing(self) -> None:
@@ -196,7 +138,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def release(self) -> None:
         """Give back the memory that a large request has reserved; for connections that have fallen silent."""
-        if not self._in_flight:
+        if not self.is_waiting:
             self._input.release()
             self._note_arriving()
 
@@ -235,6 +177,17 @@ class ClientConnection(asyncio.BufferedProtocol):
             )
         self._end()
 
+    def close_after_error(self, error: Exception, **request: object) -> None:
+        """Log an unforeseen error of a handler, and close.
+
+        Args:
+            error: The error.
+            request: What of the request the log line shows; ``api`` is the kind by which lines are limited.
+        """
+        if LINES.allow(f"a request handler failed: {request['api']}"):
+            logger.error("a request handler failed", exc_info=error, **request, peer=self._peer)
+        self._end()
+
     def _end(self) -> None:
         self._closing = True
         if self._transport is not None:
@@ -251,7 +204,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         """Start the next request when it is this connection's turn, if it is here in whole and may start."""
         if self._startable() is None:
             return
@@ -262,17 +215,15 @@ class ClientConnection(asyncio.BufferedProtocol):
     def serve(self) -> bool:
         """Start the next request; True where another one is here and may start."""
         startable = self._startable()
-        if startable is None:
+        if startable is None or self._pipeline is None:
             return False
         prefix, frame = startable
         self._input.consume()
-        is_claimed = self._claimed > 0
-        try:
-            self._start(prefix, frame)
-            if is_claimed:
-                self._input.give_away()
-        except UnreadableFrameError as error:
-            self.close("a frame that is no Kafka request", error=str(error))
+        claimed, self._claimed = self._claimed, 0
+        is_still_read = self._pipeline.start(prefix, frame, claimed)
+        # The pipeline owns the memory of a frame that it still reads, and of one that was claimed.
+        if claimed or is_still_read:
+            self._input.give_away()
         if self._startable() is None:
             return False
         self._read(wanted=False)
@@ -301,28 +252,17 @@ class ClientConnection(asyncio.BufferedProtocol):
         memory, needed = self._context.requests, self._input.needed
         if not memory.is_bounded or self._claimed or needed <= CHUNK_BYTES:
             return True
-        if not memory.take(needed, self._wake):
+        if not memory.take(needed, self.wake):
             return False
         self._claimed = needed
         return True
 
-    def _give_back(self, request: _InFlight) -> None:
-        """Give back the memory of a request whose content is not needed any more."""
-        if request.claimed:
-            claimed, request.claimed = request.claimed, 0
-            self._context.requests.give_back(claimed)
-
     def _give_back_claim(self) -> None:
         """Give back the memory of a frame that nobody will read, and wait for none."""
-        self._context.requests.forget(self._wake)
+        self._context.requests.forget(self.wake)
         claimed, self._claimed = self._claimed, 0
         if claimed:
             self._context.requests.give_back(claimed)
-
-    def _take_up(self, in_flight: _InFlight) -> None:
-        """The frame has become a request that will be answered."""
-        in_flight.claimed, self._claimed = self._claimed, 0
-        self._in_flight.append(in_flight)
 
     def _read(self, *, wanted: bool) -> None:
         if wanted == self._may_read or self._transport is None:
@@ -334,136 +274,17 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _may_start(self, prefix: Prefix) -> bool:
-        if self._outgoing is None or not self._outgoing.is_idle:
-            return False
-        if not self._in_flight:
-            return True
-        api = APIS.get(prefix.api_key)
         return (
-            api is not None
-            and api.pipelined
-            and self._in_flight[-1].pipelined
-            and len(self._in_flight) < MAX_IN_FLIGHT
+            self._outgoing is not None
+            and self._outgoing.is_idle
+            and self._pipeline is not None
+            and self._pipeline.may_start(prefix)
         )
 
-    def _start(self, prefix: Prefix, frame: memoryview) -> None:
-        api = APIS.get(prefix.api_key)
-        if api is None or not api.serves(prefix.api_version):
-            self._refuse(prefix)
-            return
-        in_flight = _InFlight(prefix, None, api.pipelined, self._loop.time(), len(frame))
-        if len(frame) < LONG_FRAME_BYTES:
-            request = decode(frame, self._listener)
-        else:
-            steps = decode_in_pieces(frame, self._listener)
-            try:
-                next(steps)
-            except StopIteration as decoded:
-                request = decoded.value
-            else:
-                self._input.give_away()
-                # The next request of the connection must not overtake it.
-                in_flight.pipelined = False
-                self._take_up(in_flight)
-                in_flight.task = self._loop.create_task(self._finish_long(in_flight, steps))
-                return
-        in_flight.client_id = request.client_id
-        self._take_up(in_flight)
-        self._handle(in_flight, request)
-
-    def _handle(self, in_flight: _InFlight, request: Request) -> None:
-        try:
-            answer = self._handlers[request.api.key](self._context, request)
-            if isinstance(answer, Preparing):
-                in_flight.pipelined = False
-                in_flight.task = self._loop.create_task(self._finish(in_flight, answer.work))
-            elif isinstance(answer, Awaitable):
-                if in_flight.pipelined:
-                    self._give_back(in_flight)
-                in_flight.task = self._loop.create_task(self._finish(in_flight, answer))
-            else:
-                self._settle(in_flight, self._encoded(in_flight, answer))
-        except CloseConnectionError as error:
-            self.close(error.reason, client_id=in_flight.client_id, **error.details)
-        except Exception as error:  # noqa: BLE001  (one request's error must not be another's)
-            self._fail(in_flight, error)
-
-    async def _finish_long(self, in_flight: _InFlight, steps: Steps[Request]) -> None:
-        with many_at_once():
-            await self._finish(in_flight, self._decode_and_handle(in_flight, steps))
-
-    async def _decode_and_handle(self, in_flight: _InFlight, steps: Steps[Request]) -> Answer:
-        """The answer to a request of many elements, which is decoded in turns with others."""
-        request = await in_turns(steps)
-        in_flight.client_id = request.client_id
-        answer = self._handlers[request.api.key](self._context, request)
-        if isinstance(answer, Preparing):
-            answer = await answer.work
-        return await answer if isinstance(answer, Awaitable) else answer
-
-    def _refuse(self, prefix: Prefix) -> None:
-        """An API or version that is not served: only ApiVersions has an answer for that (KIP-511)."""
-        if prefix.api_key != ApiKey.API_VERSIONS:
-            self.close(
-                "an API or version that is not served", api_key=prefix.api_key, version=prefix.api_version
-            )
-            return
-        in_flight = _InFlight(prefix, None, pipelined=False, began=self._loop.time(), size=0)
-        self._take_up(in_flight)
-        self._settle(in_flight, self._encoded(in_flight, api_versions.unsupported_version()))
-
-    async def _finish(
-        self, in_flight: _InFlight, answer: Awaitable[Answer] | Awaitable[Answer | Awaitable[Answer]]
-    ) -> None:
-        try:
-            found = await answer
-            if isinstance(found, Awaitable):
-                in_flight.pipelined = APIS[in_flight.prefix.api_key].pipelined
-                self._give_back(in_flight)
-                self._wake()
-                found = await found
-            if found is None or in_flight.pipelined:
-                chunks = self._encoded(in_flight, found)
-            elif isinstance(found, Building):
-                async with self._context.building:
-                    chunks = await self._encoded_in_turns(in_flight, await found.work())
-            else:
-                chunks = await self._encoded_in_turns(in_flight, found)
-            self._settle(in_flight, chunks)
-        except CloseConnectionError as error:
-            self.close(error.reason, client_id=in_flight.client_id, **error.details)
-        except UnreadableFrameError as error:
-            self.close("a frame that is no Kafka request", error=str(error))
-        except Exception as error:  # noqa: BLE001  (one request's error must not be another's)
-            self._fail(in_flight, error)
-        else:
-            self._wake()
-
-    @staticmethod
-    def _encoded(in_flight: _InFlight, answer: Answer) -> list[Chunk]:
-        """An answer of few elements, or none, as bytes."""
-        return [] if answer is None else encode(in_flight.prefix.correlation_id, answer)
-
-    @staticmethod
-    async def _encoded_in_turns(in_flight: _InFlight, answer: Answer) -> list[Chunk]:
-        return await in_turns(encode_in_pieces(in_flight.prefix.correlation_id, answer))
-
-    def _settle(self, in_flight: _InFlight, chunks: list[Chunk]) -> None:
-        """The answer is known: send it, and those behind it that have waited for it."""
-        in_flight.chunks = chunks
-        self._give_back(in_flight)
-        self._context.meter.answered(
-            in_flight.prefix.api_key,
-            self._loop.time() - in_flight.began,
-            in_flight.size,
-            sum(map(len, chunks)),
-        )
-        ready: list[Chunk] = []
-        while self._in_flight and (done := self._in_flight[0].chunks) is not None:
-            self._in_flight.popleft()
-            ready += done
-        if ready and self._outgoing is not None and not self._closing:
-            self._outgoing.send(ready)
+    def answer(self, chunks: list[Chunk]) -> None:
+        """Send encoded answers, unless the connection is closing."""
+        if self._outgoing is not None and not self._closing:
+            self._outgoing.send(chunks)
             self.last_active = self._loop.time()
 
     def _unreadable(self, error: OSError) -> None:
@@ -474,21 +295,6 @@ class ClientConnection(asyncio.BufferedProtocol):
         """The answers of all connections are too many, and this client has read nothing for the longest."""
         self.close("its answers wait while memory is short", limit=self._context.answers.limit)
         self.abort()
-
-    def _fail(self, in_flight: _InFlight, error: Exception) -> None:
-        """Close after an error of a handler that nobody foresaw."""
-        described = self._described(in_flight)
-        if LINES.allow(f"a request handler failed: {described['api']}"):
-            logger.error("a request handler failed", exc_info=error, **described)
-        self._end()
-
-    def _described(self, in_flight: _InFlight) -> dict[str, object]:
-        return {
-            "api": ApiKey(in_flight.prefix.api_key).name,
-            "version": in_flight.prefix.api_version,
-            "client_id": in_flight.client_id,
-            "peer": self._peer,
-        }
 
 
 def _address(peername: object) -> str:

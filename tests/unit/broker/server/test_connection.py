@@ -18,8 +18,8 @@ from structlog.testing import capture_logs
 from barnabas.broker.disk.file_records import FileRecords
 from barnabas.broker.replicas import turn as turn_module
 from barnabas.broker.replicas.interface import Appended, Fetched
-from barnabas.broker.server import connection as connection_module
 from barnabas.broker.server import fairness
+from barnabas.broker.server import pipeline as pipeline_module
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.cluster.model.errors import ErrorCode
@@ -193,7 +193,7 @@ async def test_a_produce_waits_for_the_fetch_before_it(broker, connect):
 
 
 async def test_no_more_than_so_many_produces_are_taken_ahead(broker, connect, monkeypatch):
-    monkeypatch.setattr(connection_module, "MAX_IN_FLIGHT", 3)
+    monkeypatch.setattr(pipeline_module, "MAX_IN_FLIGHT", 3)
     broker.appends.hold = True
     client = await connect()
     client.send(*(client.produce(number) for number in range(10)))
@@ -466,7 +466,7 @@ async def test_a_long_request_is_decoded_and_answered_in_turns_with_others(broke
         return steps
 
     for name in ran_in:
-        monkeypatch.setattr(connection_module, name, noted(name, getattr(connection_module, name)))
+        monkeypatch.setattr(pipeline_module, name, noted(name, getattr(pipeline_module, name)))
     count()
     client = await connect()
     # What comes in meanwhile must not overwrite the frame.

@@ -23,6 +23,7 @@ from barnabas.broker.server.connection import ClientConnection
 from barnabas.broker.server.handlers.metadata import SHORT_ANSWER
 from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
 from barnabas.broker.server.outgoing import Outgoing
+from barnabas.broker.server.pipeline import RequestPipeline
 from barnabas.broker.wire.receive import ReceiveBuffer
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -275,7 +276,7 @@ class Alive:
 
     def __init__(self, monkeypatch):
         self._made = weakref.WeakSet()
-        for kept in (ClientConnection, ReceiveBuffer, Outgoing):
+        for kept in (ClientConnection, ReceiveBuffer, RequestPipeline, Outgoing):
             # A class of its own, because one with slots alone takes no weak references.
             noted = type(kept.__name__, (kept,), {"__init__": self._noting(kept)})
             for module in (connection_module, clients_module):
@@ -333,7 +334,7 @@ def test_nothing_of_a_closed_connection_is_left_without_a_garbage_collection(
             case "a held fetch":
                 client.send(client.fetch(2))
                 await until(lambda: broker.reads.held is not None)
-        assert alive.names() == ["ClientConnection", "Outgoing", "ReceiveBuffer"]
+        assert alive.names() == ["ClientConnection", "Outgoing", "ReceiveBuffer", "RequestPipeline"]
         reset(client)
         await until(lambda: not listener.connection_count)
         broker.reads.held = None

@@ -1,0 +1,296 @@
+"""The requests of one connection from decoding to their encoded answers, which leave in the requests' order.
+
+Kafka handles one request of a connection at a time. Here too, with one exception: requests of a pipelined API
+(Produce) start while earlier ones of the same kind wait for their answers, so that an idempotent producer's
+five batches are appended and replicated together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from barnabas.broker.replicas.turn import in_turns
+from barnabas.broker.server.context import (
+    Answer,
+    Building,
+    CloseConnectionError,
+    Handler,
+    Preparing,
+    ServerContext,
+)
+from barnabas.broker.server.handlers import api_versions
+from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.frames import (
+    Chunk,
+    Prefix,
+    Request,
+    UnreadableFrameError,
+    decode,
+    decode_in_pieces,
+    encode,
+    encode_in_pieces,
+)
+from barnabas.broker.wire.pieces import Steps
+from barnabas.cluster.runtime.collector import many_at_once
+
+MAX_IN_FLIGHT = 64
+"""How many pipelined requests of one connection may wait for their answers."""
+
+LONG_FRAME_BYTES = 4096
+"""The size from which a frame is decoded in pieces; a shorter one cannot have too many elements."""
+
+
+class Connection(Protocol):
+    """The connection that the requests came in by."""
+
+    def answer(self, chunks: list[Chunk]) -> None:
+        """Send encoded answers."""
+        ...
+
+    def wake(self) -> None:
+        """Start the next request if one is there and may start."""
+        ...
+
+    def close(self, reason: str, **details: object) -> None:
+        """Close after what was written has been sent."""
+        ...
+
+    def close_after_error(self, error: Exception, **request: object) -> None:
+        """Log an unforeseen error of a handler, and close."""
+        ...
+
+
+@dataclass(slots=True)
+class _InFlight:
+    """A request whose answer has not been sent.
+
+    Attributes:
+        prefix: The first eight bytes of its frame.
+        pipelined: Whether the next request may start before this one is answered.
+        began: The loop's time at which it started.
+        size: The bytes of its frame.
+        claimed: The bytes it holds of ``RequestMemory``.
+        client_id: The name that the client gives itself, or None.
+        task: The task that computes the answer, if that takes time.
+        chunks: The encoded answer (empty for a request without one); None while it is not known.
+    """
+
+    prefix: Prefix
+    pipelined: bool
+    began: float
+    size: int
+    claimed: int = 0
+    client_id: str | None = None
+    task: asyncio.Task[None] | None = None
+    chunks: list[Chunk] | None = None
+
+
+class RequestPipeline:
+    """The requests of one connection that have started and are not answered.
+
+    Args:
+        connection: The connection.
+        context: Passed to the handlers.
+        handlers: The handler of each API.
+        listener: The name of the listener that accepted the connection.
+    """
+
+    __slots__ = ("_connection", "_context", "_handlers", "_in_flight", "_listener", "_loop")
+
+    def __init__(
+        self,
+        connection: Connection,
+        context: ServerContext,
+        handlers: Mapping[ApiKey, Handler],
+        listener: str,
+    ) -> None:
+        self._connection = connection
+        self._context = context
+        self._handlers = handlers
+        self._listener = listener
+        self._in_flight: deque[_InFlight] = deque()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the client waits for no answer."""
+        return not self._in_flight
+
+    def may_start(self, prefix: Prefix) -> bool:
+        """Whether the next request of the connection may start now."""
+        if not self._in_flight:
+            return True
+        api = APIS.get(prefix.api_key)
+        return (
+            api is not None
+            and api.pipelined
+            and self._in_flight[-1].pipelined
+            and len(self._in_flight) < MAX_IN_FLIGHT
+        )
+
+    def start(self, prefix: Prefix, frame: memoryview, claimed: int) -> bool:
+        """Start a request; returns whether ``frame`` is still read after the call.
+
+        Args:
+            prefix: The first eight bytes of the frame.
+            frame: The request without its size.
+            claimed: The bytes of ``RequestMemory`` that the request holds; given back here.
+        """
+        api = APIS.get(prefix.api_key)
+        if api is None or not api.serves(prefix.api_version):
+            self._refuse(prefix, claimed)
+            return False
+        in_flight = _InFlight(prefix, api.pipelined, self._loop.time(), len(frame), claimed)
+        try:
+            return self._decode(in_flight, frame)
+        except UnreadableFrameError as error:
+            self._give_back(in_flight)
+            self._connection.close("a frame that is no Kafka request", error=str(error))
+            return False
+
+    def cancel(self) -> None:
+        """Cancel every request: the connection is lost, so nobody waits for the answers."""
+        for request in self._in_flight:
+            task, request.task = request.task, None
+            if task is not None:
+                task.cancel()
+            self._give_back(request)
+        self._in_flight.clear()
+
+    def _decode(self, in_flight: _InFlight, frame: memoryview) -> bool:
+        """Decode and handle a request; returns whether that goes on, in a task of its own."""
+        if len(frame) < LONG_FRAME_BYTES:
+            request = decode(frame, self._listener)
+        else:
+            steps = decode_in_pieces(frame, self._listener)
+            try:
+                next(steps)
+            except StopIteration as decoded:
+                request = decoded.value
+            else:
+                # The next request of the connection must not overtake it.
+                in_flight.pipelined = False
+                self._in_flight.append(in_flight)
+                in_flight.task = self._loop.create_task(self._finish_long(in_flight, steps))
+                return True
+        in_flight.client_id = request.client_id
+        self._in_flight.append(in_flight)
+        self._handle(in_flight, request)
+        return False
+
+    def _handle(self, in_flight: _InFlight, request: Request) -> None:
+        try:
+            answer = self._handlers[request.api.key](self._context, request)
+            if isinstance(answer, Preparing):
+                in_flight.pipelined = False
+                in_flight.task = self._loop.create_task(self._finish(in_flight, answer.work))
+            elif isinstance(answer, Awaitable):
+                if in_flight.pipelined:
+                    self._give_back(in_flight)
+                in_flight.task = self._loop.create_task(self._finish(in_flight, answer))
+            else:
+                self._settle(in_flight, self._encoded(in_flight, answer))
+        except CloseConnectionError as error:
+            self._connection.close(error.reason, client_id=in_flight.client_id, **error.details)
+        except Exception as error:  # noqa: BLE001  (one request's error must not be another's)
+            self._fail(in_flight, error)
+
+    async def _finish_long(self, in_flight: _InFlight, steps: Steps[Request]) -> None:
+        with many_at_once():
+            await self._finish(in_flight, self._decode_and_handle(in_flight, steps))
+
+    async def _decode_and_handle(self, in_flight: _InFlight, steps: Steps[Request]) -> Answer:
+        """Decode a request of many elements, in turns with other connections, and answer it."""
+        request = await in_turns(steps)
+        in_flight.client_id = request.client_id
+        answer = self._handlers[request.api.key](self._context, request)
+        if isinstance(answer, Preparing):
+            answer = await answer.work
+        return await answer if isinstance(answer, Awaitable) else answer
+
+    def _refuse(self, prefix: Prefix, claimed: int) -> None:
+        """Answer an ApiVersions of an unknown version (KIP-511); close for any other API or version."""
+        in_flight = _InFlight(prefix, pipelined=False, began=self._loop.time(), size=0, claimed=claimed)
+        if prefix.api_key != ApiKey.API_VERSIONS:
+            self._give_back(in_flight)
+            self._connection.close(
+                "an API or version that is not served", api_key=prefix.api_key, version=prefix.api_version
+            )
+            return
+        self._in_flight.append(in_flight)
+        self._settle(in_flight, self._encoded(in_flight, api_versions.unsupported_version()))
+
+    async def _finish(
+        self, in_flight: _InFlight, answer: Awaitable[Answer] | Awaitable[Answer | Awaitable[Answer]]
+    ) -> None:
+        """Await the answer to a request, encode it and settle the request."""
+        try:
+            found = await answer
+            # What was prepared has been carried out, and only the answer is left to wait for: the request's
+            # memory is free, and the next one may start.
+            if isinstance(found, Awaitable):
+                in_flight.pipelined = APIS[in_flight.prefix.api_key].pipelined
+                self._give_back(in_flight)
+                self._connection.wake()
+                found = await found
+            if found is None or in_flight.pipelined:
+                chunks = self._encoded(in_flight, found)
+            elif isinstance(found, Building):
+                async with self._context.building:
+                    chunks = await self._encoded_in_turns(in_flight, await found.work())
+            else:
+                chunks = await self._encoded_in_turns(in_flight, found)
+            self._settle(in_flight, chunks)
+        except CloseConnectionError as error:
+            self._connection.close(error.reason, client_id=in_flight.client_id, **error.details)
+        except UnreadableFrameError as error:
+            self._connection.close("a frame that is no Kafka request", error=str(error))
+        except Exception as error:  # noqa: BLE001  (one request's error must not be another's)
+            self._fail(in_flight, error)
+        else:
+            self._connection.wake()
+
+    @staticmethod
+    def _encoded(in_flight: _InFlight, answer: Answer) -> list[Chunk]:
+        """Encode an answer of few elements at once; a request without an answer gets no bytes."""
+        return [] if answer is None else encode(in_flight.prefix.correlation_id, answer)
+
+    @staticmethod
+    async def _encoded_in_turns(in_flight: _InFlight, answer: Answer) -> list[Chunk]:
+        return await in_turns(encode_in_pieces(in_flight.prefix.correlation_id, answer))
+
+    def _settle(self, in_flight: _InFlight, chunks: list[Chunk]) -> None:
+        """Note the answer to a request, and send all answers that no earlier request holds back."""
+        in_flight.chunks = chunks
+        self._give_back(in_flight)
+        self._context.meter.answered(
+            in_flight.prefix.api_key,
+            self._loop.time() - in_flight.began,
+            in_flight.size,
+            sum(map(len, chunks)),
+        )
+        ready: list[Chunk] = []
+        while self._in_flight and (done := self._in_flight[0].chunks) is not None:
+            self._in_flight.popleft()
+            ready += done
+        if ready:
+            self._connection.answer(ready)
+
+    def _give_back(self, request: _InFlight) -> None:
+        """Give back the memory of a request whose content is not needed any more."""
+        if request.claimed:
+            claimed, request.claimed = request.claimed, 0
+            self._context.requests.give_back(claimed)
+
+    def _fail(self, in_flight: _InFlight, error: Exception) -> None:
+        """Close after an error of a handler that nobody foresaw."""
+        self._connection.close_after_error(
+            error,
+            api=ApiKey(in_flight.prefix.api_key).name,
+            version=in_flight.prefix.api_version,
+            client_id=in_flight.client_id,
+        )
