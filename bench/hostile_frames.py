@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kio.index import load_request_schema
 from kio.serial import entity_writer
 from kio.serial.writers import write_unsigned_varint
 from kio.static.primitive import uvarint
 
 from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.schemas import REQUEST, load_schema
 
 TOPIC = "hostile"
 """The topic of requests with many partitions, few of which need to exist."""
@@ -37,7 +37,7 @@ class _Schema:
     """The classes of one API's highest version, by name."""
 
     def __init__(self, key: ApiKey) -> None:
-        self.request = load_request_schema(key, APIS[key].max_version)
+        self.request = load_schema(key, APIS[key].max_version, REQUEST)
         self._module = importlib.import_module(self.request.__module__)
 
     def __getattr__(self, name: str) -> Any:

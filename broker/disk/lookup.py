@@ -5,6 +5,7 @@ Source: ``Log.fetchOffsetByTimestamp`` and ``FileRecords.searchForTimestamp`` of
 
 from __future__ import annotations
 
+from barnabas.broker.core.offsets_before import OffsetAndTime
 from barnabas.broker.core.records import CorruptRecordsError, first_record_since
 from barnabas.broker.core.steps import Steps
 from barnabas.broker.disk.errors import CorruptLogError
@@ -38,3 +39,23 @@ def offset_at(log: Log, timestamp: int) -> Steps[TimestampAndOffset | None]:
         offset = Offset(header.next_offset)
         yield None
     return None
+
+
+def segment_times(log: Log, now_ms: int) -> list[OffsetAndTime]:
+    """Where each segment begins and when its file was last written, and the log's end if that lies behind.
+
+    Raises:
+        KafkaStorageError: The disk fails.
+    """
+    spans = log.spans()
+    rows = []
+    for span in spans:
+        try:
+            modified_ns = span.path.stat().st_mtime_ns if span.size else now_ms * 1_000_000
+        except OSError as error:
+            raise log.storage_error("reading the time of a segment", error) from error
+        start = max(span.base_offset, log.log_start_offset)
+        rows.append(OffsetAndTime(start, modified_ns // 1_000_000))
+    if spans and spans[-1].size:
+        rows.append(OffsetAndTime(log.log_end_offset, now_ms))
+    return rows

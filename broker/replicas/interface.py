@@ -38,7 +38,10 @@ LATEST_TIMESTAMP = -1
 """ListOffsets: asks for the end of what may be read."""
 
 EARLIEST_TIMESTAMP = -2
-"""ListOffsets: asks for the log start offset."""
+"""ListOffsets: asks for the log start offset. What is below is no time that ListOffsets 0 to 6 know."""
+
+DEBUGGING_CONSUMER = -2
+"""The replica id of a tool that compares replicas: it may ask a follower for offsets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,11 +280,19 @@ class Reads(Protocol):
     ) -> ListedOffset:
         """The offset of the first record at least as young as ``timestamp``, or the latest or earliest.
 
-        With ``read_committed`` nothing at or above the last stable offset counts.
+        With ``read_committed`` nothing at or above the last stable offset counts. A time below -2 answers
+        ``UNSUPPORTED_VERSION``, as Kafka 4.0 does: -3 asks for the largest timestamp from version 7 on
+        (KIP-734), and 2.8 would give the first record's offset instead.
 
         Answers ``OFFSET_NOT_AVAILABLE`` while a new leader does not know its high watermark yet (versions
         below 5 call it ``LEADER_NOT_AVAILABLE``: the handler translates).
         """
+        ...
+
+    def offsets_before(
+        self, topic_partition: TopicPartition, timestamp: int, most: int, replica_id: int
+    ) -> Sequence[Offset] | ErrorCode:
+        """At most ``most`` offsets that were there at ``timestamp``, the latest first (ListOffsets 0)."""
         ...
 
     def end_offset_for(

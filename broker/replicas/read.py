@@ -7,15 +7,19 @@ of release 2.8.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 from barnabas.broker.core.divergence import Agreement, agreement
+from barnabas.broker.core.offsets_before import offsets_before
 from barnabas.broker.core.purgatory import DelayedOperation
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
-from barnabas.broker.disk.lookup import offset_at
+from barnabas.broker.disk.lookup import offset_at, segment_times
 from barnabas.broker.disk.results import OffsetOutOfRange, TimestampAndOffset
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.interface import (
+    CONSUMER,
+    DEBUGGING_CONSUMER,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     EpochEnd,
@@ -234,6 +238,8 @@ class Reader:
         partition = self._hosted.led(topic_partition, current_leader_epoch)
         if isinstance(partition, ErrorCode):
             return ListedOffset(partition)
+        if timestamp < EARLIEST_TIMESTAMP:
+            return ListedOffset(ErrorCode.UNSUPPORTED_VERSION)
         if timestamp == EARLIEST_TIMESTAMP:
             log = partition.log
             return ListedOffset(ErrorCode.NONE, offset=log.log_start_offset, leader_epoch=log.epoch_at_start)
@@ -272,6 +278,27 @@ class Reader:
             self._hosted.disk_failed(found)
             return found.error
         return found
+
+    def offsets_before(
+        self, topic_partition: TopicPartition, timestamp: int, most: int, replica_id: int
+    ) -> Sequence[Offset] | ErrorCode:
+        """The offsets that ListOffsets 0 gives; see ``interface.Reads.offsets_before``."""
+        partition: HostedPartition | ErrorCode | None
+        if replica_id == DEBUGGING_CONSUMER:
+            partition = self._hosted.get(topic_partition) or self._hosted.absence(topic_partition)
+        else:
+            partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
+        if isinstance(partition, ErrorCode):
+            return partition
+        if timestamp < EARLIEST_TIMESTAMP:
+            return ErrorCode.UNSUPPORTED_VERSION
+        try:
+            rows = segment_times(partition.log, time.time_ns() // 1_000_000)
+        except KafkaStorageError as error:
+            self._hosted.disk_failed(error)
+            return error.error
+        bound = partition.replica.high_watermark if replica_id == CONSUMER else None
+        return offsets_before(rows, timestamp, most, bound)
 
     def end_offset_for(
         self,

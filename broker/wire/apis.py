@@ -1,8 +1,9 @@
 """The APIs this broker serves and their versions.
 
-They are those of release 2.8, from the lowest version that kio reads. Announcing a version is a promise:
-Java and franz-go take the highest one at once, so a range stands here only where every version in it is
-served. Sources: ``common/message/*Request.json`` of release 2.8; KIP-35; KIP-511; KIP-896.
+They are those of release 2.8, except the lowest ones of Produce and Fetch, which carry message formats that
+are not served. Announcing a version is a promise: Java and franz-go take the highest one at once, so a range
+stands here only where every version in it is served. Sources: ``common/message/*Request.json`` of release
+2.8; KIP-35; KIP-511; KIP-896.
 """
 
 from __future__ import annotations
@@ -73,18 +74,18 @@ _TABLE = (
     # each is appended as it comes, while the earlier ones still wait for the high watermark.
     Api(ApiKey.PRODUCE, 3, 9, announced_from=0, pipelined=True),
     Api(ApiKey.FETCH, 4, 12),
-    Api(ApiKey.LIST_OFFSETS, 1, 6),
+    Api(ApiKey.LIST_OFFSETS, 0, 6),
     Api(ApiKey.METADATA, 0, 11),
     # Nothing of a consumer group is served but the refusal to join one.
     Api(ApiKey.FIND_COORDINATOR, 0, 3),
     Api(ApiKey.JOIN_GROUP, 0, 7),
     Api(ApiKey.API_VERSIONS, 0, 3),
-    Api(ApiKey.CREATE_TOPICS, 2, 7),
-    Api(ApiKey.DELETE_TOPICS, 1, 6),
+    Api(ApiKey.CREATE_TOPICS, 0, 7),
+    Api(ApiKey.DELETE_TOPICS, 0, 6),
     Api(ApiKey.DELETE_RECORDS, 0, 2),
     Api(ApiKey.INIT_PRODUCER_ID, 0, 4),
-    Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4),
-    Api(ApiKey.DESCRIBE_CONFIGS, 1, 4),
+    Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 0, 4),
+    Api(ApiKey.DESCRIBE_CONFIGS, 0, 4),
     Api(ApiKey.ELECT_LEADERS, 0, 2),
     Api(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, 0),
     Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 0),

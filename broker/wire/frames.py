@@ -14,13 +14,12 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, NamedTuple, cast
 
-from kio.index import load_payload_module, load_request_schema
 from kio.serial import entity_reader
-from kio.static.constants import EntityType
 
 from barnabas.broker.wire.apis import APIS, Api
 from barnabas.broker.wire.guard import guard
 from barnabas.broker.wire.pieces import Steps, read_in_pieces
+from barnabas.broker.wire.schemas import REQUEST, RESPONSE, load_payload_module, load_schema
 from barnabas.broker.wire.writing import Piece, TransferableRecords, cut_message, write, write_in_steps
 
 SIZE_BYTES = 4
@@ -229,7 +228,7 @@ class _RequestCodec(NamedTuple):
 
 @cache
 def _request_codec(api_key: int, version: int) -> _RequestCodec:
-    schema = load_request_schema(api_key, version)
+    schema = load_schema(api_key, version, REQUEST)
     header_schema = cast("type[Any]", schema.__header_schema__)
     return _RequestCodec(schema, header_schema, entity_reader(header_schema), entity_reader(schema))
 
@@ -237,7 +236,7 @@ def _request_codec(api_key: int, version: int) -> _RequestCodec:
 @cache
 def shape(api_key: int, version: int, name: str) -> Callable[[dict[str, Any]], Any]:
     """How to build an entity of one version's response module from values for the fields of all versions."""
-    schema = getattr(load_payload_module(api_key, version, EntityType.response), name)
+    schema = getattr(load_payload_module(api_key, version, RESPONSE), name)
     known = frozenset(field.name for field in fields(schema))
 
     def build(values: dict[str, Any]) -> Any:

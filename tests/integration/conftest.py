@@ -8,9 +8,9 @@ import struct
 
 import confluent_kafka.admin
 import pytest
-from kio.index import load_response_schema
 from kio.serial import entity_reader, entity_writer
 
+from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.local.cluster import LocalCluster
 
 
@@ -51,7 +51,7 @@ def _exchanged(broker, body):
 def _answered(broker, body):
     """What a broker answers to one request, past any client."""
     answer = _exchanged(broker, body)
-    schema = load_response_schema(type(body).__api_key__, type(body).__version__)
+    schema = load_schema(type(body).__api_key__, type(body).__version__, RESPONSE)
     _, at = entity_reader(schema.__header_schema__)(answer, 0)
     response, _ = entity_reader(schema)(answer, at)
     return response

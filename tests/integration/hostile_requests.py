@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-import importlib
 import io
 import struct
 
 import crc32c
-from kio.index import load_request_schema
 from kio.serial import entity_writer
 
 from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.schemas import REQUEST, load_payload_module, load_schema
 
 LAST = 0x7A57_1357
 """The correlation id of a request that every broker answers."""
@@ -42,8 +41,8 @@ class Schema:
 
     def __init__(self, key, version):
         self.version = version
-        self.request = load_request_schema(key, version)
-        self._module = importlib.import_module(self.request.__module__)
+        self.request = load_schema(key, version, REQUEST)
+        self._module = load_payload_module(key, version, REQUEST)
 
     def __getattr__(self, name):
         return getattr(self._module, name)

@@ -16,19 +16,23 @@ from barnabas.broker.server.handlers.delayed_topics import await_leaders
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.commands import CreateTopics, NewTopic, Refused, TopicResult
+from barnabas.cluster.model.configs_described import describe_topic
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
+
+_CONFIGS_SINCE = 5
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
     """What became of each topic, in the order of the request."""
     body = request.body
+    validate_only = getattr(body, "validate_only", False)  # since version 1
     patience = Patience(milliseconds(body.timeout))
     contradictions = await _contradictions(body.topics)
     wanted = [_new_topic(topic) async for topic in paced(body.topics) if topic.name not in contradictions]
     results: dict[str, TopicResult] = {}
     async for portion, told in submit(
-        context.controller, wanted, lambda some: CreateTopics(tuple(some), body.validate_only), patience
+        context.controller, wanted, lambda some: CreateTopics(tuple(some), validate_only), patience
     ):
         if isinstance(told, Refused) and told.error is ErrorCode.NOT_CONTROLLER:
             # Kafka looks for the controller before it looks at the topics.
@@ -41,12 +45,12 @@ async def handle(context: ServerContext, request: Request) -> Answer:
             else {result.name: result for result in told.topics}
         )
     results |= contradictions
-    if not body.validate_only:
+    if not validate_only:
         results |= await await_leaders(context, results.values(), patience)
     answers = {}
     async for topic in paced(body.topics):
         if topic.name not in answers:
-            answers[topic.name] = _result(request, results[topic.name])
+            answers[topic.name] = _result(context, request, topic, results[topic.name])
     return request.answer("CreateTopicsResponse", throttle_time=NO_THROTTLE, topics=tuple(answers.values()))
 
 
@@ -91,7 +95,7 @@ def _new_topic(topic: Any) -> NewTopic:
     )
 
 
-def _result(request: Request, result: TopicResult) -> Answer:
+def _result(context: ServerContext, request: Request, topic: Any, result: TopicResult) -> Answer:
     return request.answer(
         "CreatableTopicResult",
         name=result.name,
@@ -100,6 +104,24 @@ def _result(request: Request, result: TopicResult) -> Answer:
         error_message=result.message,
         num_partitions=result.partitions,
         replication_factor=result.replication_factor,
-        # Not null, or Java's admin client and Kafka Connect die.
-        configs=(),
+        # Never null, or Java's admin client and Kafka Connect die.
+        configs=_configs(context, request, topic) if result.error is ErrorCode.NONE else (),
+    )
+
+
+def _configs(context: ServerContext, request: Request, topic: Any) -> tuple[Answer, ...]:
+    """The settings of a topic that was created, with where their values come from (KIP-525)."""
+    if request.version < _CONFIGS_SINCE:
+        return ()
+    own = {config.name: config.value for config in topic.configs}
+    return tuple(
+        request.answer(
+            "CreatableTopicConfigs",
+            name=each.name,
+            value=each.value,
+            read_only=each.read_only,
+            config_source=each.source,
+            is_sensitive=each.is_sensitive,
+        )
+        for each in describe_topic(context.broker_settings(), own)
     )

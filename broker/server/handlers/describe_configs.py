@@ -18,6 +18,7 @@ from barnabas.broker.server.portions import portions
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.configs import ConfigError, Type
 from barnabas.cluster.model.configs_described import (
+    ConfigSource,
     DescribedConfig,
     describe_broker,
     describe_brokers_default,
@@ -170,13 +171,14 @@ def _config(request: Request, described: DescribedConfig) -> Answer:
     wants_documentation = config is not None and getattr(body, "include_documentation", False)
     synonyms = [
         request.answer("DescribeConfigsSynonym", name=each.name, value=each.value, source=each.source)
-        for each in (described.synonyms if body.include_synonyms else ())
+        for each in (described.synonyms if getattr(body, "include_synonyms", False) else ())
     ]
     return request.answer(
         "DescribeConfigsResourceResult",
         name=described.name,
         value=described.value,
         read_only=described.read_only,
+        is_default=described.source is ConfigSource.DEFAULT_CONFIG,  # version 0 names no source
         config_source=described.source,
         is_sensitive=described.is_sensitive,
         synonyms=tuple(synonyms),

@@ -1,5 +1,7 @@
 """ListOffsets (2): the earliest or latest offset, or the first one of a time.
 
+Version 0 gives the starts of segments instead, by the times of their files.
+
 Sources: ``KafkaApis.handleListOffsetRequest`` and ``ListOffsetsRequest.json`` of release 2.8; KIP-79,
 KIP-207.
 """
@@ -7,6 +9,7 @@ KIP-207.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from barnabas.broker.replicas.interface import ListedOffset
 from barnabas.broker.replicas.turn import Turn, paced
@@ -34,6 +37,9 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         for partition in topic.partitions:
             await turn.yield_if_long()
             topic_partition = TopicPartition(topic.name, partition.partition_index)
+            if request.version == 0:
+                partitions.append(_old_style(context, request, topic_partition, partition))
+                continue
             if asked[topic_partition] > 1:
                 listed = ListedOffset(ErrorCode.INVALID_REQUEST)
             else:
@@ -46,6 +52,21 @@ async def handle(context: ServerContext, request: Request) -> Answer:
             request.answer("ListOffsetsTopicResponse", name=topic.name, partitions=tuple(partitions))
         )
     return request.answer("ListOffsetsResponse", throttle_time=NO_THROTTLE, topics=tuple(topics))
+
+
+def _old_style(
+    context: ServerContext, request: Request, topic_partition: TopicPartition, asked: Any
+) -> Answer:
+    found = context.reads.offsets_before(
+        topic_partition, asked.timestamp, asked.max_num_offsets, request.body.replica_id
+    )
+    error, offsets = (found, ()) if isinstance(found, ErrorCode) else (ErrorCode.NONE, tuple(found))
+    return request.answer(
+        "ListOffsetsPartitionResponse",
+        partition_index=topic_partition.partition,
+        error_code=error,
+        old_style_offsets=offsets,
+    )
 
 
 def _partition(request: Request, index: int, listed: ListedOffset) -> Answer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from barnabas.broker.replicas.turn import Turn
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from barnabas.cluster.model.ids import TopicPartition
 
 
@@ -20,7 +21,9 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         for asked in topic.partitions:
             await turn.yield_if_long()
             end = context.reads.end_offset_for(
-                TopicPartition(topic.topic, asked.partition), asked.leader_epoch, asked.current_leader_epoch
+                TopicPartition(topic.topic, asked.partition),
+                asked.leader_epoch,
+                getattr(asked, "current_leader_epoch", UNKNOWN_LEADER_EPOCH),
             )
             partitions.append(
                 request.answer(

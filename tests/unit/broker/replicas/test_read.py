@@ -352,3 +352,33 @@ async def test_read_committed_offsets_end_there_too(reader, with_transactions):
     with_transactions.replica.high_watermark = 6
     assert (await reader.list_offset(TP, time + 9)).offset == 5
     assert (await reader.list_offset(TP, time + 9, read_committed=True)).offset == -1
+
+
+async def test_no_time_below_the_earliest_is_answered(reader, partition):
+    """Version 7 asks for the largest timestamp with -3; 2.8 gave the first record's offset, 0."""
+    assert (await reader.list_offset(TP, -3)).error is ErrorCode.UNSUPPORTED_VERSION
+    assert reader.offsets_before(TP, -3, 9, -1) is ErrorCode.UNSUPPORTED_VERSION
+    assert partition.replica.is_leader
+
+
+async def test_old_consumers_see_the_starts_of_segments_and_the_high_watermark(room, reader, partition):
+    partition.log.seal_active()
+    room.write(partition, b"z")
+    assert list(reader.offsets_before(TP, -1, 9, -1)) == [4, 0]
+    assert list(reader.offsets_before(TP, -1, 9, -2)) == [7, 6, 0]
+    assert list(reader.offsets_before(TP, 0, 9, -2)) == []
+
+
+async def test_followers_tell_old_offsets_to_tools_alone(room, reader):
+    room.know(TP)
+    assert reader.offsets_before(TP, -1, 1, -2) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    room.follow()
+    assert reader.offsets_before(TP, -1, 1, -1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert list(reader.offsets_before(TP, -2, 1, -2)) == [0]
+
+
+async def test_a_segment_that_is_gone_fails_its_directory(room, reader, partition):
+    for span in partition.log.spans():
+        span.path.unlink()
+    assert reader.offsets_before(TP, -1, 1, -1) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert room.hosted.get(TP) is None

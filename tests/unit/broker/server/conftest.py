@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kio.index import load_request_schema
 
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
@@ -17,6 +15,7 @@ from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.wire.apis import APIS
 from barnabas.broker.wire.frames import Request
+from barnabas.broker.wire.schemas import REQUEST, load_payload_module, load_schema
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands import CreateTopicsResult, TopicResult
 from barnabas.cluster.model.configs import parse_given, with_defaults
@@ -83,6 +82,7 @@ class FakeReads:
         self.fetched: dict[TopicPartition, Fetched] = {}
         self.offsets: dict[tuple[TopicPartition, int], ListedOffset] = {}
         self.ends: dict[tuple[TopicPartition, int], EpochEnd] = {}
+        self.old_offsets: dict[tuple[TopicPartition, int, int, int], tuple[int, ...]] = {}
         self.epochs: list[int] = []
         self.held: asyncio.Future[Any] | None = None
         self.hold = False
@@ -117,6 +117,9 @@ class FakeReads:
         self.read_committed = read_committed
         unknown = ListedOffset(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return self.offsets.get((topic_partition, timestamp), unknown)
+
+    def offsets_before(self, topic_partition: Any, *asked: int) -> Any:
+        return self.old_offsets.get((topic_partition, *asked), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def end_offset_for(
         self, topic_partition: Any, leader_epoch: int, current_leader_epoch: int = -1
@@ -263,8 +266,8 @@ class Schema:
     """The classes of one request version by name, such as ``schema.FetchTopic(...)``."""
 
     def __init__(self, key: int, version: int) -> None:
-        self.request = load_request_schema(key, version)
-        self._module = importlib.import_module(self.request.__module__)
+        self.request = load_schema(key, version, REQUEST)
+        self._module = load_payload_module(key, version, REQUEST)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)

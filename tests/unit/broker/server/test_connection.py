@@ -11,7 +11,6 @@ import socket
 import struct
 
 import pytest
-from kio.index import load_response_schema
 from kio.serial import entity_reader, entity_writer
 from structlog.testing import capture_logs
 
@@ -22,6 +21,7 @@ from barnabas.broker.server import fairness
 from barnabas.broker.server import pipeline as pipeline_module
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.runtime import line_limit
@@ -224,7 +224,7 @@ async def test_a_large_fetch_arrives_whole(broker, connect):
     client = await connect()
     client.send(client.fetch(1))
     data = await client.answer()
-    read, _ = entity_reader(load_response_schema(1, 4))(data, 4)
+    read, _ = entity_reader(load_schema(1, 4, RESPONSE))(data, 4)
     assert read.responses[0].partitions[0].records == records
 
 
@@ -251,7 +251,7 @@ async def test_api_versions_of_an_unknown_version_is_answered_in_version_0(conne
     client.send(sized(struct.pack(">hhi", 18, version, 5) + b"whatever"), client.api_versions(6))
     data = await client.answer()
     assert data[:6] == struct.pack(">ih", 5, ErrorCode.UNSUPPORTED_VERSION)
-    read, used = entity_reader(load_response_schema(18, 0))(data, 4)
+    read, used = entity_reader(load_schema(18, 0, RESPONSE))(data, 4)
     assert 4 + used == len(data)
     assert [(row.api_key, row.min_version, row.max_version) for row in read.api_keys] == [(18, 0, 3)]
     assert await client.correlation_ids(1) == [6]
@@ -415,7 +415,7 @@ async def test_records_in_a_file_arrive_as_they_are(broker, connect, tmp_path):
         broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, records, 10, 10, 0)
         client = await connect()
         client.send(client.fetch(1))
-        read, _ = entity_reader(load_response_schema(1, 4))(await client.answer(), 4)
+        read, _ = entity_reader(load_schema(1, 4, RESPONSE))(await client.answer(), 4)
     assert read.responses[0].partitions[0].records == content[100:]
 
 
@@ -473,7 +473,7 @@ async def test_a_long_request_is_decoded_and_answered_in_turns_with_others(broke
     client.send(client.end_offsets(1, 5_000), client.end_offsets(2, 3), client.api_versions(3))
     answers = [await client.answer() for _ in range(3)]
     assert [struct.unpack_from(">i", answer)[0] for answer in answers] == [1, 2, 3]
-    response = entity_reader(load_response_schema(23, 4))(answers[0], 5)[0]
+    response = entity_reader(load_schema(23, 4, RESPONSE))(answers[0], 5)[0]
     assert [end.partition for end in response.topics[0].partitions] == list(range(5_000))
     for in_passes in ran_in.values():
         # The first step is made at once, of whatever follows there is one in each pass.

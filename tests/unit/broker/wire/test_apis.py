@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from kio.index import load_request_schema, load_response_schema
 
 from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.schemas import REQUEST, RESPONSE, load_schema
 
 RELEASE_2_8 = {
     ApiKey.PRODUCE: 9,
@@ -36,8 +36,8 @@ def test_the_highest_versions_are_those_of_release_2_8():
 def test_every_served_version_can_be_read_and_answered(api):
     for version in range(api.min_version, api.max_version + 1):
         assert api.serves(version)
-        load_request_schema(api.key, version)
-        load_response_schema(api.key, version)
+        load_schema(api.key, version, REQUEST)
+        load_schema(api.key, version, RESPONSE)
     assert not api.serves(api.min_version - 1)
     assert not api.serves(api.max_version + 1)
 

@@ -5,7 +5,6 @@ import random
 import struct
 
 import pytest
-from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader
 
 from barnabas.broker.wire.apis import APIS, ApiKey
@@ -23,6 +22,7 @@ from barnabas.broker.wire.frames import (
     read_prefix,
     shape,
 )
+from barnabas.broker.wire.schemas import REQUEST, RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
 
 
@@ -30,13 +30,13 @@ def test_every_served_version_is_decoded(random_request, frame_of):
     rng = random.Random(1)
     for api in APIS.values():
         for version in range(api.min_version, api.max_version + 1):
-            body = random_request(rng, load_request_schema(api.key, version))
+            body = random_request(rng, load_schema(api.key, version, REQUEST))
             request = decode(memoryview(frame_of(body, "me", 17)), "PLAINTEXT")
             assert request == Request(api, version, 17, "me", "PLAINTEXT", body)
 
 
 def test_a_decoded_request_outlives_its_buffer(frame_of):
-    produce = load_request_schema(0, 9)
+    produce = load_schema(0, 9, REQUEST)
     topics = load_topic(produce, records=b"r" * 100)
     body = produce(transactional_id=None, acks=-1, timeout=dt.timedelta(seconds=1), topic_data=topics)
     buffer = bytearray(frame_of(body))
@@ -114,7 +114,7 @@ def read_answer(schema, data):
 @pytest.mark.parametrize("size", [0, 1, BY_REFERENCE_BYTES - 1, BY_REFERENCE_BYTES, 1_000_000])
 def test_an_answer_is_a_frame_that_kio_reads_back(size):
     body = fetch_answer(bytes(size))
-    correlation_id, read = read_answer(load_response_schema(1, 12), whole(encode(7, body)))
+    correlation_id, read = read_answer(load_schema(1, 12, RESPONSE), whole(encode(7, body)))
     assert correlation_id == 7
     assert read.responses[0].partitions[0].records == bytes(size)
 
@@ -161,7 +161,7 @@ def test_every_served_version_is_decoded_in_pieces(random_request, frame_of):
     rng = random.Random(5)
     for api in APIS.values():
         for version in range(api.min_version, api.max_version + 1):
-            body = random_request(rng, load_request_schema(api.key, version))
+            body = random_request(rng, load_schema(api.key, version, REQUEST))
             frame = memoryview(frame_of(body, "me", 17))
             request, _ = run(decode_in_pieces(frame, "PLAINTEXT"))
             assert request == Request(api, version, 17, "me", "PLAINTEXT", body)
@@ -177,13 +177,13 @@ def test_every_served_answer_is_encoded_in_pieces_as_at_once(random_request):
     rng = random.Random(6)
     for api in APIS.values():
         for version in range(api.min_version, api.max_version + 1):
-            body = random_request(rng, load_response_schema(api.key, version))
+            body = random_request(rng, load_schema(api.key, version, RESPONSE))
             chunks, _ = run(encode_in_pieces(17, body))
             assert b"".join(chunks) == b"".join(encode(17, body))
 
 
 def test_long_fields_stay_by_reference_between_the_pieces():
-    module = __import__(load_response_schema(1, 11).__module__, fromlist=["PartitionData"])
+    module = __import__(load_schema(1, 11, RESPONSE).__module__, fromlist=["PartitionData"])
     records = bytes(BY_REFERENCE_BYTES)
     partitions = tuple(
         module.PartitionData(

@@ -8,7 +8,6 @@ import tracemalloc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kio.index import load_request_schema
 from kio.schema.request_header.v1 import RequestHeader as HeaderV1
 from kio.schema.request_header.v2 import RequestHeader as HeaderV2
 from kio.serial import entity_reader
@@ -17,11 +16,12 @@ from barnabas.broker.wire import guard as guard_module
 from barnabas.broker.wire.apis import APIS
 from barnabas.broker.wire.frames import UnreadableFrameError, decode
 from barnabas.broker.wire.guard import HostileFrameError, guard
+from barnabas.broker.wire.schemas import REQUEST, load_schema
 
-METADATA_9 = load_request_schema(3, 9)
-METADATA_8 = load_request_schema(3, 8)
-PRODUCE_9 = load_request_schema(0, 9)
-FETCH_12 = load_request_schema(1, 12)
+METADATA_9 = load_schema(3, 9, REQUEST)
+METADATA_8 = load_schema(3, 8, REQUEST)
+PRODUCE_9 = load_schema(0, 9, REQUEST)
+FETCH_12 = load_schema(1, 12, REQUEST)
 
 
 def walk(entity, data, start=0):
@@ -108,13 +108,13 @@ def test_librdkafkas_all_topics_is_understood():
         (METADATA_8, b"\x7f\xff\xff\xff" + b"\x00" * 8),
         (METADATA_8, b"\xff\xff\xff\xfe" + b"\x00" * 8),
         (PRODUCE_9, b"\x00\xff\xff\x00\x00\x00\x01" + b"\x00\x00"),
-        (load_request_schema(0, 8), b"\xff\xff\x00\x01\x00\x00\x00\x01\xff\xff\xff\xff"),
+        (load_schema(0, 8, REQUEST), b"\xff\xff\x00\x01\x00\x00\x00\x01\xff\xff\xff\xff"),
         (METADATA_8, b"\x00\x00\x00\x01\xff\xfe" + b"\x00" * 8),
         (METADATA_8, b"\x00\x00\x00\x01\x7f\xff" + b"\x00" * 8),
         (HeaderV2, struct.pack(">hhih", 3, 9, 1, 32767)),
-        (load_request_schema(0, 8), b"\xff\xff\x00\x01\x00\x00\x00\x01" + b"\x00\x00\x00\x01\x00\x01t"),
+        (load_schema(0, 8, REQUEST), b"\xff\xff\x00\x01\x00\x00\x00\x01" + b"\x00\x00\x00\x01\x00\x01t"),
         (
-            load_request_schema(0, 8),
+            load_schema(0, 8, REQUEST),
             bytes(8) + b"\x00\x00\x00\x01\x00\x01t" + b"\x00\x00\x00\x01" + bytes(4) + b"\xff\xff\xff\xfe",
         ),
     ],
@@ -242,7 +242,7 @@ def test_mutated_requests_of_every_served_version_do_not_abort_the_process(rando
     for api in APIS.values():
         for version in range(api.min_version, api.max_version + 1):
             for _ in range(10):
-                frame = frame_of(random_request(rng, load_request_schema(api.key, version)))
+                frame = frame_of(random_request(rng, load_schema(api.key, version, REQUEST)))
                 for _ in range(25):
                     try:
                         decode(memoryview(mutated(rng, frame)), "PLAINTEXT")

@@ -4,17 +4,17 @@ import datetime as dt
 import random
 
 import pytest
-from kio.index import load_request_schema
 from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from barnabas.broker.wire.guard import MAX_ELEMENTS, HostileFrameError, guard
 from barnabas.broker.wire.pieces import ELEMENTS_PER_STEP, read_in_pieces
+from barnabas.broker.wire.schemas import REQUEST, load_schema
 
-METADATA_8 = load_request_schema(3, 8)
-DELETE_RECORDS_2 = load_request_schema(21, 2)
+METADATA_8 = load_schema(3, 8, REQUEST)
+DELETE_RECORDS_2 = load_schema(21, 2, REQUEST)
 NO_TIME = dt.timedelta(0)
-FETCH_12 = load_request_schema(1, 12)
+FETCH_12 = load_schema(1, 12, REQUEST)
 
 
 def drive(entity, data, start=0):

@@ -6,13 +6,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from kio.index import load_payload_module, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
-from kio.static.constants import EntityType
 
 from barnabas.broker.wire.apis import APIS
 from barnabas.broker.wire.pieces import ELEMENTS_PER_STEP
+from barnabas.broker.wire.schemas import RESPONSE, load_payload_module, load_schema
 from barnabas.broker.wire.writing import Timestamp, cut_message, write, write_in_steps
 
 
@@ -42,7 +41,7 @@ def test_every_served_response_is_the_same_at_once_and_in_steps(random_request):
     rng = random.Random(2)
     for api in APIS.values():
         for version in range(api.min_version, api.max_version + 1):
-            schema = load_response_schema(api.key, version)
+            schema = load_schema(api.key, version, RESPONSE)
             for _ in range(5):
                 response = random_request(rng, schema)
                 expected = by_kio(response)
@@ -51,7 +50,7 @@ def test_every_served_response_is_the_same_at_once_and_in_steps(random_request):
 
 
 def end_offsets(topics, partitions):
-    module = load_payload_module(23, 4, EntityType.response)
+    module = load_payload_module(23, 4, RESPONSE)
     of_topic = tuple(module.EpochEndOffset(error_code=ErrorCode.none, partition=n) for n in range(partitions))
     return module.OffsetForLeaderEpochResponse(
         throttle_time=dt.timedelta(0),
@@ -72,7 +71,7 @@ def test_there_is_a_step_for_each_piece(topics, partitions):
 @pytest.mark.parametrize("ms", [-1, 0, 1_700_000_000_001, 2**63 - 1, -(2**63)])
 @pytest.mark.parametrize("version", [3, 8])
 def test_a_time_that_no_datetime_holds_is_written_to_the_millisecond(version, ms):
-    module = load_payload_module(0, version, EntityType.response)
+    module = load_payload_module(0, version, RESPONSE)
     values = {"index": 0, "error_code": ErrorCode.none, "base_offset": 0, "log_append_time": Timestamp(ms)}
     if version >= 8:
         values |= {"record_errors": (), "error_message": None}
@@ -93,7 +92,7 @@ def test_an_error_message_is_cut_to_what_a_string_holds(sign):
 
 
 def test_long_records_are_not_copied():
-    module = load_payload_module(1, 4, EntityType.response)
+    module = load_payload_module(1, 4, RESPONSE)
     records = bytearray(100_000)
     data = module.PartitionData(
         partition_index=0,
@@ -109,8 +108,6 @@ def test_long_records_are_not_copied():
 
 
 def test_a_null_that_the_protocol_does_not_have_is_refused():
-    topic = load_payload_module(0, 9, EntityType.response).TopicProduceResponse(
-        name="orders", partition_responses=()
-    )
+    topic = load_payload_module(0, 9, RESPONSE).TopicProduceResponse(name="orders", partition_responses=())
     with pytest.raises(TypeError):
         written(replace(topic, name=None))

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from kio.index import load_response_schema
 
 from barnabas.broker.server.handlers.api_versions import handle, unsupported_version
 from barnabas.broker.wire.apis import APIS
+from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
 
 ANNOUNCED = {(api.key, api.announced_min, api.max_version) for api in APIS.values()}
@@ -17,7 +17,7 @@ def rows(answer):
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_all_apis_are_announced(broker, schema, request_of, version):
     answer = handle(broker.context, request_of(18, version, schema(18, version).request()))
-    assert isinstance(answer, load_response_schema(18, version))
+    assert isinstance(answer, load_schema(18, version, RESPONSE))
     assert answer.error_code == ErrorCode.NONE
     assert rows(answer) == ANNOUNCED
 
@@ -42,6 +42,6 @@ def test_a_client_must_call_itself_by_a_name(broker, schema, request_of, name, i
 
 def test_an_unsupported_version_is_answered_in_the_layout_of_version_0():
     answer = unsupported_version()
-    assert isinstance(answer, load_response_schema(18, 0))
+    assert isinstance(answer, load_schema(18, 0, RESPONSE))
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert rows(answer) == {(18, 0, 3)}

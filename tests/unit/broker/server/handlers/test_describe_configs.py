@@ -46,6 +46,14 @@ async def test_a_topics_own_setting_is_told_from_the_brokers(broker, describe, v
         assert (own.config_type, default.config_type, own.documentation) == (3, 5, None)
 
 
+async def test_version_0_says_which_values_are_defaults(broker, describe):
+    broker.topic("orders", 1)
+    broker.topic_overrides.settings["orders"] = {"min.insync.replicas": "2"}
+    (result,) = (await handle(broker.context, describe((TOPIC, "orders", None), version=0))).results
+    told = by_name(result)
+    assert [told[name].is_default for name in ("min.insync.replicas", "retention.bytes")] == [False, True]
+
+
 async def test_topics_are_read_once_and_together(broker, describe):
     broker.topic("orders", 1)
     broker.topic("payments", 1)

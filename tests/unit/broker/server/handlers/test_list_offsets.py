@@ -57,3 +57,16 @@ async def test_a_partition_asked_twice_is_refused(broker, list_offsets):
 async def test_the_isolation_level_is_passed_on(broker, list_offsets, isolation_level, read_committed):
     await handle(broker.context, list_offsets(2, (0, -1), isolation_level=isolation_level))
     assert broker.reads.read_committed is read_committed
+
+
+async def test_version_0_gives_several_offsets(broker, schema, request_of):
+    s = schema(2, 0)
+    partitions = tuple(
+        s.ListOffsetsPartition(partition_index=number, timestamp=-1, max_num_offsets=2) for number in (0, 1)
+    )
+    topic = s.ListOffsetsTopic(name="orders", partitions=partitions)
+    broker.reads.old_offsets[ORDERS_0, -1, 2, -1] = (9, 4)
+    answer = await handle(broker.context, request_of(2, 0, s.request(replica_id=-1, topics=(topic,))))
+    found, unknown = answer.topics[0].partitions
+    assert (found.error_code, found.old_style_offsets) == (ErrorCode.NONE, (9, 4))
+    assert (unknown.error_code, unknown.old_style_offsets) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ())

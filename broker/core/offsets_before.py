@@ -1,0 +1,45 @@
+"""The offsets that ListOffsets 0 gives: where segments begin that were last written before a time.
+
+Source: ``Log.legacyFetchOffsetsBefore`` and ``Partition.legacyFetchOffsetsForTimestamp`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import dropwhile
+from typing import NamedTuple
+
+from barnabas.cluster.model.ids import Offset
+
+LATEST, EARLIEST = -1, -2
+
+
+class OffsetAndTime(NamedTuple):
+    """An offset, and when what lies before the next one was last written (ms since 1970)."""
+
+    offset: Offset
+    modified_ms: int
+
+
+def offsets_before(
+    rows: Sequence[OffsetAndTime], timestamp: int, most: int, high_watermark: Offset | None
+) -> list[Offset]:
+    """At most ``most`` offsets, the latest first, that were there at ``timestamp``.
+
+    Args:
+        rows: The start of each segment, oldest first, then the log end, if the last segment is not empty.
+        timestamp: Milliseconds since 1970; -1 asks for the latest offset, -2 for the earliest.
+        most: How many are wanted.
+        high_watermark: What a consumer may see; None gives the whole log.
+    """
+    if timestamp == LATEST:
+        known = len(rows)
+    elif timestamp == EARLIEST:
+        known = 1
+    else:
+        known = next((n for n in range(len(rows), 0, -1) if rows[n - 1].modified_ms <= timestamp), 0)
+    count = min(max(most, 0), known)
+    found = sorted((row.offset for row in rows[known - count : known]), reverse=True)
+    if high_watermark is None or not any(offset > high_watermark for offset in found):
+        return found
+    return [high_watermark, *dropwhile(lambda offset: offset > high_watermark, found)]
