@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import Any
+from typing import Any, assert_never
 
 import cramjam
 
@@ -59,6 +59,8 @@ def compress(codec: Codec, data: Buffer) -> bytes:
             return b"".join(_lz4_frame(memoryview(data)))
         case Codec.ZSTD:
             return bytes(cramjam.zstd.compress(data))
+        case unknown:
+            assert_never(unknown)
 
 
 def decompress(codec: Codec, data: Buffer, limit: int = MAX_DECOMPRESSED_SIZE) -> bytes | memoryview:
@@ -78,6 +80,8 @@ def decompress(codec: Codec, data: Buffer, limit: int = MAX_DECOMPRESSED_SIZE) -
             return _decompress_into(cramjam.lz4.decompress_into, data, limit)
         case Codec.ZSTD:
             return _decompress_into(cramjam.zstd.decompress_into, data, limit)
+        case unknown:
+            assert_never(unknown)
 
 
 def _decompress_into(

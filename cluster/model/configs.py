@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
+from typing import assert_never
 
 Value = bool | int | float | str | tuple[str, ...] | None
 """The value of a parsed setting: a tuple of names for a list, None if it is not set."""
@@ -96,6 +97,8 @@ def read(type_: Type, text: str) -> Value:
             return text
         case Type.LIST:
             return tuple(item.strip() for item in text.split(",")) if text else ()
+        case unknown:
+            assert_never(unknown)
 
 
 def _refuse(text: str) -> Value:

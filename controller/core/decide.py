@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from barnabas.cluster.model.commands import Command, CreateTopics, Refused
 from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
@@ -169,6 +169,8 @@ def _recover(context: ControllerContext, interruption: Interruption) -> Decision
             return controller_election.await_zookeeper(context, interruption.value)
         case Interruption.CONTROLLER_MOVED:
             return _stand_down(context, interruption.value)
+        case unknown:
+            assert_never(unknown)
 
 
 def _stand_down(context: ControllerContext, because: str) -> Decision[None]:

@@ -22,6 +22,13 @@ from barnabas.cluster.model.statechange.template import Speaker, Template
 LOGGER = "state.change.logger"
 """The name of the logger at the end of every line."""
 
+_PREFIXES: Mapping[Speaker, str] = {
+    Speaker.CONTROLLER: "[Controller id={id} epoch={epoch}] ",
+    Speaker.CONTROLLER_WITHOUT_EPOCH: "[Controller id={id}] ",
+    Speaker.BROKER: "[Broker id={id}] ",
+}
+"""The prefixes of release 2.8, which has no line without one."""
+
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
@@ -71,12 +78,5 @@ class StateChange:
         return f"[{time}] {self.level.name} {self.message} ({LOGGER})\n{below}"
 
     def _prefix(self) -> str:
-        match self._template.speaker:
-            case Speaker.CONTROLLER:
-                return f"[Controller id={self.speaker_id} epoch={self.speaker_epoch}] "
-            case Speaker.CONTROLLER_WITHOUT_EPOCH:
-                return f"[Controller id={self.speaker_id}] "
-            case Speaker.BROKER:
-                return f"[Broker id={self.speaker_id}] "
-            case Speaker.NOBODY:
-                return ""
+        prefix = _PREFIXES[self._template.speaker]
+        return prefix.format(id=self.speaker_id, epoch=self.speaker_epoch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -23,6 +24,8 @@ def api_of(response: ControlResponse) -> str:
             return "UPDATE_METADATA"
         case StopReplicaResponse():
             return "STOP_REPLICA"
+        case unknown:
+            assert_never(unknown)
 
 
 def write_response(response: ControlResponse) -> str:
@@ -40,6 +43,8 @@ def write_response(response: ControlResponse) -> str:
                 f"StopReplicaResponseData(errorCode={error.value}, "
                 f"partitionErrors=[{_errors('StopReplicaPartitionError', errors)}])"
             )
+        case unknown:
+            assert_never(unknown)
 
 
 def _errors(name: str, errors: Mapping[TopicPartition, ErrorCode]) -> str:

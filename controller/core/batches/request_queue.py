@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import assert_never
 
 from barnabas.cluster.model.epochs import INITIAL_LEADER_EPOCH
 from barnabas.cluster.model.ids import TopicPartition
@@ -52,6 +53,8 @@ class Queue:
                 self._put_update_metadata(request)
             case StopReplicaRequest():
                 self._put_stop_replica(request)
+            case unknown:
+                assert_never(unknown)
 
     def _put_leader_and_isr(self, request: LeaderAndIsrRequest) -> None:
         epochs = {p.topic_partition: p.state.leader_and_isr.leader_epoch for p in request.partitions}

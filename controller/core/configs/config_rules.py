@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from barnabas.cluster.model import topic_names
 from barnabas.cluster.model.commands_configs import (
@@ -72,6 +72,8 @@ def altered(
             case ConfigOperation.SUBTRACT:
                 items = _items(resource, result, step)
                 result[step.name] = ",".join(subtracted(items, _split(step.value)))
+            case unknown:
+                assert_never(unknown)
     return result
 
 

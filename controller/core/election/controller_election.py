@@ -6,6 +6,7 @@ Source: docs/kafka/controller.md, Election and Resignation, in the order of step
 from __future__ import annotations
 
 from enum import Enum, auto
+from typing import assert_never
 
 from barnabas.cluster.model.controllership import Claim, Owner
 from barnabas.cluster.model.ids import BrokerId
@@ -81,6 +82,8 @@ def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
             return Verdict.WAIT
         case Owner.NOBODY:
             return Verdict.CONTEST
+        case unknown:
+            assert_never(unknown)
 
 
 def start(context: ControllerContext) -> Decision[None]:

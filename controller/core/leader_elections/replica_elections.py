@@ -35,6 +35,12 @@ from barnabas.controller.core.protocol.inputs import CommandReceived, UncleanLea
 FIRST_REBALANCE_S = 5.0
 """How long after a failover the leaders are first looked at; in Kafka too no setting says it."""
 
+_STRATEGIES: Mapping[ElectionType, Strategy] = {
+    ElectionType.PREFERRED: OtherElection.PREFERRED,
+    ElectionType.UNCLEAN: OfflineElection(allow_unclean=True),
+    ElectionType.DAMAGED_LEADER: OtherElection.DAMAGED_LEADER,
+}
+
 _UNAVAILABLE = {
     ElectionType.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
     ElectionType.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
@@ -154,21 +160,11 @@ def _elect(
             f"leader election ({kind.name}) triggered by {trigger.value} for partitions {listed(electable)}"
         )
         online = PartitionMachineState.ONLINE
-        outcomes = yield from try_partitions(context, electable, online, _strategy(kind))
+        outcomes = yield from try_partitions(context, electable, online, _STRATEGIES[kind])
     return {
         tp: _result(context, tp, kind, outcomes[tp]) if refusal is None else refusal
         for tp, refusal in results.items()
     }
-
-
-def _strategy(kind: ElectionType) -> Strategy:
-    match kind:
-        case ElectionType.PREFERRED:
-            return OtherElection.PREFERRED
-        case ElectionType.UNCLEAN:
-            return OfflineElection(allow_unclean=True)
-        case ElectionType.DAMAGED_LEADER:
-            return OtherElection.DAMAGED_LEADER
 
 
 def _refusal(

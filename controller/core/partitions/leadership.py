@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
@@ -260,3 +261,5 @@ def _choose_one(context: ControllerContext, tp: TopicPartition, strategy: Strate
             leaving = context.shutting_down
             reachable = tuple(r for r in assignment.replicas if r in leaving or context.is_online(r, tp))
             return elections.controlled_shutdown(known, assignment, reachable, leaving)
+        case unknown:
+            assert_never(unknown)

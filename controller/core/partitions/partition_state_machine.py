@@ -6,6 +6,7 @@ Source: docs/kafka/state-machines.md, Partitions (``ZkPartitionStateMachine``, w
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import assert_never
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
@@ -76,6 +77,8 @@ def try_partitions(
                 outcomes.update((yield from _initialize(context, chosen, batch)))
             case PartitionAction.ELECT:
                 outcomes.update((yield from _elect(context, chosen, strategy or OfflineElection(), batch)))
+            case unknown:
+                assert_never(unknown)
     yield from batch.flush()
     return outcomes
 

@@ -112,6 +112,7 @@ def test_one_flipped_bit_under_the_checksum_is_found(batch):
         (57, b"\x00\x00\x00\x03", Reason.BAD_COUNT),
         (23, b"\x00\x00\x00\x05", Reason.BAD_COUNT),
         (21, b"\x00\x20", Reason.CONTROL_FROM_CLIENT),
+        (21, b"\x00\x10", Reason.TRANSACTIONAL_FROM_CLIENT),
         (21, b"\x00\x07", Reason.UNKNOWN_CODEC),
         (21, b"\x00\x08", Reason.LOG_APPEND_TIME_FROM_CLIENT),
         (43, b"\x00" * 8, Reason.SEQUENCE_MISSING),

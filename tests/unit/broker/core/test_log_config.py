@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from barnabas.broker.core.log_config import UNLIMITED, LogConfig
 from barnabas.broker.core.record_batch import TimestampType
+from barnabas.cluster.model.configs import with_defaults
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs_topic import parse_topic, resolve
 
 
 def test_defaults_are_kafkas():
@@ -18,3 +21,21 @@ def test_defaults_are_kafkas():
     assert (config.flush_messages, config.flush_ms) == (UNLIMITED, UNLIMITED)
     assert config.min_insync_replicas == 1
     assert config.cleanup_policy == {"delete"}
+
+
+def test_the_settings_of_a_topic_become_one_object():
+    overrides = {
+        "cleanup.policy": "compact,delete",
+        "message.timestamp.type": "LogAppendTime",
+        "retention.ms": "5",
+        "compression.type": "zstd",
+    }
+    broker = with_defaults(BROKER_CONFIGS, {"zookeeper.connect": "here:2181", "min.insync.replicas": 2})
+    config = LogConfig.of(resolve(broker, parse_topic(overrides)[0]))
+    assert config == LogConfig(
+        cleanup_policy=frozenset({"compact", "delete"}),
+        message_timestamp_type=TimestampType.LOG_APPEND_TIME,
+        retention_ms=5,
+        compression_type="zstd",
+        min_insync_replicas=2,
+    )

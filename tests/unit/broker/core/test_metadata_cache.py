@@ -66,6 +66,13 @@ def test_a_topic_being_deleted_is_forgotten():
     assert list(cache.topics) == ["u"]
 
 
+def test_partitions_of_a_topic_being_deleted_are_removed_one_by_one():
+    cache = MetadataCache()
+    cache.apply(request([partition("t", 0), partition("t", 1)]))
+    cache.apply(request([partition("t", 0, leader=LEADER_DURING_DELETE)]))
+    assert list(cache.partitions("t")) == [1]
+
+
 def test_nothing_known():
     cache = MetadataCache()
     assert cache.partitions("t") == {}

@@ -81,6 +81,19 @@ def test_an_event_completes_what_it_satisfies_and_cancels_the_timer():
     assert purgatory.watched == 0
 
 
+def test_an_expiration_that_comes_after_the_completion_changes_nothing():
+    """The timer collects the expired tasks of a bucket first; one of them may complete another."""
+    timer = ManualTimer()
+    purgatory = DelayedOperationPurgatory("test", timer)
+    second = Waits({}, "a", 1)
+    first = Waits({}, "a", 1, then=second.force_complete)
+    purgatory.try_complete_else_watch(first, "a", 10)
+    purgatory.try_complete_else_watch(second, "a", 10)
+    timer.advance(10)
+    assert (first.completions, first.expirations) == (1, 1)
+    assert (second.completions, second.expirations) == (1, 0)
+
+
 def test_completing_by_hand_counts_once():
     purgatory = DelayedOperationPurgatory("test", ManualTimer())
     operation = Waits({}, "a", 1)

@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.broker.core.record_batch import parse_header
-from barnabas.broker.core.records import CorruptRecordsError, decompress, record_times, survey
+from barnabas.broker.core.records import (
+    MAX_RECORDS,
+    CorruptRecordsError,
+    decompress,
+    first_record_since,
+    record_times,
+    survey,
+)
 from tests.batches import whole_batches
 
 TIMES = [1_700_000_000_005, 1_700_000_000_001, 1_700_000_000_300, 0]
@@ -63,11 +70,48 @@ def test_timestamps_have_64_bits(batch, patch_batch):
 
 
 def outcome_of(steps):
+    answer = None
     while True:
         try:
-            next(steps)
+            work = steps.send(answer)
         except StopIteration as end:
             return end.value
+        answer = None if work is None else work()
+
+
+@settings(max_examples=50)
+@given(
+    times=st.lists(st.integers(0, 9), min_size=1, max_size=6),
+    codec=st.integers(0, 4),
+    timestamp=st.integers(0, 10),
+    offset=st.integers(45, 60),
+)
+def test_the_first_record_of_a_time_is_the_one_that_a_walk_finds(batch, times, codec, timestamp, offset):
+    data = only(batch(len(times), timestamps=times, codec=codec, base_offset=50))
+    expected = [
+        found for found in record_times(data) if found.timestamp >= timestamp and found.offset >= offset
+    ]
+    assert outcome_of(first_record_since(data, timestamp, offset)) == (expected[0] if expected else None)
+
+
+def test_a_search_through_many_records_pauses_on_its_way(batch):
+    times = [*range(1000), 5000]
+    steps = first_record_since(only(batch(1001, timestamps=times, base_offset=50)), 5000, 0)
+    assert [next(steps) for _ in range(3)] == [None] * 3
+    assert outcome_of(steps) == (5000, 1050)
+
+
+def test_of_a_batch_with_too_many_records_to_open_the_first_stands_for_all(batch, patch_batch):
+    many = (MAX_RECORDS + 1).to_bytes(4)
+    data = only(patch_batch(batch(2, timestamps=[1, 7], codec=1, base_offset=50), 57, many))
+    assert outcome_of(first_record_since(data, 5, 0)) == (7, 50)
+    assert outcome_of(first_record_since(data, 5, 51)) == (7, 51)
+
+
+def test_a_search_in_a_batch_that_cannot_be_decompressed_is_refused(batch, patch_batch):
+    data = only(patch_batch(batch(2), 21, b"\x00\x01"))
+    with pytest.raises(CorruptRecordsError, match="cannot be decompressed"):
+        outcome_of(first_record_since(data, 0, 0))
 
 
 @settings(max_examples=50)

@@ -83,6 +83,10 @@ def test_a_bad_value_is_named_with_its_key_and_with_what_is_allowed():
         config.parse("many")
 
 
+def test_a_setting_without_a_rule_says_its_type():
+    assert Config("c", Type.SHORT, 1, "").allowed == "a whole number from -32768 to 32767"
+
+
 def test_a_text_setting_says_only_its_rule():
     assert Config("c", Type.STRING, "a", "", one_of("a", "b")).allowed == "one of a, b"
 

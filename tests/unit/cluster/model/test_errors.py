@@ -18,3 +18,8 @@ def test_number_name_and_retriability_are_kafkas(error: ErrorCode) -> None:
 
 def test_a_number_gives_its_error() -> None:
     assert ErrorCode(41) is ErrorCode.NOT_CONTROLLER
+    assert ErrorCode.from_code(41) is ErrorCode.NOT_CONTROLLER
+
+
+def test_an_unknown_number_of_a_later_release_is_an_unknown_server_error() -> None:
+    assert ErrorCode.from_code(9999) is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -38,5 +38,9 @@ def test_what_is_written_is_read_back(values):
     assert parse_properties(render_properties(values, "two\nlines")) == values
 
 
+def test_a_leading_space_of_a_value_is_escaped_as_java_does():
+    assert render_properties({"a": "  b c"}) == "a=\\  b c\n"
+
+
 def test_a_value_outside_the_basic_plane_is_written_as_java_would():
     assert render_properties({"a": "😀"}) == "a=\\uD83D\\uDE00\n"

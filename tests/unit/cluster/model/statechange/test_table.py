@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barnabas.cluster.model.statechange.broker_table import BROKER_TABLE
+from barnabas.cluster.model.statechange.controller_table import CONTROLLER_TABLE
+from barnabas.cluster.model.statechange.leader_and_isr_table import LEADER_AND_ISR_TABLE
 from barnabas.cluster.model.statechange.leadership import Leadership
 from barnabas.cluster.model.statechange.reader import read_message
 from barnabas.cluster.model.statechange.table import OURS
@@ -46,6 +49,7 @@ def test_a_leadership_is_read_as_one() -> None:
     assert message.values["leadership"] == Leadership(0, 0, (0,), 0)
 
 
-def test_all_are_rows_of_release_2_8_and_no_two_are_alike() -> None:
-    assert all(template.is_ours for template in OURS.values())
-    assert len({template.text for template in OURS.values()}) == len(OURS)
+def test_all_are_rows_of_release_2_8_and_no_two_have_the_same_kind_and_fields() -> None:
+    rows = (*CONTROLLER_TABLE, *LEADER_AND_ISR_TABLE, *BROKER_TABLE)
+    assert all(template.is_ours and template.speaker in PREFIXES for template in rows)
+    assert len(OURS) == len(rows) == len({template.text for template in rows})

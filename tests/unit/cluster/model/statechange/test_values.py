@@ -17,6 +17,11 @@ TOPICS = st.from_regex(r"[A-Za-z0-9._-]{1,20}", fullmatch=True)
 IDS = st.lists(st.integers(0, 20), max_size=4).map(tuple)
 
 
+def test_a_node_without_an_id_is_refused() -> None:
+    with pytest.raises(ValueError, match="names no broker id: 'localhost'"):
+        FORMATS["node"].read("localhost")
+
+
 @given(TOPICS, st.integers(0, 9999))
 def test_a_partition_is_split_at_its_last_hyphen(topic: str, partition: int) -> None:
     expected = TopicPartition(topic, partition)

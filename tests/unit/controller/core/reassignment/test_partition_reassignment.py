@@ -368,6 +368,18 @@ def test_a_partition_that_was_never_led_is_repaired_by_a_reassignment(world):
     assert world.topics["dead"][0] == Assignment((4, 5))
 
 
+def test_a_partition_that_was_never_led_and_changes_its_order_only_waits_for_a_broker(world):
+    world.write_topic("dead", (8, 9))
+    world.run(TopicChange())
+    dead = TopicPartition("dead", 0)
+    move(world, 9, 8, tp=dead)
+    assert world.topics["dead"][0] == Assignment((9, 8))
+    assert dead not in world.states
+    world.register(8)
+    world.run(BrokerChange())
+    assert (world.leadership(dead).leader, world.leadership(dead).isr) == (8, (8,))
+
+
 def test_the_leader_of_a_moving_partition_dies(world):
     move(world, 4, 5, 6)
     catch_up(world, 1, 2, 4)

@@ -150,6 +150,12 @@ def test_refused_while_a_partition_is_being_reassigned():
     assert plan.error is E.REASSIGNMENT_IN_PROGRESS
 
 
+def test_refused_where_the_topic_was_deleted_before_its_znode_was_read():
+    plan = plan_partitions(NewPartitions("t", 2), {}, brokers(1, 2))
+    assert isinstance(plan, Refusal)
+    assert plan.error is E.UNKNOWN_TOPIC_OR_PARTITION
+
+
 def test_refused_where_a_number_is_missing():
     plan = plan_partitions(NewPartitions("t", 3), {1: Assignment(ids(1))}, brokers(1))
     assert isinstance(plan, Refusal)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import BrokerId
 from barnabas.controller.core.election.effects import GiveUpController
 from barnabas.controller.core.protocol.effects import Interruption, LogInfo, Reply
 from barnabas.controller.core.protocol.inputs import CommandReceived, Draw, TopicChange
@@ -49,6 +50,16 @@ def test_one_bad_topic_does_not_hinder_another(make_world):
         ErrorCode.INVALID_REPLICATION_FACTOR,
     ]
     assert list(world.topics) == ["good"]
+
+
+def test_a_manual_assignment_counts_its_partitions_and_replicas(make_world):
+    world = make_world()
+    world.run(
+        asked(NewTopic("a", assignments={0: (BrokerId(2), BrokerId(1)), 1: (BrokerId(1), BrokerId(3))}))
+    )
+    (topic,) = replied(world).topics
+    assert (topic.error, topic.partitions, topic.replication_factor) == (ErrorCode.NONE, 2, 2)
+    assert [assignment.replicas for assignment in world.topics["a"].values()] == [(2, 1), (1, 3)]
 
 
 def test_validate_only_writes_nothing(make_world):
