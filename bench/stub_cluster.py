@@ -19,7 +19,7 @@ from typing import IO
 import uvloop
 
 from barnabas.bench.registry import Run
-from barnabas.cluster.model.commands import CreateTopics
+from barnabas.cluster.model.commands.topics import CreateTopics
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
 from barnabas.cluster.model.statechange import StateChange

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.commands import ControllerPort
+from barnabas.cluster.model.commands.command import ControllerPort
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

@@ -8,7 +8,8 @@ import random
 from collections.abc import Callable
 from typing import Any, cast
 
-from barnabas.cluster.model.commands import Command, CommandResult, CreateTopics, R, Refused
+from barnabas.cluster.model.commands.command import Command, CommandResult, R, Refused
+from barnabas.cluster.model.commands.topics import CreateTopics
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.protocol.effects import Reply, Token
 from barnabas.controller.core.protocol.inputs import CommandReceived, Draw

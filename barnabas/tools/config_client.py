@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka.protocol.admin import AlterConfigsRequest, DescribeConfigsRequest, IncrementalAlterConfigsRequest
 
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,

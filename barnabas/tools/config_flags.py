@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
-from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.configs_described import ConfigSource
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.tools.options import (

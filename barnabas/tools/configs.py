@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from barnabas.cluster.model.commands_configs import ConfigAlteration, ConfigOperation
+from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.admin_client import AdminClient, AdminError, NotSupported
 from barnabas.tools.command_config import CommandConfigError, for_kafka_python

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,

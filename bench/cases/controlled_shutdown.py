@@ -22,7 +22,7 @@ from barnabas.bench.stub_cluster import (
     stub_brokers,
     with_zookeeper,
 )
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown, ControlledShutdownResult
 
 
 def measure(leaders: int) -> Run:

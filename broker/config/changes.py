@@ -12,7 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.errors import RequestFailed, ZooKeeperError
 from barnabas.cluster.zk.store_configs import ConfigChange, ResourceConfigs

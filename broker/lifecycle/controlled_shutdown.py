@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import structlog
 
-from barnabas.cluster.model.commands import ControllerPort, Refused
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.commands.command import ControllerPort, Refused
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown, ControlledShutdownResult
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId

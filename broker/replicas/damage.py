@@ -19,8 +19,8 @@ from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.repair import RangeUnavailableError, fetch_again
 from barnabas.broker.replicas.scrub import LogScrub
 from barnabas.cluster.model.brokers import GRPC_LISTENER, Endpoint
-from barnabas.cluster.model.commands import ControllerPort, Refused
-from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.commands.command import ControllerPort, Refused
+from barnabas.cluster.model.commands.elections import ElectionType, ElectLeaders
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 from barnabas.cluster.runtime.metrics import Metrics

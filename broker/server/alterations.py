@@ -14,8 +14,8 @@ from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
-from barnabas.cluster.model.commands import Command, Refused
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.command import Command, Refused
+from barnabas.cluster.model.commands.configs import (
     AlterConfigsResult,
     ConfigResource,
     ConfigResourceType,

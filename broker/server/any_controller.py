@@ -9,7 +9,7 @@ import grpc.aio
 
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.cluster.model.brokers import GRPC_LISTENER
-from barnabas.cluster.model.commands import Command, ControllerPort, R, Refused
+from barnabas.cluster.model.commands.command import Command, ControllerPort, R, Refused
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.rpc.channels import open_channel

@@ -13,7 +13,7 @@ from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestM
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.wire.frames import Body, Request
-from barnabas.cluster.model.commands import ControllerPort
+from barnabas.cluster.model.commands.command import ControllerPort
 from barnabas.cluster.model.configs_described import BrokerSettings
 from barnabas.cluster.model.ids import BrokerId, ProducerId
 from barnabas.cluster.model.settings import setting

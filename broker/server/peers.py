@@ -15,7 +15,7 @@ from barnabas.broker.replicas.leadership import Leadership
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.broker.replicas.sessions import FollowerSessions
 from barnabas.broker.server.control_door import ControlDoor, NotConfirmedError
-from barnabas.cluster.model.commands import Command, CommandResult, ControllerPort
+from barnabas.cluster.model.commands.command import Command, CommandResult, ControllerPort
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.requests import (
     ControlRequest,

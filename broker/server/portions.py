@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from barnabas.broker.replicas.turn import Turn
-from barnabas.cluster.model.commands import Command, ControllerPort, R, Refused
+from barnabas.cluster.model.commands.command import Command, ControllerPort, R, Refused
 from barnabas.cluster.model.errors import ErrorCode
 
 K = TypeVar("K")

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from barnabas.cluster.model.commands import Command, CommandResult, CreateTopics, Refused
-from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
-from barnabas.cluster.model.commands_elections import ElectLeaders
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands.command import Command, CommandResult, Refused
+from barnabas.cluster.model.commands.configs import AlterConfigs, IncrementalAlterConfigs
+from barnabas.cluster.model.commands.elections import ElectLeaders
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown
+from barnabas.cluster.model.commands.topics import CreateTopics
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.rpc import control_pb2 as pb
 from barnabas.cluster.rpc import translate_configs as configs

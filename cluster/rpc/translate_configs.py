@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.configs import (
     AlterConfigs,
     AlterConfigsResult,
     ConfigAlteration,

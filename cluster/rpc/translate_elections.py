@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.cluster.model.commands_elections import (
+from barnabas.cluster.model.commands.elections import (
     ElectionResult,
     ElectionType,
     ElectLeaders,

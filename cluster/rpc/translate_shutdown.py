@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown, ControlledShutdownResult
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.rpc import control_pb2 as pb

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.rpc import control_pb2 as pb

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.zk.fence import Fence, write
 from barnabas.cluster.zk.operations import Create, Node, Set
 from barnabas.cluster.zk.schema import paths, settings

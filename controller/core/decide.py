@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from barnabas.cluster.model.commands import Command, CreateTopics, Refused
-from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
-from barnabas.cluster.model.commands_elections import ElectLeaders
-from barnabas.cluster.model.commands_reassignment import (
+from barnabas.cluster.model.commands.command import Command, Refused
+from barnabas.cluster.model.commands.configs import AlterConfigs, IncrementalAlterConfigs
+from barnabas.cluster.model.commands.elections import ElectLeaders
+from barnabas.cluster.model.commands.reassignments import (
     AlterPartitionReassignments,
     ListPartitionReassignments,
 )
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown
-from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown
+from barnabas.cluster.model.commands.topics import CreatePartitions, CreateTopics, DeleteTopics
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.brokers import broker_changes, isr_changes, log_dir_events, resends, responses
 from barnabas.controller.core.brokers.controlled_shutdown import shut_down_broker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from barnabas.cluster.model.commands_configs import ConfigResource
+from barnabas.cluster.model.commands.configs import ConfigResource
 from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode
 from barnabas.cluster.zk.schema.admin import LogDirEvent
 from barnabas.cluster.zk.store import ZooKeeperStore

@@ -23,7 +23,7 @@ from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.cluster.model.brokers import Broker, Endpoint
-from barnabas.cluster.model.commands import CreateTopicsResult, TopicResult
+from barnabas.cluster.model.commands.topics import CreateTopicsResult, TopicResult
 from barnabas.cluster.model.configs_described import BrokerSettings
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode

@@ -21,8 +21,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands.reassignments import AlterPartitionReassignments
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

@@ -9,15 +9,20 @@ from typing import Any
 
 import pytest
 
-from barnabas.cluster.model.commands import CreateTopics, NewTopic
-from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
-from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
-from barnabas.cluster.model.commands_reassignment import (
+from barnabas.cluster.model.commands.configs import AlterConfigs, IncrementalAlterConfigs
+from barnabas.cluster.model.commands.elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.commands.reassignments import (
     AlterPartitionReassignments,
     ListPartitionReassignments,
 )
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown
-from barnabas.cluster.model.commands_topics import CreatePartitions, DeleteTopics, NewPartitions
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown
+from barnabas.cluster.model.commands.topics import (
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    NewPartitions,
+    NewTopic,
+)
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

@@ -14,8 +14,8 @@ from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.leadership import Leadership
 from barnabas.cluster.model.brokers import Broker, Endpoint
-from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands.reassignments import AlterPartitionReassignments
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition

@@ -15,7 +15,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments
+from barnabas.cluster.model.commands.reassignments import AlterPartitionReassignments
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core.context.controller_context import ControllerContext, Facts
 from barnabas.controller.core.partitions.effects import WatchPartitionStates, WritePartitionStates

@@ -10,7 +10,7 @@ from typing import Any
 from barnabas.broker.server.alterations import BadAlterationError, alter
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import Request
-from barnabas.cluster.model.commands_configs import AlterConfigs
+from barnabas.cluster.model.commands.configs import AlterConfigs
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

@@ -12,8 +12,8 @@ from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.server.reassignment_answers import Names, reassignment_answer
 from barnabas.broker.wire.frames import Request, milliseconds
-from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments, ReassignmentResult
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.reassignments import AlterPartitionReassignments, ReassignmentResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 

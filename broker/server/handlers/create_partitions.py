@@ -15,8 +15,8 @@ from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_leaders
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from barnabas.cluster.model.commands import Refused, TopicResult
-from barnabas.cluster.model.commands_topics import CreatePartitions, NewPartitions
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import CreatePartitions, NewPartitions, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 

@@ -15,7 +15,8 @@ from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_leaders
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from barnabas.cluster.model.commands import CreateTopics, NewTopic, Refused, TopicResult
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import CreateTopics, NewTopic, TopicResult
 from barnabas.cluster.model.configs_described import describe_topic
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId

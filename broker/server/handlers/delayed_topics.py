@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from barnabas.broker.server.context import ServerContext
 from barnabas.broker.server.metadata_purgatories import await_metadata
 from barnabas.broker.server.portions import Patience, portions
-from barnabas.cluster.model.commands import TopicResult
+from barnabas.cluster.model.commands.topics import TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 
 

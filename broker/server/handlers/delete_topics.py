@@ -11,8 +11,8 @@ from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_absence
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from barnabas.cluster.model.commands import Refused, TopicResult
-from barnabas.cluster.model.commands_topics import DeleteTopics
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import DeleteTopics, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 
 FIRST_WITH_STATES = 6

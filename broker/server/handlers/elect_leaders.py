@@ -15,8 +15,8 @@ from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.metadata_purgatories import await_metadata
 from barnabas.broker.server.portions import Patience, portions, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
-from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_elections import ElectionResult, ElectionType, ElectLeaders
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.elections import ElectionResult, ElectionType, ElectLeaders
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 

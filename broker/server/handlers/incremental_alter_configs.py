@@ -11,7 +11,7 @@ from typing import Any
 from barnabas.broker.server.alterations import BadAlterationError, alter
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import Request
-from barnabas.cluster.model.commands_configs import ConfigAlteration, ConfigOperation, IncrementalAlterConfigs
+from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation, IncrementalAlterConfigs
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

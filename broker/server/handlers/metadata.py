@@ -14,7 +14,7 @@ from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.brokers import Endpoint
-from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId
 from barnabas.cluster.model.requests import UpdateMetadataPartition

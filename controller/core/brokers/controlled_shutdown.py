@@ -6,8 +6,8 @@ docs/kafka/topics.md, Controlled shutdown.
 
 from __future__ import annotations
 
-from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown, ControlledShutdownResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core.context.controller_context import ControllerContext, PartitionReplica

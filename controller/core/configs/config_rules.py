@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeVar, assert_never
 
 from barnabas.cluster.model import topic_names
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from barnabas.cluster.model.commands_configs import ConfigResource
+from barnabas.cluster.model.commands.configs import ConfigResource
 from barnabas.controller.core.protocol.effects import Ask, Reign
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 
-from barnabas.cluster.model.commands_elections import (
+from barnabas.cluster.model.commands.elections import (
     ElectionResult,
     ElectionType,
     ElectLeaders,

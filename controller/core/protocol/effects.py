@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Generic, TypeVar, cast
 
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.commands import CommandResult
+from barnabas.cluster.model.commands.command import CommandResult
 from barnabas.cluster.model.epochs import (
     NO_CONTROLLER_EPOCH,
     BrokerEpoch,

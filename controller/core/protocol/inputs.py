@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
-from barnabas.cluster.model.commands import Command
+from barnabas.cluster.model.commands.command import Command
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from barnabas.cluster.model.commands_reassignment import (
+from barnabas.cluster.model.commands.reassignments import (
     AlterPartitionReassignments,
     AlterPartitionReassignmentsResult,
     ListPartitionReassignments,

@@ -11,8 +11,12 @@ from collections.abc import Mapping
 
 from barnabas.cluster.model import topic_names
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.commands import TopicResult
-from barnabas.cluster.model.commands_topics import CreatePartitions, CreatePartitionsResult, NewPartitions
+from barnabas.cluster.model.commands.topics import (
+    CreatePartitions,
+    CreatePartitionsResult,
+    NewPartitions,
+    TopicResult,
+)
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.partition import Assignment

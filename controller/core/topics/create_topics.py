@@ -6,7 +6,7 @@ person had written it, so that there is one path for all topics. Source: docs/ka
 
 from __future__ import annotations
 
-from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.context.controller_context import ControllerContext
 from barnabas.controller.core.protocol.effects import (

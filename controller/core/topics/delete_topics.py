@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from barnabas.cluster.model.commands import TopicResult
-from barnabas.cluster.model.commands_topics import DeleteTopics, DeleteTopicsResult
+from barnabas.cluster.model.commands.topics import DeleteTopics, DeleteTopicsResult, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.context.controller_context import ControllerContext
 from barnabas.controller.core.protocol.effects import Decision, ask

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from barnabas.cluster.model import placement, topic_names
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.commands import NewTopic
+from barnabas.cluster.model.commands.topics import NewTopic
 from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.model.configs_topic import parse_topic
 from barnabas.cluster.model.configs_unserved import unserved

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

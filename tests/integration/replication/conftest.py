@@ -22,7 +22,7 @@ from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.server.control_door import ControlDoor
 from barnabas.broker.server.peers import PeerServer
 from barnabas.cluster.model.brokers import Broker, Endpoint
-from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, PartitionVersion
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from barnabas.cluster.model.commands import CreateTopics
+from barnabas.cluster.model.commands.topics import CreateTopics
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.controller import loop as loop_module

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 import pytest
 import structlog
 
-from barnabas.cluster.model.commands import CreateTopics, NewTopic, Refused
-from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown
+from barnabas.cluster.model.commands.topics import CreateTopics, NewTopic
 from barnabas.cluster.model.controllership import Claim, Controllership, Owner
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode

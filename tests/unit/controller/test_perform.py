@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.commands import CreateTopicsResult
+from barnabas.cluster.model.commands.topics import CreateTopicsResult
 from barnabas.cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr

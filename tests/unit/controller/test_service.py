@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from barnabas.cluster.model.commands import CommandResult, CreateTopics, CreateTopicsResult, NewTopic, Refused
-from barnabas.cluster.model.commands_configs import AlterConfigs, IncrementalAlterConfigs
-from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
-from barnabas.cluster.model.commands_reassignment import ListPartitionReassignments
+from barnabas.cluster.model.commands.command import CommandResult, Refused
+from barnabas.cluster.model.commands.configs import AlterConfigs, IncrementalAlterConfigs
+from barnabas.cluster.model.commands.elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.commands.reassignments import ListPartitionReassignments
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.protocol.effects import Reply
 from barnabas.controller.core.protocol.inputs import CommandReceived, Draw

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,

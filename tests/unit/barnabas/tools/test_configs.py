@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import pytest
 
-from barnabas.cluster.model.commands_configs import ConfigAlteration, ConfigOperation
+from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation
 from barnabas.cluster.model.configs_described import ConfigSource, ConfigSynonym
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools import configs

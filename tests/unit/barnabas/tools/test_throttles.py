@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.cluster.model.commands_configs import ConfigAlteration, ConfigOperation, ConfigResource
+from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation, ConfigResource
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.throttles import (
     LOG_DIR_RATE,

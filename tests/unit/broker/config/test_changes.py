@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.config.changes import CHANGE_EXPIRATION_MS, ConfigChanges
-from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.errors import RequestFailed, ZooKeeperTimeout
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError

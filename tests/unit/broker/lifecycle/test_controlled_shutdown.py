@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.lifecycle.controlled_shutdown import ControlledShutdownSettings, shut_down_controlled
-from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown, ControlledShutdownResult
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

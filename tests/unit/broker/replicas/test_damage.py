@@ -14,8 +14,8 @@ from barnabas.broker.replicas.damage import DamagedReplicas
 from barnabas.broker.replicas.interface import FetchPartition
 from barnabas.broker.replicas.read import Reader
 from barnabas.broker.replicas.repair import RangeUnavailableError
-from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_elections import (
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.elections import (
     ElectionResult,
     ElectionType,
     ElectLeaders,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.server.handlers import alter_configs
-from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.configs import (
     AlterConfigs,
     AlterConfigsResult,
     ConfigResource,

@@ -5,7 +5,8 @@ import pytest
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.server.any_controller import AnyController
 from barnabas.cluster.model.brokers import Broker, Endpoint
-from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused, TopicResult
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId

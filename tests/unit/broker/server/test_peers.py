@@ -13,7 +13,7 @@ import pytest
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.server.control_door import ControlDoor
 from barnabas.broker.server.peers import PeerServer
-from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

@@ -13,7 +13,8 @@ from barnabas.broker.server.portions import (
     portions,
     submit,
 )
-from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic
 from barnabas.cluster.model.errors import ErrorCode
 
 

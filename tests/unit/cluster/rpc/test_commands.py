@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster.model.commands import Refused
+from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.rpc import control_pb2
 from barnabas.cluster.rpc.commands import METHODS, SERVICE

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.cluster.model.commands_shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.commands.shutdown import ControlledShutdown, ControlledShutdownResult
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.rpc.commands import METHODS

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
 from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists
 from barnabas.cluster.zk.fence import Fence

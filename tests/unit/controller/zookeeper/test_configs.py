@@ -5,7 +5,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from barnabas.cluster.model.commands_configs import ConfigResource, ConfigResourceType
+from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode

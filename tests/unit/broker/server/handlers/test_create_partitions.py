@@ -6,8 +6,13 @@ import datetime as dt
 import pytest
 
 from barnabas.broker.server.handlers.create_partitions import handle
-from barnabas.cluster.model.commands import Refused, TopicResult
-from barnabas.cluster.model.commands_topics import CreatePartitions, CreatePartitionsResult, NewPartitions
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import (
+    CreatePartitions,
+    CreatePartitionsResult,
+    NewPartitions,
+    TopicResult,
+)
 from barnabas.cluster.model.errors import ErrorCode
 
 E = ErrorCode

@@ -6,7 +6,8 @@ import datetime as dt
 import pytest
 
 from barnabas.broker.server.handlers.create_topics import handle
-from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused, TopicResult
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 
 E = ErrorCode

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from barnabas.broker.server.handlers.delayed_topics import await_absence, await_leaders
 from barnabas.broker.server.portions import Patience
-from barnabas.cluster.model.commands import TopicResult
+from barnabas.cluster.model.commands.topics import TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 
 REFUSED = TopicResult("other", ErrorCode.INVALID_CONFIG, "refused")

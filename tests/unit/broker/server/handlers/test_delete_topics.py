@@ -7,8 +7,8 @@ import uuid
 import pytest
 
 from barnabas.broker.server.handlers.delete_topics import handle
-from barnabas.cluster.model.commands import Refused, TopicResult
-from barnabas.cluster.model.commands_topics import DeleteTopics, DeleteTopicsResult
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import DeleteTopics, DeleteTopicsResult, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 
 E = ErrorCode

@@ -6,8 +6,8 @@ import datetime as dt
 import pytest
 
 from barnabas.broker.server.handlers.elect_leaders import handle
-from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_elections import (
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.elections import (
     ElectionResult,
     ElectionType,
     ElectLeaders,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.server.handlers.incremental_alter_configs import handle
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.configs import (
     AlterConfigsResult,
     ConfigAlteration,
     ConfigOperation,

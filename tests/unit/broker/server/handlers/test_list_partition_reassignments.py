@@ -5,8 +5,8 @@ import datetime as dt
 import pytest
 
 from barnabas.broker.server.handlers.list_partition_reassignments import handle
-from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_reassignment import (
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.reassignments import (
     ListPartitionReassignments,
     ListPartitionReassignmentsResult,
 )

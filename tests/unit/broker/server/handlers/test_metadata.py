@@ -6,7 +6,8 @@ import uuid
 import pytest
 
 from barnabas.broker.server.handlers.metadata import handle
-from barnabas.cluster.model.commands import CreateTopicsResult, NewTopic, Refused, TopicResult
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 
 E = ErrorCode

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster.model.commands import Refused
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.configs import (
     AlterConfigs,
     AlterConfigsResult,
     ConfigAlteration,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.cluster.model.commands_configs import (
+from barnabas.cluster.model.commands.configs import (
     ConfigAlteration,
     ConfigOperation,
     ConfigResource,

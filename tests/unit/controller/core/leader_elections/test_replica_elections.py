@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from barnabas.cluster.model.commands_elections import ElectionType, ElectLeaders
+from barnabas.cluster.model.commands.elections import ElectionType, ElectLeaders
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.cluster.model.commands_reassignment import (
+from barnabas.cluster.model.commands.reassignments import (
     AlterPartitionReassignments,
     ListPartitionReassignments,
 )

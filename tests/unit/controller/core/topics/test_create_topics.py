@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from barnabas.cluster.model.commands import CreateTopics, CreateTopicsResult, NewTopic, Refused
+from barnabas.cluster.model.commands.command import Refused
+from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.controller.core.election.effects import GiveUpController

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster.model.commands_reassignment import AlterPartitionReassignments
-from barnabas.cluster.model.commands_topics import DeleteTopics
+from barnabas.cluster.model.commands.reassignments import AlterPartitionReassignments
+from barnabas.cluster.model.commands.topics import DeleteTopics
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core.protocol.effects import NO_CONTROLLER, Reply, SendLeaderAndIsr, SendStopReplica

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.cluster.model.commands_topics import DeleteTopics
+from barnabas.cluster.model.commands.topics import DeleteTopics
 from barnabas.cluster.model.epochs import EPOCH_DURING_DELETE
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition

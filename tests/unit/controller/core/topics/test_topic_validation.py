@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.commands import NewTopic
+from barnabas.cluster.model.commands.topics import NewTopic
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, unique
 from typing import NamedTuple
 
-from barnabas.cluster.model.commands import Command, CommandResult
+from barnabas.cluster.model.commands.command import Command, CommandResult
 from barnabas.cluster.model.errors import ErrorCode
 
 

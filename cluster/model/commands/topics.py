@@ -1,41 +1,12 @@
-"""Commands that admin handlers send to the controller, and their results.
-
-Handlers never write to ZooKeeper. They submit a command through a ``ControllerPort``, which puts it into the
-controller's mailbox: directly on the controller's own broker, over gRPC from the others.
-"""
+"""The commands that create, extend and delete topics, and their results."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
 
+from barnabas.cluster.model.commands.command import Command, CommandResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """The result of a command."""
-
-
-R = TypeVar("R", bound=CommandResult)
-
-
-@dataclass(frozen=True, slots=True)
-class Command(Generic[R]):
-    """A request to the controller; ``R`` is the type of its result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused(CommandResult):
-    """The refusal of a command, with ``NOT_CONTROLLER`` if this broker is not, or no longer, the controller.
-
-    (For a ``ControlledShutdown`` that is ``STALE_CONTROLLER_EPOCH``.) The error is ``UNKNOWN_SERVER_ERROR``
-    if the command failed with an unexpected exception.
-    """
-
-    error: ErrorCode
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +61,46 @@ class CreateTopics(Command[CreateTopicsResult]):
     validate_only: bool = False
 
 
-class ControllerPort(Protocol):
-    """The interface to the controller, which is the same on the controller's own broker and on others."""
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    """The number of partitions that a topic shall have.
 
-    async def submit(self, command: Command[R], timeout_ms: int) -> R | Refused:
-        """Submit ``command`` to the controller and wait for its result.
+    Attributes:
+        topic: The topic's name.
+        count: The total number of partitions, existing ones included.
+        assignments: The replicas of each new partition in order, preferred leader first; None to let the
+            controller place them.
+    """
 
-        The result arrives when the command has been written to ZooKeeper. It is ``Refused`` with
-        ``NOT_CONTROLLER`` or ``REQUEST_TIMED_OUT`` otherwise (after a timeout the command may still be
-        carried out).
-        """
-        ...
+    topic: str
+    count: int
+    assignments: tuple[tuple[BrokerId, ...], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePartitionsResult(CommandResult):
+    """The results in the order of the request; ``partitions`` counts old and new ones."""
+
+    topics: tuple[TopicResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePartitions(Command[CreatePartitionsResult]):
+    """The command to add partitions to topics; with ``validate_only`` nothing is written."""
+
+    topics: tuple[NewPartitions, ...]
+    validate_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopicsResult(CommandResult):
+    """The results in the order of the request. No error means that the topic is marked for deletion."""
+
+    topics: tuple[TopicResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopics(Command[DeleteTopicsResult]):
+    """The command to delete topics."""
+
+    topics: tuple[str, ...]

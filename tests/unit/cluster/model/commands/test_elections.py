@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from barnabas.cluster.model.commands_elections import ElectionResult, ElectionType
+from barnabas.cluster.model.commands.elections import ElectionResult, ElectionType
 from barnabas.cluster.model.errors import ErrorCode
 
 

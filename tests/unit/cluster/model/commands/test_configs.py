@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from barnabas.cluster.model.commands_configs import ConfigOperation, ConfigResource, ConfigResourceType
+from barnabas.cluster.model.commands.configs import ConfigOperation, ConfigResource, ConfigResourceType
 
 TOPIC, BROKER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER
 

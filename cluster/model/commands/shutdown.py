@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barnabas.cluster.model.commands import Command, CommandResult
+from barnabas.cluster.model.commands.command import Command, CommandResult
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, unique
 
-from barnabas.cluster.model.commands import Command, CommandResult
+from barnabas.cluster.model.commands.command import Command, CommandResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 

@@ -1,0 +1,1 @@
+"""The commands to the controller by subject, as immutable data, with their results."""
