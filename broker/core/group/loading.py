@@ -1,0 +1,57 @@
+"""Loading a group from its record (``loadGroup`` of ``GroupMetadata.scala``, ``onGroupLoaded`` of 2.8)."""
+
+from __future__ import annotations
+
+from barnabas.broker.core.group.effects import Effects, Level, Log, Source
+from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.member import Member
+from barnabas.broker.core.group.requests import GroupProtocol
+from barnabas.broker.core.group.rounds import prepare_rebalance, restart_session
+from barnabas.broker.core.group.settings import GroupConfig
+from barnabas.broker.core.group.states import GroupState
+from barnabas.broker.core.group.stored import StoredGroup
+
+
+def load_group(
+    config: GroupConfig, groups: PartitionGroups, group_id: str, stored: StoredGroup | None, now_ms: int
+) -> Effects:
+    """Add a group that is in the log: stable if its record has members, else empty.
+
+    ``stored`` is None for a group of which only offsets were found. Each member gets a whole session; it is
+    known to support the chosen protocol alone. A group that is larger than ``group.max.size`` rebalances.
+    """
+    out: Effects = []
+    group = groups.get_or_create(group_id, now_ms)
+    if stored is not None:
+        group.state_timestamp_ms = stored.state_timestamp_ms
+        group.protocol_type = stored.protocol_type or None
+        group.protocol = stored.protocol
+        group.generation = stored.generation
+        group.leader = stored.leader
+        group.state = GroupState.STABLE if stored.members else GroupState.EMPTY
+        for each in stored.members:
+            member = Member(
+                each.member_id,
+                each.instance_id,
+                each.client_id,
+                each.client_host,
+                each.rebalance_timeout_ms,
+                each.session_timeout_ms,
+                (GroupProtocol(stored.protocol or "", each.subscription),),
+                each.assignment,
+            )
+            group.add(member, stored.protocol_type)
+            text = f"Loaded member {member} in group {group_id} with generation {group.generation}."
+            out.append(Log(Level.INFO, text, Source.METADATA))
+        group.subscribed_topics = group.compute_subscribed_topics()
+    text = f"Loading group metadata for {group_id} with generation {group.generation}"
+    out.append(Log(Level.INFO, text))
+    if len(group.members) > config.max_size:
+        reason = (
+            f"Freshly-loaded group is over capacity ({config.max_size}). Rebalacing in order to give a "
+            "chance for consumers to commit offsets"
+        )
+        prepare_rebalance(group, reason, now_ms, out)
+    for member in group.members.values():
+        restart_session(group, member, out)
+    return out
