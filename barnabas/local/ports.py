@@ -42,6 +42,16 @@ class ClusterPorts:
     brokers: tuple[BrokerPorts, ...]
 
 
+@dataclass(slots=True)
+class _Cursor:
+    """The port after the last one that `free_ports` returned in this process; None before its first call."""
+
+    next: int | None = None
+
+
+_cursor = _Cursor()
+
+
 def derived(port: int, brokers: int) -> ClusterPorts:
     """Return ports from ``port`` for clients; gRPC 1000, metrics 2000 and ZooKeeper 3000 above.
 
@@ -83,15 +93,20 @@ def any_free(brokers: int) -> ClusterPorts:
 def free_ports(count: int) -> list[int]:
     """Return ``count`` different unused ports.
 
+    A process that calls again gets the ports that follow: nobody may listen yet on those of the first call.
+
     Raises:
         PortError: There are not enough.
     """
     numbers = range(_FIRST, _LAST)
-    start = random.randrange(len(numbers))
+    if _cursor.next is None or _cursor.next not in numbers:
+        _cursor.next = random.choice(numbers)
+    start = numbers.index(_cursor.next)
     free = (number for number in (*numbers[start:], *numbers[:start]) if _is_free(number))
     taken = list(itertools.islice(free, count))
     if len(taken) < count:
         raise PortError(f"fewer than {count} free ports from {_FIRST} to {_LAST}")
+    _cursor.next = taken[-1] + 1
     return taken
 
 

@@ -26,6 +26,7 @@ from typing import IO, Self
 
 from barnabas.local.children import tied_to_parent
 from barnabas.local.place import HERE, Place
+from barnabas.local.ports import free_ports
 from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars, find_java
 
 DEFAULT_TICK_MS = 200
@@ -111,7 +112,7 @@ class EmbeddedZooKeeper:
         membership: Membership | None = None,
     ) -> None:
         self.directory = Path(directory).resolve()
-        self.port = port or _free_port()
+        self.port = port or free_ports(1)[0]
         self._tick_ms = tick_ms
         self._place = place
         self._membership = membership
@@ -318,13 +319,6 @@ def render_membership(membership: Membership) -> str:
     """Return the further configuration of a member."""
     limits = f"initLimit={INIT_LIMIT_TICKS}\nsyncLimit={SYNC_LIMIT_TICKS}\n"
     return limits + "".join(f"server.{number}={where}\n" for number, where in membership.servers.items())
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HERE.host, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _check_port_free(port: int) -> None:

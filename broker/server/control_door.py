@@ -18,7 +18,7 @@ from barnabas.broker.core.control_gate import (
     StaleControllerEpoch,
     UnconfirmedControllerEpoch,
 )
-from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
+from barnabas.cluster.model.epochs import UNKNOWN_BROKER_EPOCH, BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.requests import (
@@ -62,6 +62,15 @@ class NotConfirmedError(Exception):
         )
 
 
+class NotRegisteredError(Exception):
+    """This process has no registration yet; the caller is to try again."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this process has not registered below /brokers/ids yet; the request is for its predecessor"
+        )
+
+
 class ControlDoor:
     """Lets control requests in by their first three fields.
 
@@ -97,8 +106,14 @@ class ControlDoor:
 
         Raises:
             DecodeError: ``data`` is no message.
+            NotRegisteredError: This process is not registered yet. A controller that still sees the
+                registration of the former incarnation sends to the same address what only that process may
+                do: begin with an empty log although the replica is in sync. Kafka serves no control request
+                before it has registered either (``KafkaServer.startup``).
             NotConfirmedError: Its controller epoch is above that in ZooKeeper, or ZooKeeper does not answer.
         """
+        if self._gate.broker_epoch == UNKNOWN_BROKER_EPOCH:
+            raise NotRegisteredError
         head = control_pb2.ControlRequestHead.FromString(data)
         refusal = await self._judge(ControllerEpoch(head.controller_epoch), BrokerEpoch(head.broker_epoch))
         if refusal is None:

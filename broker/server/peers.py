@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from barnabas.broker.replicas.leadership import Leadership
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.broker.replicas.sessions import FollowerSessions
-from barnabas.broker.server.control_door import ControlDoor, NotConfirmedError
+from barnabas.broker.server.control_door import ControlDoor, NotConfirmedError, NotRegisteredError
 from barnabas.cluster.model.commands.command import Command, CommandResult, ControllerPort
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.requests import (
@@ -176,7 +176,7 @@ def _control(
         try:
             refusal = await door.refuse(kind, data, correlation_id)
             return await carry_out(from_bytes(data), correlation_id) if refusal is None else refusal
-        except NotConfirmedError as error:
+        except (NotConfirmedError, NotRegisteredError) as error:
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
             raise
         except DecodeError as error:

@@ -18,6 +18,7 @@ import pytest
 
 from barnabas.chaos.waiting import partitions_of, wait_until
 from barnabas.local.cluster import LocalCluster
+from tests.integration.reading import read_partition
 
 FULL, READ_ONLY = 1, 2
 """The brokers whose first log directory is a disk of its own."""
@@ -140,24 +141,6 @@ class Writing:
             self.errors.append(error.code())
 
 
-def records_in(cluster, topic, partition):
-    """How many records a consumer finds in the partition."""
-    settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "unused", "enable.auto.commit": False}
-    consumer = confluent_kafka.Consumer(settings)
-    place = confluent_kafka.TopicPartition(topic, partition, 0)
-    end = consumer.get_watermark_offsets(place, timeout=60)[1]
-    consumer.assign([place])
-    offsets = []
-
-    def are_read():
-        offsets.extend(each.offset() for each in consumer.consume(100, timeout=1) if not each.error())
-        return len(offsets) >= end
-
-    wait_until(are_read, f"{end} records", last=lambda: len(offsets))
-    consumer.close()
-    return len(offsets)
-
-
 def expect_it_was_left_to_others(cluster, admin, broker, topic, *, failed, kept):
     """Others lead what lay on the disk that failed; the broker stays, and leads what lies on the other."""
     pid = broker.pid
@@ -206,7 +189,7 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     wait_until(
         lambda: writing.write() or writing.written > before, "a new leader", last=lambda: writing.errors
     )
-    assert records_in(cluster, topic, failed) >= writing.written
+    read_partition(cluster.bootstrap, topic, failed, at_least=writing.written)
 
     # With room again, the replica is cut behind its last whole batch and catches up.
     cluster.terminate(broker.id)
@@ -229,7 +212,7 @@ def test_a_disk_that_turns_read_only_is_answered_and_left_to_others(cluster, adm
 
     expect_it_was_left_to_others(cluster, admin, broker, topic, failed=failed, kept=kept)
     wait_until(lambda: writing.write() or writing.written > 1, "a new leader", last=lambda: writing.errors)
-    assert records_in(cluster, topic, failed) >= writing.written
+    read_partition(cluster.bootstrap, topic, failed, at_least=writing.written)
 
     # A start serves what lies on the good disk, and makes nothing of the other anew there.
     cluster.restart(broker.id)

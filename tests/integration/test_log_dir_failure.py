@@ -8,6 +8,7 @@ import psutil
 
 from barnabas.chaos.trial import Trial
 from barnabas.chaos.waiting import partitions_of, wait_until
+from tests.integration.reading import read_partition
 
 OVERRIDES = {
     "log.dirs": "data/one,data/two",
@@ -111,20 +112,6 @@ class Filling:
             self.errors.append(error.code())
 
 
-def records_in(cluster, topic):
-    """The records that a consumer finds in partition 0."""
-    settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "unused", "enable.auto.commit": False}
-    consumer = confluent_kafka.Consumer(settings)
-    place = confluent_kafka.TopicPartition(topic, 0, 0)
-    end = consumer.get_watermark_offsets(place, timeout=60)[1]
-    consumer.assign([place])
-    offsets = []
-    while len(offsets) < end:
-        offsets += [message.offset() for message in consumer.consume(100, timeout=5) if not message.error()]
-    consumer.close()
-    return offsets
-
-
 def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     topic = "filling"
     admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(90)
@@ -160,7 +147,7 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
         "another leader",
         last=lambda: filling.errors,
     )
-    assert len(records_in(cluster, topic)) >= filling.written
+    read_partition(cluster.bootstrap, topic, at_least=filling.written)
 
     # With room again, the replica is cut behind its last whole batch and catches up.
     process.rlimit(psutil.RLIMIT_FSIZE, no_limit)

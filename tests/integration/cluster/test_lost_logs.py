@@ -10,12 +10,14 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from kazoo.client import KazooClient
 
 from barnabas.chaos.segments import batches, differences, segments_of
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer, PartitionView
 from barnabas.tools.reassignment_files import render
+from tests.integration.reading import read_partition
 
 REASSIGN = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
 ANSWER_S = 60.0
@@ -54,17 +56,8 @@ def write(cluster, name, value):
 
 
 def values(cluster, name):
-    consumer = confluent_kafka.Consumer(
-        {"bootstrap.servers": cluster.bootstrap, "group.id": "unused", "enable.auto.commit": False}
-    )
-    place = confluent_kafka.TopicPartition(name, 0, 0)
-    end = consumer.get_watermark_offsets(place, timeout=ANSWER_S)[1]
-    consumer.assign([place])
-    found = []
-    while len(found) < end:
-        found += [message.value() for message in consumer.consume(100, timeout=5) if not message.error()]
-    consumer.close()
-    return found
+    """Read all that ``name`` has, of which there is one record at least."""
+    return [message.value() for message in read_partition(cluster.bootstrap, name, at_least=1)]
 
 
 def said(broker, words):
@@ -140,10 +133,22 @@ def all_killed(cluster):
     return cluster
 
 
+def wait_for_no_registrations(cluster):
+    client = KazooClient(cluster.zookeeper_connect)
+    client.start()
+    try:
+        wait_until(lambda: client.get_children("/brokers/ids") == [], "the end of all sessions")
+    finally:
+        client.stop()
+        client.close()
+
+
 def test_a_disk_that_was_emptied_while_all_were_down_erases_nobody(all_killed):
     """Broker 2 led both topics with nothing, and the intact logs of the others were truncated to nothing."""
     cluster, broker = all_killed, all_killed.brokers[2]
     (broker.directory / "data").rename(broker.directory / "lost")
+    # While broker 1 is still registered, broker 3 counts as bounced, and leaves the ISR.
+    wait_for_no_registrations(cluster)
     for broker_id in (2, 3):
         cluster.restart(broker_id, wait=False)
     # Broker 3 has the records of one topic; of the other nobody has who is live.
@@ -153,6 +158,21 @@ def test_a_disk_that_was_emptied_while_all_were_down_erases_nobody(all_killed):
     assert values(cluster, QUIET) == [b"first"]
     cluster.restart(1)
     wait_for(cluster, QUIET, 3, {1, 2, 3})
+    wait_for(cluster, PAIR, 1, {1, 2})
+    assert values(cluster, QUIET) == values(cluster, PAIR) == [b"first"]
+
+
+def test_a_disk_that_was_emptied_within_a_session_erases_nobody(all_killed):
+    """The controller sent broker 2's next process what was meant for the one that was still registered."""
+    cluster, broker = all_killed, all_killed.brokers[2]
+    (broker.directory / "data").rename(broker.directory / "lost")
+    # One after the other: broker 3 becomes the controller while brokers 1 and 2 are still registered.
+    cluster.restart(3)
+    cluster.restart(2, wait=False)
+    wait_until(lambda: said(broker, f"there is no log of {PAIR}-0"), "broker 2 refuses to lead")
+    cluster.restart(1)
+    # Broker 3 or 1 leads, whichever the controller found in the ISR first.
+    wait_until(lambda: set((look(cluster, QUIET) or NOBODY).isr) == {1, 2, 3}, "three in sync")
     wait_for(cluster, PAIR, 1, {1, 2})
     assert values(cluster, QUIET) == values(cluster, PAIR) == [b"first"]
 

@@ -59,6 +59,14 @@ def test_any_free_ports_are_free_and_apart():
     assert max(numbers) < 32768
 
 
+def test_a_later_call_returns_other_ports_though_nobody_listens_yet(monkeypatch):
+    """A test chose ports for a broker, and its cluster chose one of them for another before it listened."""
+    monkeypatch.setattr(ports, "_FIRST", 20000)
+    monkeypatch.setattr(ports, "_LAST", 20010)
+    monkeypatch.setattr(ports, "_is_free", lambda number: True)
+    assert sorted(free_ports(4) + free_ports(4) + free_ports(2)) == list(range(20000, 20010))
+
+
 def test_a_machine_without_enough_free_ports_is_told(monkeypatch):
     assert len(set(free_ports(5))) == 5
     # A worker of many has a part of the range to itself (tests/conftest.py).

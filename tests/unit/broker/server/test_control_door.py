@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.message import DecodeError
 
 from barnabas.broker.core.control_gate import ControlGate
-from barnabas.broker.server.control_door import REFUSALS, ControlDoor, NotConfirmedError
+from barnabas.broker.server.control_door import REFUSALS, ControlDoor, NotConfirmedError, NotRegisteredError
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
@@ -51,6 +51,16 @@ def scene():
 async def test_the_controller_is_let_in_without_a_question(scene):
     assert await scene.refuse(3) is None
     assert scene.questions == 0
+
+
+async def test_a_process_without_a_registration_takes_no_request_for_its_former_incarnation(scene):
+    """It began with an empty log, as only the process that saw the topic created may, and led."""
+    scene.gate = ControlGate()
+    scene.door = ControlDoor(BrokerId(1), scene.gate, scene.lines.append, scene.latest_epoch)
+    with pytest.raises(NotRegisteredError, match="has not registered below /brokers/ids"):
+        await scene.refuse(3, OWN)
+    scene.gate.registered(OWN + 1)
+    assert (await scene.refuse(3, OWN)).error is ErrorCode.STALE_BROKER_EPOCH
 
 
 @pytest.mark.parametrize("kind", [LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest])
