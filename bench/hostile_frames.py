@@ -151,6 +151,11 @@ def _of_one_topic(s: Any, partitions: int, assignments: tuple[Any, ...]) -> Any:
     return s.request(topics=(topic,), timeout=_PATIENCE, validate_only=True)
 
 
+def _describe_log_dirs(s: Any, count: int) -> Any:
+    partitions = s.DescribableLogDirTopic(topic=TOPIC, partitions=tuple(range(count)))
+    return s.request(topics=(partitions,))
+
+
 def _create_one_topic(s: Any, count: int) -> Any:
     return _of_one_topic(s, count, ())
 
@@ -212,6 +217,7 @@ REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_partition_reassignments,
+    ApiKey.DESCRIBE_LOG_DIRS: _describe_log_dirs,
 }
 """The builders of requests, for each API whose requests have elements."""
 

@@ -32,9 +32,13 @@ class LogDirs:
 
     A directory whose disk fails goes offline alone, with its logs: from then on each of them raises
     ``KafkaStorageError`` to whoever still holds it. ``fail`` tells whose they were.
+
+    Attributes:
+        configured: All of ``log.dirs``, whether in use or not.
     """
 
-    def __init__(self, options: LogDirsOptions) -> None:
+    def __init__(self, options: LogDirsOptions, configured: Sequence[Path] = ()) -> None:
+        self.configured = tuple(configured)
         self._options = options
         self._live: dict[Path, LogDir] = {}
         self._offline: dict[Path, KafkaStorageError] = {}
@@ -53,7 +57,7 @@ class LogDirs:
             KafkaStorageError: No directory can be used.
         """
         _refuse_the_same(directories)
-        self = cls(options)
+        self = cls(options, directories)
         try:
             self._lock(directories)
             self._load()
@@ -68,6 +72,11 @@ class LogDirs:
     def logs(self) -> dict[TopicPartition, Log]:
         """The open logs of all live directories."""
         return {tp: log for log_dir in self._live.values() for tp, log in log_dir.logs.items()}
+
+    def logs_in(self, directory: Path) -> Mapping[TopicPartition, Log] | None:
+        """The open logs of one directory, or None where it is offline."""
+        log_dir = self._live.get(directory)
+        return None if log_dir is None else log_dir.logs
 
     @property
     def live(self) -> tuple[Path, ...]:

@@ -53,6 +53,7 @@ def _context(
         appends=replicas.appends,
         deletes=replicas.deletes,
         reads=replicas.reads,
+        log_dirs=replicas.log_dirs,
         controller=replication.controller.port,
         any_controller=replication.any_controller,
         producer_ids=replication.producer_ids,

@@ -303,3 +303,44 @@ class Reads(Protocol):
     ) -> EpochEnd:
         """Where ``leader_epoch`` ends in this leader's log (OffsetForLeaderEpoch, KIP-320)."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedLog:
+    """A log as DescribeLogDirs tells of it.
+
+    Attributes:
+        topic_partition: Whose log.
+        size: Bytes of its segments.
+        offset_lag: How far it lies behind the high watermark, or a future log behind the current one; -1
+            where the replica is not online.
+        is_future: Whether it will take the place of the current one.
+    """
+
+    topic_partition: TopicPartition
+    size: int
+    offset_lag: int
+    is_future: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedLogDir:
+    """A log directory as DescribeLogDirs tells of it.
+
+    Attributes:
+        path: Its absolute path.
+        error: ``KAFKA_STORAGE_ERROR`` where it is offline.
+        logs: The logs in it.
+    """
+
+    path: str
+    error: ErrorCode
+    logs: Sequence[DescribedLog] = ()
+
+
+class LogDirAdmin(Protocol):
+    """The log directories, for DescribeLogDirs and AlterReplicaLogDirs."""
+
+    def describe(self) -> Sequence[DescribedLogDir]:
+        """Every configured directory and the logs in it."""
+        ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
+from typing import Protocol
 
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
@@ -14,6 +15,7 @@ from barnabas.broker.replicas.fetchers import Fetchers
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
 from barnabas.broker.replicas.isr_keeper import IsrKeeper, IsrStore
 from barnabas.broker.replicas.leadership import Leadership, Write
+from barnabas.broker.replicas.log_dir_admin import DirectoryContents, LogDirectories
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.broker.replicas.read import Reader
@@ -28,6 +30,10 @@ from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
 
 
+class BrokerLogs(Logs, DirectoryContents, Protocol):
+    """All that the replicas need of the log directories."""
+
+
 class ReplicaService:
     """The replicas of one broker.
 
@@ -38,6 +44,7 @@ class ReplicaService:
         appends: The produce path.
         deletes: The path of DeleteRecords.
         reads: The consumers' paths.
+        log_dirs: The log directories, for those who ask about them.
         sessions: The followers' streams.
         ranges: Serves replicas that need a range again.
         damaged: Finds damaged replicas and repairs them.
@@ -61,7 +68,7 @@ class ReplicaService:
     def __init__(
         self,
         broker_id: BrokerId,
-        logs: Logs,
+        logs: BrokerLogs,
         settings: ReplicaSettings,
         *,
         store: Callable[[], IsrStore],
@@ -82,6 +89,7 @@ class ReplicaService:
         self.appends = Appender(self.hosted, lambda tp: metrics.produce_expirations.labels(*tp).inc())
         self.deletes = RecordDeleter(self.hosted)
         self.reads = Reader(self.hosted, expired(fetcherType="consumer").inc)
+        self.log_dirs = LogDirectories(self.hosted, logs)
         self.keeper = IsrKeeper(self.hosted, store, supervisor, metrics)
         self.sessions = FollowerSessions(
             self.hosted,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from barnabas.broker.core.metadata_cache import MetadataCache
-from barnabas.broker.replicas.interface import Appends, Deletes, Reads
+from barnabas.broker.replicas.interface import Appends, Deletes, LogDirAdmin, Reads
 from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.request_meter import RequestMeter
@@ -84,6 +84,7 @@ class ServerContext:
         appends: The produce path of the replicas.
         deletes: The path of DeleteRecords.
         reads: The consumers' paths of the replicas.
+        log_dirs: The log directories.
         controller: The controller in this process: ``Refused`` with ``NOT_CONTROLLER`` where another
             broker is it.
         any_controller: The active controller wherever it runs; automatic topic creation goes through it.
@@ -104,6 +105,7 @@ class ServerContext:
     appends: Appends
     deletes: Deletes
     reads: Reads
+    log_dirs: LogDirAdmin
     controller: ControllerPort
     any_controller: ControllerPort
     producer_ids: ProducerIds

@@ -14,7 +14,9 @@ from barnabas.broker.server.handlers import (
     create_topics,
     delete_records,
     delete_topics,
+    describe_cluster,
     describe_configs,
+    describe_log_dirs,
     elect_leaders,
     fetch,
     find_coordinator,
@@ -50,6 +52,8 @@ HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType(
         ApiKey.ALTER_CONFIGS: alter_configs.handle,
         ApiKey.CREATE_PARTITIONS: create_partitions.handle,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs.handle,
+        ApiKey.DESCRIBE_LOG_DIRS: describe_log_dirs.handle,
+        ApiKey.DESCRIBE_CLUSTER: describe_cluster.handle,
     }
 )
 """The handler of each served API."""

@@ -37,6 +37,8 @@ class ApiKey(IntEnum):
     ALTER_CONFIGS = 33
     CREATE_PARTITIONS = 37
     INCREMENTAL_ALTER_CONFIGS = 44
+    DESCRIBE_LOG_DIRS = 35
+    DESCRIBE_CLUSTER = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ _TABLE = (
     Api(ApiKey.ALTER_CONFIGS, 0, 2),
     Api(ApiKey.CREATE_PARTITIONS, 0, 3),
     Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
+    Api(ApiKey.DESCRIBE_LOG_DIRS, 0, 2),
+    Api(ApiKey.DESCRIBE_CLUSTER, 0, 0),
 )
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in _TABLE})

@@ -54,6 +54,7 @@ def _lacks(*names: str) -> Change:
 
 _NO_THROTTLE_TIME = _lacks("throttle_time")
 _LIST_OFFSETS, _CREATE_TOPICS, _DELETE_TOPICS, _OFFSET_FOR_LEADER_EPOCH, _DESCRIBE_CONFIGS = 2, 19, 20, 23, 32
+_ALTER_REPLICA_LOG_DIRS, _DESCRIBE_LOG_DIRS = 34, 35
 
 OLD_VERSIONS: Mapping[tuple[int, int, EntityType], Old] = MappingProxyType(
     {
@@ -89,6 +90,10 @@ OLD_VERSIONS: Mapping[tuple[int, int, EntityType], Old] = MappingProxyType(
             2, {"OffsetForLeaderPartition": _lacks("current_leader_epoch")}
         ),
         (_OFFSET_FOR_LEADER_EPOCH, 1, RESPONSE): Old(2, {"OffsetForLeaderEpochResponse": _NO_THROTTLE_TIME}),
+        (_ALTER_REPLICA_LOG_DIRS, 0, REQUEST): Old(1),
+        (_ALTER_REPLICA_LOG_DIRS, 0, RESPONSE): Old(1),
+        (_DESCRIBE_LOG_DIRS, 0, REQUEST): Old(1),
+        (_DESCRIBE_LOG_DIRS, 0, RESPONSE): Old(1),
         (_DESCRIBE_CONFIGS, 0, REQUEST): Old(1, {"DescribeConfigsRequest": _lacks("include_synonyms")}),
         (_DESCRIBE_CONFIGS, 0, RESPONSE): Old(
             1,

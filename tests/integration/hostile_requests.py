@@ -75,7 +75,9 @@ def fetch(s, _rng):
 
 
 def list_offsets(s, rng):
-    partition = s.ListOffsetsPartition(partition_index=0, timestamp=rng.choice((-1, -2, 1_700_000_000_000)))
+    old = {"max_num_offsets": rng.choice((-1, 1, 2**31 - 1))} if s.version == 0 else {}
+    time = rng.choice((-3, -1, -2, 1_700_000_000_000))
+    partition = s.ListOffsetsPartition(partition_index=0, timestamp=time, **old)
     return s.request(
         replica_id=-1,
         topics=(s.ListOffsetsTopic(name=TOPIC, partitions=(partition,)),),
@@ -98,7 +100,7 @@ def api_versions(s, _rng):
 def create_topics(s, rng):
     name = rng.choice((TOPIC, PASSING))
     topic = s.CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=(), configs=())
-    return s.request(topics=(topic,), timeout=NO_TIME, validate_only=False)
+    return s.request(topics=(topic,), timeout=NO_TIME, **s.since(1, validate_only=False))
 
 
 def find_coordinator(s, rng):
@@ -122,7 +124,7 @@ def init_producer_id(s, _rng):
 
 
 def offset_for_leader_epoch(s, _rng):
-    partition = s.OffsetForLeaderPartition(partition=0, current_leader_epoch=0, leader_epoch=0)
+    partition = s.OffsetForLeaderPartition(partition=0, leader_epoch=0, **s.since(2, current_leader_epoch=0))
     return s.request(topics=(s.OffsetForLeaderTopic(topic=TOPIC, partitions=(partition,)),))
 
 
@@ -136,7 +138,7 @@ def describe_configs(s, rng):
         )
         for kind, name in rng.sample(kinds_and_names, rng.randint(1, 4))
     )
-    return s.request(resources=resources, include_synonyms=rng.random() < 0.5)
+    return s.request(resources=resources, **s.since(1, include_synonyms=rng.random() < 0.5))
 
 
 def delete_topics(s, _rng):
@@ -186,6 +188,15 @@ def delete_records(s, rng):
     return s.request(topics=(s.DeleteRecordsTopic(name=TOPIC, partitions=(partition,)),), timeout=NO_TIME)
 
 
+def describe_log_dirs(s, rng):
+    some = (s.DescribableLogDirTopic(topic=TOPIC, partitions=(0, -1)),)
+    return s.request(topics=rng.choice((None, (), some)))
+
+
+def describe_cluster(s, rng):
+    return s.request(include_cluster_authorized_operations=rng.random() < 0.5)
+
+
 REQUESTS = {
     ApiKey.PRODUCE: produce,
     ApiKey.FETCH: fetch,
@@ -206,6 +217,8 @@ REQUESTS = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
     ApiKey.ALTER_CONFIGS: configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
+    ApiKey.DESCRIBE_LOG_DIRS: describe_log_dirs,
+    ApiKey.DESCRIBE_CLUSTER: describe_cluster,
 }
 
 

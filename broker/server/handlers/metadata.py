@@ -13,6 +13,7 @@ from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.authorized_operations import ResourceKind, authorized_operations
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic
 from barnabas.cluster.model.errors import ErrorCode
@@ -21,9 +22,6 @@ from barnabas.cluster.model.requests import UpdateMetadataPartition
 from barnabas.cluster.model.topic_names import INTERNAL_TOPICS, fault
 
 _NO_CONTROLLER = -1
-_NO_OPERATIONS = -2147483648
-"""Authorized operations that nobody has worked out."""
-
 _LISTENER_NOT_FOUND_SINCE = 6
 
 SHORT_ANSWER = 1_000
@@ -147,7 +145,7 @@ def _response(
         cluster_id=context.cluster_id,
         controller_id=_NO_CONTROLLER if metadata.controller is None else metadata.controller,
         topics=topics,
-        cluster_authorized_operations=_NO_OPERATIONS,
+        cluster_authorized_operations=_operations(request, ResourceKind.CLUSTER),
     )
 
 
@@ -159,8 +157,14 @@ def _topic(request: Request, name: str, error: ErrorCode, partitions: tuple[Answ
         topic_id=None,
         is_internal=name in INTERNAL_TOPICS,
         partitions=partitions,
-        topic_authorized_operations=_NO_OPERATIONS,
+        topic_authorized_operations=_operations(request, ResourceKind.TOPIC),
     )
+
+
+def _operations(request: Request, kind: ResourceKind) -> int:
+    """What the client may do, where it asked (versions 8 and later; 11 no longer asks about the cluster)."""
+    is_asked = getattr(request.body, f"include_{kind.value.lower()}_authorized_operations", False)
+    return authorized_operations(kind, is_asked=is_asked)
 
 
 def _partition(

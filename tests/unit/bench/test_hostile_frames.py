@@ -6,7 +6,13 @@ from barnabas.bench.hostile_frames import HOSTILE, REQUESTS, hostile_frame
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import decode
 
-NO_ELEMENTS = {ApiKey.API_VERSIONS, ApiKey.INIT_PRODUCER_ID, ApiKey.FIND_COORDINATOR, ApiKey.JOIN_GROUP}
+NO_ELEMENTS = {
+    ApiKey.API_VERSIONS,
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.JOIN_GROUP,
+    ApiKey.DESCRIBE_CLUSTER,
+}
 """Of what these hold, nothing is gone through."""
 
 

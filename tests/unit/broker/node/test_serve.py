@@ -26,7 +26,9 @@ def phases():
         topic_configs=None,
         live=SimpleNamespace(settings=BrokerSettings(config.values, {})),
     )
-    replicas = SimpleNamespace(metadata=MetadataCache(), appends=None, deletes=None, reads=None)
+    replicas = SimpleNamespace(
+        metadata=MetadataCache(), appends=None, deletes=None, reads=None, log_dirs=None
+    )
     replication = SimpleNamespace(
         replicas=replicas, controller=SimpleNamespace(port=None), any_controller=None, producer_ids=None
     )

@@ -128,6 +128,14 @@ class FakeReads:
         return self.ends.get((topic_partition, leader_epoch), EpochEnd(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
 
+class FakeLogDirs:
+    def __init__(self) -> None:
+        self.described: list[Any] = []
+
+    def describe(self) -> Any:
+        return self.described
+
+
 class FakeController:
     """Remembers what it was asked; says ``answer``, else that everything was created."""
 
@@ -185,6 +193,7 @@ class FakeBroker:
 
     def __init__(self) -> None:
         self.appends, self.deletes, self.reads = FakeAppends(), FakeDeletes(), FakeReads()
+        self.log_dirs = FakeLogDirs()
         self.controller, self.any_controller = FakeController(), FakeController()
         self.producer_ids = FakeProducerIds()
         self.metadata, self.purgatories = MetadataCache(), MetadataPurgatories()
@@ -205,6 +214,7 @@ class FakeBroker:
             self.appends,
             self.deletes,
             self.reads,
+            self.log_dirs,
             self.controller,
             self.any_controller,
             self.producer_ids,

@@ -15,15 +15,15 @@ E = ErrorCode
 
 @pytest.fixture
 def metadata(schema, request_of):
-    def build(version, *names, every=False, may_create=True, listener="PLAINTEXT"):
+    def build(version, *names, every=False, may_create=True, listener="PLAINTEXT", operations=False):
         s = schema(3, version)
         ids = {"topic_id": None} if version >= 10 else {}
         topics = tuple(s.MetadataRequestTopic(name=name, **ids) for name in names)
         newer = {"allow_auto_topic_creation": may_create} if version >= 4 else {}
         if version >= 8:
-            newer["include_topic_authorized_operations"] = False
+            newer["include_topic_authorized_operations"] = operations
         if 8 <= version <= 10:
-            newer["include_cluster_authorized_operations"] = False
+            newer["include_cluster_authorized_operations"] = operations
         body = s.request(topics=(() if version == 0 else None) if every else topics, **newer)
         return request_of(3, version, body, listener=listener)
 
@@ -54,6 +54,18 @@ async def test_all_topics_are_told(broker, metadata, version):
         assert answer.cluster_id == "a-cluster"
     if version >= 7:
         assert orders.partitions[0].leader_epoch == 7
+
+
+@pytest.mark.parametrize("version", [8, 9, 10, 11])
+async def test_operations_are_told_to_who_asks(broker, metadata, version):
+    broker.topic("orders", 1)
+    silent = await handle(broker.context, metadata(version, "orders"))
+    told = await handle(broker.context, metadata(version, "orders", operations=True))
+    assert silent.topics[0].topic_authorized_operations == -2147483648
+    assert told.topics[0].topic_authorized_operations == 3576
+    if version <= 10:
+        assert silent.cluster_authorized_operations == -2147483648
+        assert told.cluster_authorized_operations == 8096
 
 
 @pytest.mark.parametrize("version", range(1, 12))

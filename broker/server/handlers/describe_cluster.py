@@ -1,0 +1,40 @@
+"""DescribeCluster (60): the cluster's id, controller and live brokers (KIP-700).
+
+Source: ``KafkaApis.handleDescribeCluster`` of release 2.8.
+"""
+
+from __future__ import annotations
+
+from barnabas.broker.server.context import Answer, ServerContext
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.authorized_operations import ResourceKind, authorized_operations
+from barnabas.cluster.model.errors import ErrorCode
+
+_NO_CONTROLLER = -1
+
+
+def handle(context: ServerContext, request: Request) -> Answer:
+    """What this broker knows of the cluster, with the endpoints of the client's listener."""
+    metadata = context.metadata
+    brokers = [
+        request.answer(
+            "DescribeClusterBroker",
+            broker_id=broker.id,
+            host=endpoint.host,
+            port=endpoint.port,
+            rack=broker.rack,
+        )
+        for broker in metadata.live_brokers
+        if (endpoint := broker.endpoint(request.listener)) is not None
+    ]
+    is_asked = request.body.include_cluster_authorized_operations
+    return request.answer(
+        "DescribeClusterResponse",
+        throttle_time=NO_THROTTLE,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        cluster_id=context.cluster_id,
+        controller_id=_NO_CONTROLLER if metadata.controller is None else metadata.controller,
+        brokers=tuple(brokers),
+        cluster_authorized_operations=authorized_operations(ResourceKind.CLUSTER, is_asked=is_asked),
+    )

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from barnabas.broker.server.handlers.describe_cluster import handle
+from barnabas.cluster.model.errors import ErrorCode
+
+
+@pytest.fixture
+def describe(broker, schema, request_of):
+    def build(*, asked=False, listener="PLAINTEXT"):
+        body = schema(60, 0).request(include_cluster_authorized_operations=asked)
+        return handle(broker.context, request_of(60, 0, body, listener=listener))
+
+    return build
+
+
+def test_the_cluster_is_told_with_the_listeners_own_endpoints(broker, describe):
+    answer = describe(listener="OUTSIDE")
+    assert (answer.error_code, answer.cluster_id, answer.controller_id) == (ErrorCode.NONE, "a-cluster", -1)
+    told = [(each.broker_id, each.host, each.port, each.rack) for each in answer.brokers]
+    assert told == [(1, "outside-1", 2001, "rack-1"), (2, "outside-2", 2002, "rack-2")]
+    broker.metadata.controller_changed(2)
+    assert describe().controller_id == 2
+
+
+def test_operations_are_told_to_who_asks(describe):
+    assert describe().cluster_authorized_operations == -2147483648
+    assert describe(asked=True).cluster_authorized_operations == 8096
