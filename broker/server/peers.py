@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 import grpc.aio
 import structlog
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from barnabas.broker.replicas.leadership import Leadership
 from barnabas.broker.replicas.ranges import RangeReader
@@ -18,7 +18,6 @@ from barnabas.broker.server.control_door import ControlDoor, NotConfirmedError, 
 from barnabas.cluster.model.commands.command import Command, CommandResult, ControllerPort
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.requests import (
-    ControlRequest,
     ControlResponse,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -34,7 +33,9 @@ from barnabas.cluster.runtime.line_limit import LINES
 
 _logger = structlog.get_logger(__name__)
 
-_Carry = Callable[[Any, int], Awaitable[ControlResponse]]
+Q = TypeVar("Q", LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest)
+A = TypeVar("A", bound=ControlResponse)
+M = TypeVar("M", bound=Message)
 
 
 class PeerServer:
@@ -117,54 +118,62 @@ class PeerServer:
 
 
 def _control_methods(door: ControlDoor, leadership: Leadership) -> dict[str, Any]:
-    """The methods by which the controller speaks to this broker, by name."""
+    """Return the methods of the service ``BrokerControl``, which the controller calls, by name."""
     return {
         "LeaderAndIsr": _control(
             door,
-            LeaderAndIsrRequest,
             leadership.leader_and_isr,
-            failure=LeaderAndIsrResponse(ErrorCode.UNKNOWN_SERVER_ERROR),
-            from_bytes=lambda data: translate.leader_and_isr_request_from_message(
-                control_pb2.LeaderAndIsrRequest.FromString(data)
-            ),
-            to_bytes=lambda answer: translate.leader_and_isr_response_to_message(answer).SerializeToString(),
+            request=LeaderAndIsrRequest,
+            message=control_pb2.LeaderAndIsrRequest,
+            from_message=translate.leader_and_isr_request_from_message,
+            response=LeaderAndIsrResponse,
+            to_message=translate.leader_and_isr_response_to_message,
         ),
         "UpdateMetadata": _control(
             door,
-            UpdateMetadataRequest,
             leadership.update_metadata,
-            failure=UpdateMetadataResponse(ErrorCode.UNKNOWN_SERVER_ERROR),
-            from_bytes=lambda data: translate.update_metadata_request_from_message(
-                control_pb2.UpdateMetadataRequest.FromString(data)
-            ),
-            to_bytes=lambda answer: translate.update_metadata_response_to_message(answer).SerializeToString(),
+            request=UpdateMetadataRequest,
+            message=control_pb2.UpdateMetadataRequest,
+            from_message=translate.update_metadata_request_from_message,
+            response=UpdateMetadataResponse,
+            to_message=translate.update_metadata_response_to_message,
         ),
         "StopReplica": _control(
             door,
-            StopReplicaRequest,
             leadership.stop_replica,
-            failure=StopReplicaResponse(ErrorCode.UNKNOWN_SERVER_ERROR),
-            from_bytes=lambda data: translate.stop_replica_request_from_message(
-                control_pb2.StopReplicaRequest.FromString(data)
-            ),
-            to_bytes=lambda answer: translate.stop_replica_response_to_message(answer).SerializeToString(),
+            request=StopReplicaRequest,
+            message=control_pb2.StopReplicaRequest,
+            from_message=translate.stop_replica_request_from_message,
+            response=StopReplicaResponse,
+            to_message=translate.stop_replica_response_to_message,
         ),
     }
 
 
 def _control(
     door: ControlDoor,
-    kind: type[ControlRequest],
-    carry_out: _Carry,
+    carry_out: Callable[[Q, int], Awaitable[A]],
     *,
-    failure: ControlResponse,
-    from_bytes: Callable[[bytes], ControlRequest],
-    to_bytes: Callable[[Any], bytes],
+    request: type[Q],
+    message: type[M],
+    from_message: Callable[[M], Q],
+    response: type[A],
+    to_message: Callable[[A], Message],
 ) -> Any:
-    """A method by which the controller speaks to this broker; ``from_bytes`` is for what the door lets in.
+    """Return the gRPC handler of one kind of control request.
 
-    An error that nobody foresaw is answered like any other: the controller says again what failed. A
-    correlation id that is none is its caller's error, ``INVALID_ARGUMENT``.
+    The request is decoded only after ``door`` has let it in. A correlation id that is missing or no number is
+    the caller's error, ``INVALID_ARGUMENT``. An unforeseen error of ``carry_out`` is answered with
+    ``UNKNOWN_SERVER_ERROR``, and the controller sends again what failed.
+
+    Args:
+        door: Judges the epochs of the request.
+        carry_out: Handles a request; its second argument is the correlation id.
+        request: The class of the request.
+        message: The class of its protobuf message.
+        from_message: Translates the message to the request.
+        response: The class of the response.
+        to_message: Translates the response to its protobuf message.
     """
 
     async def handle(data: bytes, context: Any) -> ControlResponse:
@@ -174,22 +183,26 @@ def _control(
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
             raise
         try:
-            refusal = await door.refuse(kind, data, correlation_id)
-            return await carry_out(from_bytes(data), correlation_id) if refusal is None else refusal
+            refusal = await door.refuse(request, data, correlation_id)
+            if refusal is not None:
+                return refusal
+            return await carry_out(from_message(message.FromString(data)), correlation_id)
         except (NotConfirmedError, NotRegisteredError) as error:
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
             raise
         except DecodeError as error:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"no {kind.__name__}: {error}")
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"no {request.__name__}: {error}")
             raise
         except Exception:
-            if LINES.allow(f"control request failed: {kind.__name__}"):
+            if LINES.allow(f"control request failed: {request.__name__}"):
                 _logger.exception(
-                    "control request failed", request=kind.__name__, correlation_id=correlation_id
+                    "control request failed", request=request.__name__, correlation_id=correlation_id
                 )
-            return failure
+            return response(ErrorCode.UNKNOWN_SERVER_ERROR)
 
-    return grpc.unary_unary_rpc_method_handler(handle, response_serializer=to_bytes)
+    return grpc.unary_unary_rpc_method_handler(
+        handle, response_serializer=lambda answer: to_message(answer).SerializeToString()
+    )
 
 
 def _read_range(ranges: RangeReader) -> Any:

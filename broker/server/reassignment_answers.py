@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
-from barnabas.broker.server.by_topic import by_topic
+from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.errors import ErrorCode
@@ -50,23 +49,15 @@ async def reassignment_answer(
         error: That of the request as a whole.
         message: What is said of that.
     """
-    topics = [
-        request.answer(
-            names.topic,
-            name=topic,
-            partitions=tuple(
-                [
-                    request.answer(names.partition, partition_index=tp.partition, **partitions[tp])
-                    async for tp in paced(tps)
-                ]
-            ),
-        )
-        for topic, tps in (await by_topic(partitions)).items()
-    ]
+    topics = await topic_answers(
+        partitions,
+        lambda topic, of_topic: request.answer(names.topic, name=topic, partitions=of_topic),
+        lambda tp: request.answer(names.partition, partition_index=tp.partition, **partitions[tp]),
+    )
     return request.answer(
         names.response,
         throttle_time=NO_THROTTLE,
         error_code=error,
         error_message=message,
-        **{names.topics: tuple(topics)},
+        **{names.topics: topics},
     )

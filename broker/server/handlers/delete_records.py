@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from barnabas.broker.replicas.interface import DeleteResults
 from barnabas.broker.replicas.turn import paced
-from barnabas.broker.server.by_topic import by_topic
+from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import begin_in_portions
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
@@ -28,27 +28,16 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 
 async def _answer(request: Request, results: DeleteResults) -> Answer:
-    return request.answer(
-        "DeleteRecordsResponse",
-        throttle_time=NO_THROTTLE,
-        topics=tuple(
-            [
-                request.answer(
-                    "DeleteRecordsTopicResult",
-                    name=topic,
-                    partitions=tuple(
-                        [
-                            request.answer(
-                                "DeleteRecordsPartitionResult",
-                                partition_index=partition.partition,
-                                low_watermark=results[partition].low_watermark,
-                                error_code=results[partition].error,
-                            )
-                            async for partition in paced(partitions)
-                        ]
-                    ),
-                )
-                for topic, partitions in (await by_topic(results)).items()
-            ]
+    topics = await topic_answers(
+        results,
+        lambda topic, partitions: request.answer(
+            "DeleteRecordsTopicResult", name=topic, partitions=partitions
+        ),
+        lambda tp: request.answer(
+            "DeleteRecordsPartitionResult",
+            partition_index=tp.partition,
+            low_watermark=results[tp].low_watermark,
+            error_code=results[tp].error,
         ),
     )
+    return request.answer("DeleteRecordsResponse", throttle_time=NO_THROTTLE, topics=topics)

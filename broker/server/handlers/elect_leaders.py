@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from barnabas.broker.replicas.turn import paced
-from barnabas.broker.server.by_topic import by_topic
+from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.metadata_purgatories import await_metadata
 from barnabas.broker.server.portions import Patience, portions, submit
@@ -76,28 +76,21 @@ async def _await_leaders(
 
 
 async def _answer(request: Request, results: Mapping[TopicPartition, ElectionResult]) -> Answer:
+    topics = await topic_answers(
+        results,
+        lambda topic, partitions: request.answer(
+            "ReplicaElectionResult", topic=topic, partition_result=partitions
+        ),
+        lambda tp: request.answer(
+            "PartitionResult",
+            partition_id=tp.partition,
+            error_code=results[tp].error,
+            error_message=results[tp].message,
+        ),
+    )
     return request.answer(
         "ElectLeadersResponse",
         throttle_time=NO_THROTTLE,
         error_code=ErrorCode.NONE,
-        replica_election_results=tuple(
-            [
-                request.answer(
-                    "ReplicaElectionResult",
-                    topic=topic,
-                    partition_result=tuple(
-                        [
-                            request.answer(
-                                "PartitionResult",
-                                partition_id=tp.partition,
-                                error_code=results[tp].error,
-                                error_message=results[tp].message,
-                            )
-                            async for tp in paced(tps)
-                        ]
-                    ),
-                )
-                for topic, tps in (await by_topic(results)).items()
-            ]
-        ),
+        replica_election_results=topics,
     )
