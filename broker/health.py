@@ -21,7 +21,7 @@ DEADLINE_S = 2.0
 
 
 def broker_state(exposition: str) -> int | None:
-    """The value of ``BROKER_STATE`` in a page of Prometheus' text format, or None where it is not there."""
+    """The value of ``BROKER_STATE`` in a page of Prometheus' text format, or None if it is not there."""
     for line in exposition.splitlines():
         name, _, value = line.partition(" ")
         if name == BROKER_STATE:
@@ -30,7 +30,7 @@ def broker_state(exposition: str) -> int | None:
 
 
 def page_at(url: str) -> str:
-    """The metrics of ``url``, which is ``http://host:port``, headers and all.
+    """Return the metrics of ``url``, which is ``http://host:port``, headers and all.
 
     Raises:
         OSError: Nobody answers in time.
@@ -43,7 +43,7 @@ def page_at(url: str) -> str:
 
 
 def complaint(url: str) -> str | None:
-    """Why the broker whose metrics address is ``url`` is not ready, as one line; None where it is."""
+    """Why the broker whose metrics address is ``url`` is not ready, as one line; None if it is."""
     try:
         state = broker_state(page_at(url))
     except OSError as error:

@@ -1,9 +1,9 @@
-"""What is checked of batches before they are written: at the leader, and at a follower.
+"""The checks of record batches before they are written, at the leader and at a follower.
 
 The leader's checks, their order and their error codes are those of ``KafkaApis.handleProduceRequest``,
-``ProduceRequest.validateRecords`` and ``core/log/LogValidator.scala`` of Kafka 2.8, as far as they can be
-made without decoding a record: of an uncompressed batch the lengths of the records are hopped over and
-counted, of a compressed one only the header's arithmetic is checked.
+``ProduceRequest.validateRecords`` and ``core/log/LogValidator.scala`` of Kafka 2.8, as far as they are
+possible without decoding a record. In an uncompressed batch the records are counted by their lengths; in a
+compressed one only the header's numbers are checked.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ MIN_RECORD_SIZE = 7
 """The smallest record: its length, attributes, two deltas, two null lengths and no headers, a byte each."""
 
 MAX_FAULTS = 1000
-"""How many records a refusal names at most."""
+"""The most records that a refusal names."""
 
 MAX_NAMED_RECORDS = 2_000
 MAX_NAMED_BYTES = 65_536
-"""Of a batch that is refused for its timestamps so many records are looked at, to name those at fault.
+"""The most records, and bytes if compressed, that are read to name those with a bad timestamp.
 
-None of a compressed batch that unpacks to more bytes. Each record takes about a microsecond.
+The batch is refused anyway, and a larger compressed one is not unpacked. A record takes about a microsecond.
 """
 
 _MAX_CODEC = max(Codec)
 
 _SHORTEST_STRETCH = 8
 _LONGEST_STRETCH = 256
-"""How many records are hopped over one by one before it is asked, anew, how many are like the last one."""
+"""Bounds of the number of records to skip singly before looking for a run of equal length again."""
 
 _FIRST_WINDOW = 16
-"""Half of how many records are compared first."""
+"""Half the number of records that are compared first."""
 
 
 class AppendOrigin(Enum):
-    """Who hands a leader a batch (``core/log/AppendOrigin`` of 2.8).
+    """The writer of a batch (``core/log/AppendOrigin`` of 2.8).
 
     A coordinator, which is this broker itself, may write control batches, and its sequences are not checked.
     """
@@ -69,13 +69,13 @@ class AppendOrigin(Enum):
 def check_leader_append(
     records: Buffer | None, config: LogConfig, now_ms: int, origin: AppendOrigin
 ) -> RecordBatch | Refusal:
-    """The one batch of a Produce request's record field, or why it is refused.
+    """Return the one batch of a Produce request's record field, or the reason for refusing it.
 
     Args:
         records: The field as it came; clients may send null.
         config: The topic's settings.
         now_ms: The broker's wall clock.
-        origin: Who wrote it.
+        origin: The writer of the batch.
     """
     batch = _only_batch(memoryview(records or b""))
     if isinstance(batch, Refusal):
@@ -94,15 +94,15 @@ def check_leader_append(
 def check_fetched(
     records: Buffer, log_end_offset: Offset, *, may_have_gaps: bool = True
 ) -> list[RecordBatch] | Refusal:
-    """The whole batches that a follower got from its leader, or why none of them may be written.
+    """Return the whole batches that a follower got from its leader, or the reason for refusing them all.
 
-    Each must have a right checksum and start where the one before it ended, the first one at
+    Each must have a valid checksum and start where the one before it ended, the first one at
     ``log_end_offset``. A partial tail is left out.
 
     Args:
         records: What the leader sent.
         log_end_offset: The follower's.
-        may_have_gaps: Whether a batch may also start later: compaction leaves gaps, and nothing else does.
+        may_have_gaps: Whether a batch may also start later: only compaction leaves gaps.
     """
     view, position, end = memoryview(records), 0, len(records)
     batches: list[RecordBatch] = []
@@ -163,7 +163,7 @@ def _check_envelope(header: BatchHeader, config: LogConfig) -> Refusal | None:
 
 
 def check_size(header: BatchHeader, config: LogConfig) -> Refusal | None:
-    """Why a batch of this size may not be written, or None."""
+    """Return the refusal of a batch that is too large, or None."""
     if header.size > config.max_message_bytes:
         detail = f"{header.size} bytes, expected {config.max_message_bytes} or less"
         return Refusal(Reason.TOO_LARGE, detail)
@@ -212,13 +212,13 @@ def _check_timestamps(batch: RecordBatch, config: LogConfig, now_ms: int) -> Ref
 
 
 def is_far_from(now_ms: int, timestamp: int, config: LogConfig) -> bool:
-    """Whether a client's timestamp is further from now than ``message.timestamp.difference.max.ms``."""
+    """Return whether ``timestamp`` differs from now by more than ``message.timestamp.difference.max.ms``."""
     limit = config.message_timestamp_difference_max_ms
     return timestamp != NO_TIMESTAMP and abs(timestamp - now_ms) > limit
 
 
 def timestamps_refused(timestamp: int, batch: RecordBatch, config: LogConfig, now_ms: int) -> Refusal:
-    """The refusal of a batch for ``timestamp``, one of its own; it names records at fault among the first."""
+    """Return the refusal of a batch for ``timestamp``; it names the first records at fault."""
     expected = f"expected {now_ms} give or take {config.message_timestamp_difference_max_ms} ms"
     faults = (
         RecordFault(index, f"timestamp {time}, {expected}")
@@ -230,7 +230,7 @@ def timestamps_refused(timestamp: int, batch: RecordBatch, config: LogConfig, no
 
 
 def _times(batch: RecordBatch) -> Iterator[RecordTime]:
-    """The records' timestamps, for a batch that is refused anyway, as far as they can be read in a moment."""
+    """Yield the records' timestamps in a batch that is refused anyway, within ``MAX_NAMED_BYTES``."""
     limit = MAX_NAMED_BYTES if batch.header.codec_number else len(batch.data)
     with contextlib.suppress(CorruptRecordsError):
         yield from record_times(batch, limit)
@@ -249,12 +249,13 @@ def _check_records(batch: RecordBatch) -> Refusal | None:
 
 
 def hop_records(data: memoryview, count: int) -> Refusal | None:
-    """Hop from record to record by their lengths: ``count`` of them must fill the batch to its last byte.
+    """Check that ``count`` records fill the batch to its last byte, going by their lengths alone.
 
-    This is the one loop of the write path that runs once per record. So the usual one- and two-byte lengths
-    are decoded in line, and now and then it is asked how many of the records that follow begin like the last
-    one: those are passed at once, which mostly are nearly all where they are of one size. A zig-zag length is
-    even unless it is negative; the low bits are gathered and looked at once.
+    This is the one loop of the write path that runs once per record, so it is written for speed. Lengths of
+    one and two bytes, the usual ones, are decoded in line. After a stretch of records ``_count_alike`` looks
+    for a run of records with the length of the last one and skips them at once; if all records have one size,
+    that is nearly all of them. A zig-zag length is odd only if it is negative, so the low bits are collected
+    and tested once.
     """
     position, end, low_bits = HEADER_SIZE, len(data), 0
     left, stretch = count, _SHORTEST_STRETCH
@@ -289,16 +290,16 @@ def hop_records(data: memoryview, count: int) -> Refusal | None:
 
 
 def _count_alike(data: memoryview, start: int, size: int, most: int) -> int:
-    """How many records behind the one of ``size`` bytes at ``start`` have its length, all in a row.
+    """Return how many records in a row have the length of the one at ``start``, of ``size`` bytes.
 
-    Each byte of the length is looked up in all of them by one strided copy. The windows double, so that a
-    batch made to mislead is no more work than one that is hopped through.
+    One strided copy per byte of the length fetches that byte of all records compared. The number of records
+    compared doubles, so a batch made to mislead costs no more than one whose records are skipped singly.
 
     Args:
         data: The batch.
-        start: Where a record begins.
-        size: Its bytes, its length included.
-        most: How many records follow at most.
+        start: The position of a record.
+        size: Its bytes, with its length.
+        most: The number of records that follow, at most.
     """
     behind = start + size
     most = min(most, (len(data) - behind) // size)
@@ -308,6 +309,7 @@ def _count_alike(data: memoryview, start: int, size: int, most: int) -> int:
     while data[start + width - 1] >= 0x80:
         width += 1
     done, window = 0, _FIRST_WINDOW
+    # Compare windows of twice as many records each, until one holds a record of another length.
     while done < most:
         window = min(2 * window, most - done)
         first, beyond = behind + done * size, behind + (done + window) * size
@@ -323,7 +325,7 @@ def _count_alike(data: memoryview, start: int, size: int, most: int) -> int:
 
 
 def _hop_long(data: memoryview, position: int) -> int:
-    """The position after a record whose length takes up to five bytes; beyond the batch if more."""
+    """Return the position after a record with a length of up to five bytes; beyond the batch if more."""
     value = shift = 0
     for at in range(position, position + 5):
         byte = data[at]

@@ -2,7 +2,7 @@
 
 Sources: ``CompressionType.java``, ``KafkaLZ4BlockOutputStream.java`` of Kafka 2.8; ``SnappyOutputStream`` of
 xerial's snappy-java; the LZ4 frame format. Java's consumer refuses LZ4 frames whose blocks depend on each
-other, so frames are put together here, of independent blocks; all else is cramjam's.
+other, so LZ4 frames are assembled here from independent blocks; the library cramjam does the rest.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import cramjam
 from barnabas.broker.core.record_batch import Buffer, Codec
 
 MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
-"""The most that a compressed batch may hold where it is opened, bytes.
+"""The most bytes that a compressed batch may unpack to if it is opened.
 
-Other than Kafka we open a batch in one piece; a few bytes of zstd may stand for gigabytes.
+Kafka unpacks a batch in a stream; we unpack it in one piece, and a few bytes of zstd may stand for gigabytes.
 """
 
 _GUESSED_RATIO = 8
-"""How many times larger than the compressed bytes the room for their content is made at first."""
+"""The ratio of the first decompression buffer's size to the compressed bytes."""
 
 _SMALLEST_ROOM = 64 * 1024
 _NO_ROOM = "write whole buffer"
-"""What cramjam says of a stream whose content is larger than the room for it."""
+"""The text of cramjam's error when the content does not fit into the buffer."""
 
 _XERIAL_HEADER = b"\x82SNAPPY\x00" + Struct(">ii").pack(1, 1)
 _XERIAL_MAGIC_SIZE = 8
@@ -47,7 +47,7 @@ class CorruptStreamError(Exception):
 
 
 def compress(codec: Codec, data: Buffer) -> bytes:
-    """``data`` as one stream of ``codec``."""
+    """Compress ``data`` to one stream of ``codec``."""
     match codec:
         case Codec.UNCOMPRESSED:
             return bytes(data)
@@ -64,10 +64,10 @@ def compress(codec: Codec, data: Buffer) -> bytes:
 
 
 def decompress(codec: Codec, data: Buffer, limit: int = MAX_DECOMPRESSED_SIZE) -> bytes | memoryview:
-    """What the stream ``data`` of ``codec`` holds, at most ``limit`` bytes.
+    """Decompress the stream ``data`` of ``codec``, whose content may have at most ``limit`` bytes.
 
     Raises:
-        CorruptStreamError: It is none, or holds more.
+        CorruptStreamError: ``data`` is no such stream, or its content is larger.
     """
     match codec:
         case Codec.UNCOMPRESSED:
@@ -108,7 +108,7 @@ def _snappy_frame(data: memoryview) -> Iterator[bytes]:
 
 
 def _decompress_snappy(data: bytes, limit: int) -> bytes:
-    """With xerial's framing, or, as some clients write it, without any."""
+    """Decompress snappy blocks in xerial's framing, or one block without it, as some clients write."""
     blocks = _snappy_blocks(data) if data.startswith(_XERIAL_HEADER[:_XERIAL_MAGIC_SIZE]) else [data]
     parts, size = [], 0
     try:

@@ -1,4 +1,4 @@
-"""The door for control requests: whose word is old.
+"""The checks of a control request's two epochs, and of a partition's leader epoch in it.
 
 Source: Kafka's ``KafkaApis.isBrokerEpochStale`` and
 ``ReplicaManager.becomeLeaderOrFollower``/``stopReplicas`` of release 2.8; KIP-380 (broker epochs), KIP-570
@@ -24,7 +24,7 @@ from barnabas.cluster.model.errors import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class StaleBrokerEpoch:
-    """The request was meant for a former life of this broker."""
+    """A request that was meant for an earlier incarnation of this broker."""
 
     requested: BrokerEpoch
     own: BrokerEpoch
@@ -33,7 +33,7 @@ class StaleBrokerEpoch:
 
 @dataclass(frozen=True, slots=True)
 class StaleControllerEpoch:
-    """A newer controller has spoken to this broker."""
+    """A request of a controller whose epoch is below the latest one known."""
 
     requested: ControllerEpoch
     latest: ControllerEpoch
@@ -42,7 +42,7 @@ class StaleControllerEpoch:
 
 @dataclass(frozen=True, slots=True)
 class UnconfirmedControllerEpoch:
-    """No controller of that epoch is known yet: ZooKeeper is asked whether there is one."""
+    """A controller epoch above all known ones; ZooKeeper must confirm it."""
 
     requested: ControllerEpoch
     latest: ControllerEpoch
@@ -52,10 +52,10 @@ Refusal = StaleBrokerEpoch | StaleControllerEpoch
 
 
 class ControlGate:
-    """Judges the two epochs that every control request carries.
+    """A gate that judges the two epochs of every control request.
 
-    The latest controller epoch is remembered in memory only: a restarted broker believes any controller at
-    first, and the broker epoch is what protects it then.
+    The latest controller epoch is kept in memory only: a broker that restarted admits any controller at
+    first, and its broker epoch protects it until then.
     """
 
     def __init__(self) -> None:
@@ -73,23 +73,24 @@ class ControlGate:
         return self._broker_epoch
 
     def registered(self, broker_epoch: BrokerEpoch) -> None:
-        """Remember our own registration: requests for former lives are stale from now on."""
+        """Note this broker's registration: requests meant for earlier incarnations are stale from now on."""
         self._broker_epoch = broker_epoch
 
     def adopt(self, controller_epoch: ControllerEpoch) -> None:
-        """Remember a reign read in ``/controller_epoch``: earlier controllers are refused from now on.
+        """Note the epoch in ``/controller_epoch``: controllers of lower epochs are refused from now on.
 
-        So a deposed one is, even before its successor's first request.
+        So a former controller is refused even before its successor's first request.
         """
         self._controller_epoch = max(self._controller_epoch, controller_epoch)
 
     def look_at(
         self, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch
     ) -> Refusal | UnconfirmedControllerEpoch | None:
-        """As `judge`, and remember nothing: a controller epoch above all that are known proves nothing.
+        """Judge a request as `judge` does, but change nothing.
 
-        Anybody can name one. Remembered at once, a single request of the largest epoch would have the true
-        controller refused for ever.
+        A controller epoch above all known ones proves nothing, because any process can send one. If it were
+        noted at once, one request with the largest epoch would make this broker refuse the true controller
+        for ever.
         """
         if broker_epoch != UNKNOWN_BROKER_EPOCH and broker_epoch < self._broker_epoch:
             return StaleBrokerEpoch(broker_epoch, self._broker_epoch)
@@ -100,10 +101,10 @@ class ControlGate:
         return None
 
     def judge(self, controller_epoch: ControllerEpoch, broker_epoch: BrokerEpoch) -> Refusal | None:
-        """Why the request is refused, or None where it is admitted; then its controller epoch is remembered.
+        """Return why the request is refused, or None if it is admitted; then note its controller epoch.
 
         A broker epoch above our own is admitted: the controller has seen our registration before we have. A
-        controller epoch above the latest was confirmed at the door (`look_at`).
+        controller epoch above the latest was confirmed before (`look_at`).
         """
         finding = self.look_at(controller_epoch, broker_epoch)
         if isinstance(finding, StaleBrokerEpoch | StaleControllerEpoch):
@@ -113,7 +114,7 @@ class ControlGate:
 
 
 class LeadershipVerdict(Enum):
-    """What becomes of one partition of a LeaderAndIsr request, with the error it is answered with."""
+    """The decision about one partition of a LeaderAndIsr request, with its error code."""
 
     APPLY = ErrorCode.NONE, "its leader epoch is above ours"
     NOT_A_REPLICA = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "this broker is not among the replicas"
@@ -135,7 +136,7 @@ def judge_leadership(requested: LeaderEpoch, current: LeaderEpoch, *, is_replica
 
 
 class StopVerdict(Enum):
-    """What becomes of one partition of a StopReplica request, with the error it is answered with."""
+    """The decision about one partition of a StopReplica request, with its error code."""
 
     APPLY = ErrorCode.NONE, "its leader epoch is above ours, or not to be compared"
     STALE_LEADER_EPOCH = ErrorCode.FENCED_LEADER_EPOCH, "its leader epoch is below ours"
@@ -149,10 +150,10 @@ class StopVerdict(Enum):
 def judge_stop(requested: LeaderEpoch, current: LeaderEpoch, *, delete: bool) -> StopVerdict:
     """Judge a StopReplica partition by its leader epoch; ``current`` is -1 where there is no such replica.
 
-    Release 2.8 wants an epoch above the current one: the controller raises it before it stops a replica. A
-    topic being deleted and a controller that knows no epoch pass. So does, as from release 3.4 on, the
-    current epoch where the replica is deleted: one that a cancelled reassignment had added was never in the
-    ISR, and leaves without a new epoch.
+    Release 2.8 requires an epoch above the current one, because the controller raises it before it stops a
+    replica. The epochs of a topic being deleted and of a controller that knows none are admitted. So is, as
+    from release 3.4 on, the current epoch if the replica is deleted: a replica that a cancelled reassignment
+    had added was never in the ISR, so it goes without a new epoch.
     """
     if requested in (EPOCH_DURING_DELETE, UNKNOWN_LEADER_EPOCH) or requested > current:
         return StopVerdict.APPLY

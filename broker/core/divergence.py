@@ -1,7 +1,7 @@
-"""What a leader finds when it compares a reader's position with its own log.
+"""The comparison of a reader's position with its leader's log.
 
-Source: KIP-595 (truncation on fetch); Kafka's ``Partition.readRecords`` of release 2.8, whose order of checks
-this is.
+Source: KIP-595 (truncation on fetch); the order of checks is that of ``Partition.readRecords`` of release
+2.8.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from barnabas.cluster.model.ids import Offset
 
 
 class Agreement(Enum):
-    """How a reader's log stands to the leader's, as far as it lies below the offset it asks for."""
+    """The relation of a reader's log, below the offset that it fetches, to the leader's."""
 
     AGREES = "the same, or not to be compared"
     DIVERGES = "the reader must cut its log and ask again"
@@ -28,10 +28,10 @@ def agreement(
     log_start_offset: Offset,
     log_end_offset: Offset,
 ) -> Agreement:
-    """Compare the end of ``last_fetched_epoch`` in the leader's log with where the reader wants to go on.
+    """Compare the end of ``last_fetched_epoch`` in the leader's log with the reader's fetch offset.
 
-    What the leader has dropped cannot be compared, so below its log start there is no divergence; beyond its
-    end there is one, unless no epochs are compared.
+    Below the leader's log start nothing can be compared, so there is no divergence. Beyond its end there is
+    one, unless no epochs are compared.
 
     Args:
         leader_end: The leader's answer about ``last_fetched_epoch``.

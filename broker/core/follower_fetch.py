@@ -1,7 +1,7 @@
-"""What a follower makes of its leader's answer: where to cut its log, where to fetch next, when to wait.
+"""A follower's decisions: where to truncate, where to fetch next, when to back off.
 
-Source: KIP-101, KIP-279 and KIP-595 (truncation on fetch); Kafka's ``AbstractFetcherThread`` of release 2.8,
-``getOffsetTruncationState``, ``fetchOffsetAndTruncate`` and ``onPartitionFenced``.
+Source: KIP-101, KIP-279 and KIP-595 (truncation on fetch); ``getOffsetTruncationState``,
+``fetchOffsetAndTruncate`` and ``onPartitionFenced`` in Kafka's ``AbstractFetcherThread`` of release 2.8.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from barnabas.cluster.model.ids import Offset
 def cut_on_becoming_follower(
     latest_epoch: LeaderEpoch | None, log_end_offset: Offset, high_watermark: Offset
 ) -> Offset | None:
-    """Where to truncate before the first fetch, or None to leave it to the fetch.
+    """Return the offset to truncate to before the first fetch, or None to leave truncation to the fetch.
 
-    Only a log that knows no epoch is cut at the high watermark: what lies above it cannot be compared.
+    Only a log without any epoch is truncated at the high watermark: what lies above it cannot be compared.
     """
     if latest_epoch is None and high_watermark < log_end_offset:
         return high_watermark
@@ -30,14 +30,13 @@ def cut_on_becoming_follower(
 def cut_on_divergence(
     leader_end: EpochEndOffset, own_end: EpochEndOffset, log_end_offset: Offset, high_watermark: Offset
 ) -> Offset:
-    """Where to truncate when the leader says that the logs diverge; the next fetch finds what is left of it.
+    """Return the offset to truncate to after the leader reported a divergence; the next fetch finds the rest.
 
     Args:
-        leader_end: The largest epoch the leader knows that is not above the follower's last, and where it
-            ends.
-        own_end: The same question about ``leader_end.epoch``, asked of the follower's own log.
+        leader_end: The leader's largest epoch that is not above the follower's last one, and its end offset.
+        own_end: The end offset of ``leader_end.epoch`` in the follower's own log.
         log_end_offset: The follower's.
-        high_watermark: The follower's; the cut where the leader knows nothing at all.
+        high_watermark: The follower's; the place to cut if the leader knows no such epoch.
     """
     if leader_end.end_offset == UNDEFINED_OFFSET:
         return min(high_watermark, log_end_offset)
@@ -50,21 +49,21 @@ def cut_on_divergence(
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """Cut the log at ``offset`` and fetch from there: the leader's log is shorter (an unclean election)."""
+    """Truncate to ``offset`` and fetch from there: the leader's log is shorter (an unclean election)."""
 
     offset: Offset
 
 
 @dataclass(frozen=True, slots=True)
 class StartOver:
-    """Drop the whole log and start at ``offset``: the leader no longer has what would follow ours."""
+    """Drop the whole log and start at ``offset``: the leader has deleted the records that follow ours."""
 
     offset: Offset
 
 
 @dataclass(frozen=True, slots=True)
 class FetchOn:
-    """The log may stay as it is: fetch again from its end."""
+    """Keep the log and fetch again from its end."""
 
 
 OutOfRange = Truncate | StartOver | FetchOn
@@ -73,7 +72,7 @@ OutOfRange = Truncate | StartOver | FetchOn
 def on_offset_out_of_range(
     log_end_offset: Offset, leader_start_offset: Offset, leader_end_offset: Offset
 ) -> OutOfRange:
-    """What to do about OFFSET_OUT_OF_RANGE, by where the leader's log begins and ends."""
+    """Decide what to do about OFFSET_OUT_OF_RANGE, from the start and end of the leader's log."""
     if leader_end_offset < log_end_offset:
         return Truncate(leader_end_offset)
     if leader_start_offset > log_end_offset:
@@ -82,17 +81,17 @@ def on_offset_out_of_range(
 
 
 class Reaction(Enum):
-    """What a follower does about a partition's error."""
+    """A follower's reaction to the error of a partition."""
 
     FIND_RANGE = "compare the ends of both logs"
     BACK_OFF = "wait for replica.fetch.backoff.ms"
 
 
 def reaction(error: ErrorCode) -> Reaction:
-    """What to do about ``error``, asked for in the follower's current leader epoch.
+    """Return the reaction to ``error``, the answer to a fetch in the follower's current leader epoch.
 
-    A follower that is fenced waits and tries again, where Kafka's marks the partition as failed until the
-    next LeaderAndIsr. The leader may be that of a former topic of the same name, and about to learn of the
-    new one; then no further LeaderAndIsr comes.
+    A follower that is fenced backs off and tries again, while Kafka's marks the partition as failed until the
+    next LeaderAndIsr. The leader may still have the replica of a deleted topic of the same name; once it
+    learns of the new topic, no further LeaderAndIsr is sent.
     """
     return Reaction.FIND_RANGE if error == ErrorCode.OFFSET_OUT_OF_RANGE else Reaction.BACK_OFF

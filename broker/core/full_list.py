@@ -1,4 +1,4 @@
-"""The list of all partitions that the controller says this broker hosts, put together from its parts."""
+"""The full list of the partitions that this broker hosts, which the controller sends in parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from barnabas.cluster.model.requests import LeaderAndIsrRequest
 
 
 class FullList:
-    """Collects the parts of one list: of one controller epoch, for one registration of this broker."""
+    """A collector of the parts of one list: of one controller epoch and one registration of this broker."""
 
     def __init__(self) -> None:
         self._of: tuple[ControllerEpoch, BrokerEpoch] | None = None
@@ -19,14 +19,14 @@ class FullList:
     def add(
         self, request: LeaderAndIsrRequest, broker_epoch: BrokerEpoch
     ) -> Collection[TopicPartition] | None:
-        """Take in ``request``, which was admitted; the whole list if this was its last part.
+        """Add the partitions of an admitted request; return the whole list if this was its last part.
 
-        Only a list for the current registration counts. What a list for a former one, or for none, names is
-        not all that there is now.
+        Only a list for the current registration counts. One for an earlier registration, or for none, may
+        lack partitions that were created since.
 
         Args:
-            request: Any LeaderAndIsr request: what is named between two parts is hosted, too.
-            broker_epoch: Of this broker's registration.
+            request: Any LeaderAndIsr request: partitions sent between two parts are hosted, too.
+            broker_epoch: The epoch of this broker's registration.
         """
         of = request.controller_epoch, request.broker_epoch
         if self._of != of:

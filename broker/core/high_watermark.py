@@ -1,4 +1,4 @@
-"""The high watermark's arithmetic: the first offset not known to be on every in-sync replica.
+"""The arithmetic of the high watermark, the first offset not known to be on every in-sync replica.
 
 Source: Kafka's ``Partition.maybeIncrementLeaderHW`` and ``Log.updateHighWatermark`` of release 2.8; KIP-101.
 """
@@ -12,12 +12,12 @@ from barnabas.cluster.model.ids import Offset
 
 
 class Follower(NamedTuple):
-    """What the high watermark needs to know of one remote replica.
+    """A remote replica, as far as it matters to the high watermark.
 
     Attributes:
         log_end_offset: The offset of its last successful fetch in this leader epoch, -1 before the first.
         in_maximal_isr: Whether it is in the committed ISR or in a pending expansion of it.
-        since_caught_up_ms: How long ago it last had all that the leader had, in milliseconds.
+        since_caught_up_ms: Milliseconds since it last had all that the leader had.
     """
 
     log_end_offset: Offset
@@ -26,11 +26,11 @@ class Follower(NamedTuple):
 
 
 def candidate(leader_end_offset: Offset, followers: Iterable[Follower], lag_time_max_ms: int) -> Offset:
-    """The offset below which all replicas that count have everything.
+    """Return the offset up to which every replica that counts has all records.
 
-    Those in the maximal ISR count, and those that were caught up within ``lag_time_max_ms``: a replica about
-    to rejoin must hold the high watermark back, or it could never reach it. The answer may lie below the
-    current high watermark (-1 where one that counts has not fetched yet): see ``raised``.
+    The replicas of the maximal ISR count, and those that were caught up within ``lag_time_max_ms``: a replica
+    that is about to rejoin must hold the high watermark back, or it could never reach it. The result may lie
+    below the current high watermark; it is -1 if a replica that counts has not fetched yet.
     """
     lowest = leader_end_offset
     for log_end_offset, in_maximal_isr, since_caught_up_ms in followers:
@@ -40,5 +40,5 @@ def candidate(leader_end_offset: Offset, followers: Iterable[Follower], lag_time
 
 
 def bounded(offset: Offset, log_start_offset: Offset, log_end_offset: Offset) -> Offset:
-    """``offset`` forced into the log: a follower's high watermark from its leader's or a checkpoint's."""
+    """Return ``offset`` limited to the log's range: it comes from the leader or from a checkpoint."""
     return max(log_start_offset, min(offset, log_end_offset))

@@ -1,8 +1,7 @@
-"""Who is in sync: what the leader remembers of a remote replica, and when the ISR shrinks or expands.
+"""A remote replica's fetch state at its leader, and the rules by which the ISR shrinks and expands.
 
-Source: Kafka's ``Replica.updateFetchState``, ``Partition.needsExpandIsr`` and
-``Partition.isFollowerOutOfSync`` of release 2.8; KAFKA-7128 (a follower must have reached the start of the
-leader's epoch before it is let in).
+Source: ``Replica.updateFetchState``, ``Partition.needsExpandIsr`` and ``Partition.isFollowerOutOfSync`` of
+Kafka 2.8; KAFKA-7128 (a follower enters the ISR only once it has reached the start of the leader's epoch).
 """
 
 from __future__ import annotations
@@ -13,24 +12,24 @@ from dataclasses import dataclass
 from barnabas.cluster.model.ids import BrokerId, Offset
 
 UNKNOWN = Offset(-1)
-"""The log end offset of a follower that has not fetched yet in this leadership."""
+"""The log end offset of a follower that has not fetched in this leader epoch."""
 
 BEFORE_ANY = Offset(0)
-"""The leader's log end offset at a follower's last fetch, before the first."""
+"""The leader's log end offset at a follower's last fetch, before the first fetch."""
 
 NEVER_MS = -(2**62)
-"""The time at which a replica was last caught up that has not been so in this leadership."""
+"""The caught-up time of a replica that was not caught up in this leader epoch."""
 
 
 @dataclass(slots=True)
-class Hearing:
-    """When a follower's fetch session was last heard of.
+class SessionContact:
+    """The time of the last request of a follower's fetch session.
 
-    A session's request speaks for all its partitions, although it names only those that changed; this is what
-    it says of the others.
+    A request of a session stands for all partitions of the session, although it names only those that
+    changed. For the others this time counts as the time of their last fetch.
 
     Attributes:
-        at_ms: The time of its last request, in milliseconds on the broker's monotonic clock.
+        at_ms: Milliseconds on the broker's monotonic clock.
     """
 
     at_ms: int
@@ -38,18 +37,18 @@ class Hearing:
 
 @dataclass(slots=True)
 class RemoteReplica:
-    """What a leader remembers of one of its followers, in the current leader epoch.
+    """The state that a leader keeps of one follower in the current leader epoch.
 
     Times are milliseconds on the broker's monotonic clock.
 
     Attributes:
-        caught_up_ms: When it last had everything the leader had.
+        caught_up_ms: The time at which it last had everything that the leader had.
         log_end_offset: The offset of its last successful fetch, or -1.
-        log_start_offset: Its log start offset as it last said, or -1.
+        log_start_offset: Its log start offset in its last fetch, or -1.
         leader_end_offset: The leader's log end offset at its last fetch.
         fetched_ms: The time of its last fetch.
-        hearing: The session in which it fetches, or None.
-        sent_to: The offset that follows the last record it was sent by this leader.
+        session: The session in which it fetches, or None.
+        sent_to: The offset after the last record that this leader sent it.
     """
 
     caught_up_ms: int = NEVER_MS
@@ -57,7 +56,7 @@ class RemoteReplica:
     log_start_offset: Offset = UNKNOWN
     leader_end_offset: Offset = BEFORE_ANY
     fetched_ms: int = NEVER_MS
-    hearing: Hearing | None = None
+    session: SessionContact | None = None
     sent_to: Offset = BEFORE_ANY
 
     def fetched(
@@ -66,12 +65,12 @@ class RemoteReplica:
         log_start_offset: Offset,
         leader_end_offset: Offset,
         now_ms: int,
-        hearing: Hearing | None,
+        session: SessionContact | None,
     ) -> bool:
-        """Take down a successful fetch at ``offset``; answers whether its log end offset changed.
+        """Note a successful fetch at ``offset``; return whether the follower's log end offset changed.
 
-        It was caught up now if it has all the leader has, and at its last fetch if it has all the leader had
-        then: one that always trails by less than a fetch round counts as caught up.
+        The follower was caught up now if it has all that the leader has, and at its last fetch if it has all
+        that the leader had then. So one that always trails by less than a fetch counts as caught up.
         """
         if offset >= leader_end_offset:
             self.caught_up_ms = max(self.caught_up_ms, now_ms)
@@ -82,21 +81,24 @@ class RemoteReplica:
         self.log_start_offset = log_start_offset
         self.leader_end_offset = leader_end_offset
         self.fetched_ms = now_ms
-        self.hearing = hearing
+        self.session = session
         return moved
 
     def leader_appends(self, old_leader_end_offset: Offset) -> None:
-        """Before the leader's log grows: a replica that has all of it had so when its session last spoke."""
-        if self.hearing is not None and self.log_end_offset >= old_leader_end_offset:
-            self.caught_up_ms = max(self.caught_up_ms, self.hearing.at_ms)
-            self.fetched_ms = max(self.fetched_ms, self.hearing.at_ms)
+        """Note that the leader's log is about to grow.
+
+        A replica that has all of it was caught up when its session last sent a request.
+        """
+        if self.session is not None and self.log_end_offset >= old_leader_end_offset:
+            self.caught_up_ms = max(self.caught_up_ms, self.session.at_ms)
+            self.fetched_ms = max(self.fetched_ms, self.session.at_ms)
 
     def is_out_of_sync(self, leader_end_offset: Offset, now_ms: int, lag_time_max_ms: int) -> bool:
-        """Whether it must leave the ISR; one that has all the leader has never must, however long silent."""
+        """Return whether the replica must leave the ISR; one that has all records never must."""
         return self.log_end_offset != leader_end_offset and now_ms - self.caught_up_ms > lag_time_max_ms
 
     def may_join(self, high_watermark: Offset, epoch_start_offset: Offset) -> bool:
-        """Whether it may enter the ISR: it has all that is committed and the leader's epoch start."""
+        """Return whether the replica may enter the ISR: it has all committed and the epoch's start."""
         return self.log_end_offset >= high_watermark and self.log_end_offset >= epoch_start_offset
 
 
@@ -107,7 +109,7 @@ def out_of_sync(
     now_ms: int,
     lag_time_max_ms: int,
 ) -> tuple[BrokerId, ...]:
-    """The members of ``isr`` that must leave it, in its order; the leader (who is no remote) never does."""
+    """Return the members of ``isr`` that must leave it, in its order; the leader is no remote and stays."""
     return tuple(
         member
         for member in isr

@@ -1,4 +1,4 @@
-"""When the leader announces to the controller that it has changed ISRs: in batches, once they are quiet.
+"""The times at which a leader notifies the controller of changed ISRs: in batches, once no more change.
 
 Source: Kafka's ``ZkIsrManager`` of release 2.7 and 2.8 (``IsrChangePropagationConfig``).
 """
@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from barnabas.cluster.model.ids import TopicPartition
 
 CHECK_INTERVAL_MS = 2_500
-"""How often to look whether an announcement is due."""
+"""The interval, in milliseconds, between checks whether a notification is due."""
 
 LINGER_MS = 5_000
-"""An announcement waits until nothing has changed for this long ..."""
+"""The time, in milliseconds, that must pass without a further change before a notification ..."""
 
 MAX_DELAY_MS = 60_000
-"""... unless the last one was longer ago than this."""
+"""... unless the last notification was longer ago than this."""
 
 
 class IsrChanges:
-    """The partitions whose ISR was changed and that are not announced yet.
+    """The partitions whose ISR was changed since the last notification of the controller.
 
     Times are milliseconds on any one clock.
     """
@@ -34,12 +34,12 @@ class IsrChanges:
         return len(self._changed)
 
     def add(self, topic_partition: TopicPartition, now_ms: int) -> None:
-        """The ISR of this partition was changed."""
+        """Note that the ISR of this partition was changed."""
         self._changed[topic_partition] = None
         self._last_change_ms = now_ms
 
     def take_due(self, now_ms: int) -> tuple[TopicPartition, ...]:
-        """What is to be announced now, in the order of the changes; empty where nothing is due."""
+        """Return and forget the partitions to notify of now, in the order of the changes."""
         quiet = now_ms - self._last_change_ms >= LINGER_MS
         overdue = now_ms - self._last_announcement_ms >= MAX_DELAY_MS
         if not self._changed or not (quiet or overdue):
@@ -50,5 +50,5 @@ class IsrChanges:
         return due
 
     def put_back(self, failed: Iterable[TopicPartition]) -> None:
-        """An announcement failed: these are due again at the next check."""
+        """Note that a notification failed: its partitions are due again at the next check."""
         self._changed = dict.fromkeys(failed) | self._changed

@@ -1,4 +1,4 @@
-"""Where each leader epoch began in a log: what truncation after a change of leader goes by.
+"""The start offset of each leader epoch in a log, by which followers truncate after a change of leader.
 
 Source: KIP-101, KIP-279; ``core/server/epoch/LeaderEpochFileCache.scala`` of Kafka 2.8.
 """
@@ -14,7 +14,7 @@ from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.ids import Offset
 
 UNDEFINED_OFFSET = Offset(-1)
-"""No offset known: the answer about an epoch that the log has never seen."""
+"""The offset in the answer about an epoch that the log does not have."""
 
 
 class EpochEntry(NamedTuple):
@@ -37,7 +37,7 @@ class EpochEndOffset(NamedTuple):
 
 
 UNDEFINED_EPOCH_END = EpochEndOffset(UNKNOWN_LEADER_EPOCH, UNDEFINED_OFFSET)
-"""Neither epoch nor offset is known."""
+"""The answer for an epoch about which the log knows nothing."""
 
 
 class LeaderEpochCache:
@@ -70,8 +70,9 @@ class LeaderEpochCache:
     def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> bool:
         """Note that the record at ``start_offset`` was, or will be, the first of ``epoch``.
 
-        The latest epoch at its start or later tells nothing new. Anything else wins over what contradicts it:
-        entries of that epoch or a later one, and entries that start there or later, are dropped.
+        Nothing changes if the latest epoch is assigned again, at its start or later. Anything else replaces
+        what contradicts it: entries of that epoch or a later one, and entries that start there or later, are
+        dropped.
         """
         if self._epochs and epoch == self._epochs[-1] and start_offset >= self._starts[-1]:
             return False
@@ -101,7 +102,7 @@ class LeaderEpochCache:
     def truncate_from_start(self, start_offset: Offset) -> bool:
         """Forget the epochs that ended before ``start_offset``: the log now starts there.
 
-        The epoch that holds ``start_offset`` stays and is said to start there.
+        The epoch that holds ``start_offset`` stays, with ``start_offset`` as its start.
         """
         covered = bisect_right(self._starts, start_offset)
         if covered == 0 or (covered == 1 and self._starts[0] == start_offset):
@@ -111,18 +112,18 @@ class LeaderEpochCache:
         return True
 
     def clear(self) -> bool:
-        """Forget all epochs: the log starts anew."""
+        """Forget all epochs: the log was emptied."""
         changed = bool(self._epochs)
         self._epochs.clear()
         self._starts.clear()
         return changed
 
     def end_offset_for(self, epoch: LeaderEpoch, log_end_offset: Offset) -> EpochEndOffset:
-        """Where ``epoch`` ended, or the largest epoch below it that this log knows.
+        """Return the end of ``epoch``, or of the largest epoch below it that this log has.
 
         Args:
-            epoch: The epoch asked for; -1 is answered with undefined.
-            log_end_offset: Where the latest epoch ends, for now.
+            epoch: The requested epoch; the answer about -1 is undefined.
+            log_end_offset: The end, for now, of the latest epoch.
 
         Returns:
             Undefined for an epoch above all known ones. For one below all known ones, that epoch itself and

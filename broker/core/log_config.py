@@ -1,7 +1,7 @@
 """The settings of one topic's logs, typed; names as Kafka's topic settings with underscores for dots.
 
-Defaults and meaning: ``core/log/LogConfig.scala`` of Kafka 2.8. The table of configs in
-``cluster.model.configs`` reads and checks the text; this is what the log works with.
+Defaults and meaning: ``core/log/LogConfig.scala`` of Kafka 2.8. The table in ``cluster.model.configs`` parses
+and checks the text of the settings.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ _TIMESTAMP_TYPES = {
 }
 
 UNLIMITED = 2**63 - 1
-"""Kafka's "never" and "no limit"."""
+"""The number by which Kafka says "never" and "no limit"."""
 
 DAY_MS = 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """What a topic's logs go by.
+    """The settings that a topic's logs use.
 
     Attributes:
         segment_bytes: Roll before a segment would become larger than this.
         segment_ms: Roll when a segment's first batch is older than this, in batch time.
-        segment_jitter_ms: Taken off ``segment_ms`` at random per segment, at most.
+        segment_jitter_ms: The most that is subtracted from ``segment_ms``, at random per segment.
         segment_index_bytes: Largest size of each index file; the active ones are preallocated to it.
         index_interval_bytes: At most one index entry per this many bytes of batches.
         preallocate: Whether the active segment file is preallocated.
         max_message_bytes: Largest batch taken from a client, header and frame included.
         message_timestamp_type: Whether the client's or the broker's clock stamps batches.
-        message_timestamp_difference_max_ms: How far a client's timestamps may be from now.
-        compression_type: ``producer`` (as it came), ``uncompressed`` or a codec's name.
+        message_timestamp_difference_max_ms: The largest difference between a client's timestamps and now.
+        compression_type: ``producer`` (unchanged), ``uncompressed`` or a codec's name.
         min_insync_replicas: In-sync replicas that a write with acks=all needs.
         unclean_leader_election_enable: Whether a replica outside the ISR may lead when no other can.
-        cleanup_policy: What happens to old segments.
+        cleanup_policy: The ways in which old records go: ``delete``, ``compact``.
         retention_ms: Delete segments whose newest record is older; -1 never.
         retention_bytes: Delete oldest segments while the log is larger; -1 never.
         file_delete_delay_ms: How long a deleted file stays on disk under another name.
         flush_messages: Flush after this many records.
-        flush_ms: Flush what is older than this.
+        flush_ms: Flush records that are older than this.
     """
 
     segment_bytes: int = 1024 * 1024 * 1024
@@ -70,7 +70,7 @@ class LogConfig:
 
     @classmethod
     def of(cls, topic: Mapping[str, Value]) -> LogConfig:
-        """Make the settings object of a topic.
+        """Build the settings of a topic's logs.
 
         Args:
             topic: All settings of the topic, parsed, as `cluster.model.configs_topic.resolve` gives them.

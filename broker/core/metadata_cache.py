@@ -1,4 +1,4 @@
-"""What this broker knows of the cluster from the controller's UpdateMetadata requests.
+"""The broker's copy of the cluster's metadata, from the controller's UpdateMetadata requests.
 
 Source: Kafka's ``MetadataCache``; the receiver's rules are in KIP-4 and ``UpdateMetadataRequest.json`` of
 release 2.8.
@@ -16,11 +16,11 @@ from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetad
 
 @dataclass(frozen=True, slots=True)
 class MetadataChange:
-    """What one UpdateMetadata request did.
+    """The changes that one UpdateMetadata request made.
 
     Attributes:
         cached: The partitions added or replaced, in the order of the request.
-        deleted: The partitions forgotten because their topic is being deleted.
+        deleted: The partitions removed because their topic is being deleted.
     """
 
     cached: tuple[UpdateMetadataPartition, ...]
@@ -28,11 +28,10 @@ class MetadataChange:
 
 
 class MetadataCache:
-    """Live brokers, topics and leaders as the controller last told them.
+    """The live brokers, topics and leaders of the controller's last requests.
 
-    Partitions are merged into what is known; the list of live brokers replaces the old one. The cache judges
-    no
-    epoch: the control gate did that before.
+    Partitions are merged into the known ones; the list of live brokers replaces the old one. The cache judges
+    no epoch: the control gate did that before.
     """
 
     def __init__(self) -> None:
@@ -42,7 +41,7 @@ class MetadataCache:
         self._is_complete = False
 
     def apply(self, request: UpdateMetadataRequest) -> MetadataChange:
-        """Take over an admitted request; the answer says what changed, for the state-change log."""
+        """Apply an admitted request; return the changes, for ``state-change.log``."""
         self._brokers = {broker.id: broker for broker in request.live_brokers}
         self._is_complete |= request.is_complete
         cached: list[UpdateMetadataPartition] = []
@@ -65,7 +64,7 @@ class MetadataCache:
                 del self._topics[topic_partition.topic]
 
     def controller_changed(self, controller: BrokerId | None) -> None:
-        """Remember who holds ``/controller`` (told by the broker's own watch), or None where nobody does."""
+        """Note which broker holds ``/controller``, by this broker's own watch; None if no broker does."""
         self._controller = controller
 
     @property
@@ -75,32 +74,32 @@ class MetadataCache:
 
     @property
     def is_complete(self) -> bool:
-        """Whether a controller has told of all partitions once."""
+        """Whether a controller has sent all partitions at least once."""
         return self._is_complete
 
     @property
     def live_brokers(self) -> Collection[Broker]:
-        """The brokers that were live or shutting down when the controller last spoke."""
+        """The brokers that were live or shutting down in the controller's last request."""
         return self._brokers.values()
 
     def broker(self, broker_id: BrokerId) -> Broker | None:
-        """The live broker of that number, or None."""
+        """Return the live broker of that number, or None."""
         return self._brokers.get(broker_id)
 
     @property
     def topics(self) -> Collection[str]:
-        """The names of all topics known."""
+        """The names of all known topics."""
         return self._topics.keys()
 
     @property
     def partition_count(self) -> int:
-        """How many partitions are known, over all topics."""
+        """The number of known partitions, over all topics."""
         return sum(map(len, self._topics.values()))
 
     def partitions(self, topic: str) -> Mapping[int, UpdateMetadataPartition]:
-        """The partitions of a topic by number; empty where the topic is not known."""
+        """Return the partitions of a topic by number; empty for an unknown topic."""
         return self._topics.get(topic, {})
 
     def partition(self, topic_partition: TopicPartition) -> UpdateMetadataPartition | None:
-        """The last known state of a partition, or None."""
+        """Return the last known state of a partition, or None."""
         return self._topics.get(topic_partition.topic, {}).get(topic_partition.partition)

@@ -1,8 +1,8 @@
-"""What a log remembers of each idempotent producer: enough to tell a retry from a gap.
+"""The state that a log keeps of each idempotent producer, to tell a retry from a gap.
 
 Source: KIP-98, KIP-360; ``core/log/ProducerStateManager.scala`` and ``Log.analyzeAndValidateProducerState``
-    of Kafka 2.8. The leader checks before it writes; every replica, and recovery, rebuilds the state from
-    the batches themselves, so a new leader goes on where the old one stopped.
+of Kafka 2.8. The leader checks a batch before it writes it. Every replica, and recovery, rebuilds the state
+from the batches themselves, so a new leader continues where the old one stopped.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from barnabas.broker.core.transactions import (
 from barnabas.cluster.model.ids import Offset, ProducerId
 
 CACHED_BATCHES = 5
-"""How many batches back a retry is recognised: the most that a client may have in flight."""
+"""The number of batches kept per producer to recognise retries: the most that a client may have in flight."""
 
 EXPIRATION_MS = 604_800_000
-"""After how long an idle producer is forgotten (``transactional.id.expiration.ms``, seven days)."""
+"""Milliseconds after which an idle producer is forgotten (``transactional.id.expiration.ms``, 7 days)."""
 
 NO_TRANSACTION = Offset(-1)
 
@@ -41,7 +41,7 @@ _SNAPSHOT_CRC_START = 6
 
 
 class CachedBatch(NamedTuple):
-    """One batch that a producer wrote.
+    """A batch that a producer wrote.
 
     Attributes:
         first_sequence: Sequence of its first record.
@@ -64,15 +64,15 @@ class CorruptSnapshotError(Exception):
 
 @dataclass(slots=True)
 class ProducerEntry:
-    """One producer as this log knows it.
+    """A producer as this log knows it.
 
     Attributes:
-        producer_id: Who.
+        producer_id: The producer's id.
         epoch: Its newest epoch.
         batches: Its last batches in that epoch, oldest first, at most five.
         last_timestamp: The newest batch's maximum timestamp in milliseconds: expiry goes by it.
         coordinator_epoch: Of the transaction coordinator that wrote its last marker, -1 for none.
-        transaction_first_offset: Where its open transaction began, -1 for none.
+        transaction_first_offset: The first offset of its open transaction, -1 for none.
     """
 
     producer_id: ProducerId
@@ -88,7 +88,7 @@ class ProducerEntry:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def duplicate_of(self, header: BatchHeader) -> CachedBatch | None:
-        """The cached batch that ``header`` is a retry of, or None."""
+        """Return the cached batch that ``header`` is a retry of, or None."""
         if header.producer_epoch != self.epoch:
             return None
         for batch in self.batches:
@@ -98,10 +98,10 @@ class ProducerEntry:
 
 
 class ProducerState:
-    """All producers of one log.
+    """The state of all producers of one log.
 
     Attributes:
-        transactions: Those that are open, or have just ended.
+        transactions: The transactions that are open, or ended above the high watermark.
     """
 
     def __init__(self, entries: Iterable[ProducerEntry] = ()) -> None:
@@ -121,16 +121,15 @@ class ProducerState:
         return iter(self._entries.values())
 
     def get(self, producer_id: int) -> ProducerEntry | None:
-        """What is known of that producer, or None."""
+        """Return the producer's entry, or None."""
         return self._entries.get(producer_id)
 
     def check(self, header: BatchHeader, origin: AppendOrigin) -> CachedBatch | Refusal | None:
-        """Judge a batch that is about to be appended by a leader.
+        """Check the epoch and sequence of a batch that a leader is about to append.
 
         Returns:
-            The cached batch where this is a retry of it, a refusal where epoch or sequence are wrong, None
-            where the batch may be written. A producer that this log does not know may start at any
-            sequence.
+            The cached batch if this is a retry of it, a refusal if epoch or sequence are wrong, None if the
+            batch may be written. A producer that this log does not know may start at any sequence.
         """
         entry = self._entries.get(header.producer_id)
         if entry is None or not header.has_producer_id:
@@ -154,11 +153,11 @@ class ProducerState:
     def update(
         self, header: BatchHeader, marker: EndTransactionMarker | None = None
     ) -> CompletedTransaction | None:
-        """Take in a batch that is in the log, at the offsets of its header; nothing is checked.
+        """Add a batch that is in the log, at the offsets of its header; nothing is checked.
 
         Args:
             header: The batch's.
-            marker: What it says where it is a control batch.
+            marker: The marker in a control batch.
 
         Returns:
             The transaction that ended with it, if it had a record in this log.
@@ -186,7 +185,7 @@ class ProducerState:
         return self.transactions.complete(entry.producer_id, last_offset, is_aborted=is_aborted)
 
     def _entry_of(self, header: BatchHeader) -> ProducerEntry:
-        """The batch's producer, in its epoch, seen at its time."""
+        """Return the batch's producer, with its epoch and last timestamp set to the batch's."""
         entry = self._entries.get(header.producer_id)
         if entry is None:
             entry = ProducerEntry(ProducerId(header.producer_id), header.producer_epoch)
@@ -198,9 +197,9 @@ class ProducerState:
         return entry
 
     def expire(self, idle_since_ms: int) -> tuple[ProducerId, ...]:
-        """Forget the producers whose newest batch is of ``idle_since_ms`` or older.
+        """Forget the producers whose newest batch is of ``idle_since_ms`` or older, and return their ids.
 
-        Not those with an open transaction. Returns who was forgotten.
+        Producers with an open transaction stay.
         """
         idle = tuple(
             entry.producer_id
@@ -218,11 +217,11 @@ class ProducerState:
 
 
 def encode_snapshot(state: ProducerState) -> bytes:
-    """The content of a ``.snapshot`` file: a row for each cached batch, oldest first.
+    """Encode the content of a ``.snapshot`` file: a row for each cached batch, oldest first.
 
-    The form is Kafka's, which writes one row per producer, its newest batch. Kafka lets the last row of a
-    producer win, so it reads ours as its own; we read all, so that a retry of an older batch is still known
-    as a duplicate after a clean stop, a roll or a truncation.
+    The format is Kafka's, but Kafka writes one row per producer, for its newest batch. Kafka keeps the last
+    row of a producer, so it reads our files correctly; we read all rows, so that a retry of an older batch is
+    still recognised as a duplicate after a clean stop, a roll or a truncation.
     """
     rows = [_encode_row(entry, batch) for entry in state for batch in entry.batches or (None,)]
     body = Struct(">i").pack(len(rows)) + b"".join(rows)
@@ -230,7 +229,7 @@ def encode_snapshot(state: ProducerState) -> bytes:
 
 
 def decode_snapshot(data: Buffer) -> ProducerState:
-    """The state that a ``.snapshot`` file holds.
+    """Decode the state in a ``.snapshot`` file.
 
     Raises:
         CorruptSnapshotError: Wrong version, length or checksum.
@@ -248,6 +247,7 @@ def decode_snapshot(data: Buffer) -> ProducerState:
         raise CorruptSnapshotError(f"{len(data)} bytes for {count} producers, expected {expected}")
     rows = memoryview(data)[_SNAPSHOT_HEAD.size :]
     entries: dict[ProducerId, ProducerEntry] = {}
+    # Several rows of one producer and epoch are its batches, oldest first.
     for row in _SNAPSHOT_ENTRY.iter_unpack(rows):
         entry = _decode_row(row)
         former = entries.get(entry.producer_id)

@@ -1,7 +1,7 @@
-"""The purgatory: requests wait until something holds or their time is up, and are answered exactly once.
+"""The purgatory: requests wait for a condition or a timeout, and are answered exactly once.
 
 Source: Kafka's ``DelayedOperation.scala`` of release 2.8. An operation is watched under keys such as a
-(topic, partition); whoever changes what it waits for calls ``check_and_complete`` with the key. Everything
+(topic, partition). Code that changes what it waits for calls ``check_and_complete`` with the key. Everything
 runs on one thread, so no event can come between the check and the watch, and one check before watching is
 enough.
 """
@@ -17,34 +17,35 @@ from barnabas.broker.core.timing_wheel import TimerTask
 K = TypeVar("K", bound=Hashable)
 
 DEFAULT_PURGE_INTERVAL = 1000
-"""How many completed operations may linger in watcher lists (``*.purgatory.purge.interval.requests``).
+"""The completed operations that may linger in watcher lists.
 
-Kafka's reaper thread looks for that five times a second; here each completion does.
+Kafka's setting is ``*.purgatory.purge.interval.requests``. Kafka's reaper thread checks this five times a
+second; here each completion does.
 """
 
 
 class Timer(Protocol):
-    """Whatever runs a task when its time is up."""
+    """A timer that runs tasks after a delay."""
 
     def add(self, task: TimerTask, delay_ms: int) -> None:
         """Run ``task`` once, ``delay_ms`` milliseconds from now, unless it is cancelled before.
 
-        Never within this call, also where there is no delay.
+        The task never runs within this call, even without a delay.
         """
         ...
 
     def cancel(self, task: TimerTask) -> None:
-        """Do not run ``task``; nothing happens where it has run or been cancelled before."""
+        """Cancel ``task``; nothing happens if it has run or was cancelled before."""
         ...
 
     @property
     def size(self) -> int:
-        """Tasks whose time has not come and that were not cancelled."""
+        """The tasks that have neither run nor been cancelled."""
         ...
 
 
 class DelayedOperation(TimerTask):
-    """A request that waits; completed exactly once, by an event or by its timer."""
+    """A waiting request, completed exactly once: by an event or by its timer."""
 
     __slots__ = ("_completed", "_leave")
 
@@ -55,27 +56,27 @@ class DelayedOperation(TimerTask):
 
     @abstractmethod
     def is_satisfied(self) -> bool:
-        """Whether what it waits for holds now. Has no effect that anyone could see."""
+        """Return whether the condition it waits for holds now; free of visible effects."""
 
     @abstractmethod
     def on_complete(self) -> None:
-        """Answer; called once."""
+        """Answer the request; called once."""
 
     @abstractmethod
     def on_expiration(self) -> None:
-        """Called after ``on_complete`` where the time was up first; for counting."""
+        """Count an expiration; called after ``on_complete`` if the time was up first."""
 
     @property
     def is_completed(self) -> bool:
-        """Whether it has been answered."""
+        """Whether the request has been answered."""
         return self._completed
 
     def try_complete(self) -> bool:
-        """Complete it if it is satisfied; True where this call did."""
+        """Complete the operation if it is satisfied; return whether this call completed it."""
         return not self._completed and self.is_satisfied() and self.force_complete()
 
     def force_complete(self) -> bool:
-        """Complete it, satisfied or not; True where this call did, False where it was completed before."""
+        """Complete the operation, satisfied or not; return whether this call completed it."""
         if self._completed:
             return False
         self._completed = True
@@ -85,11 +86,11 @@ class DelayedOperation(TimerTask):
         return True
 
     def entered(self, leave: Callable[[DelayedOperation], None]) -> None:
-        """It waits in a purgatory now; ``leave`` is called as it is completed, before it answers."""
+        """Note that the operation waits in a purgatory; ``leave`` is called before the answer is sent."""
         self._leave = leave
 
     def run(self) -> None:
-        """The time is up."""
+        """Complete the operation because its time is up."""
         if self.force_complete():
             self.on_expiration()
 
@@ -98,7 +99,7 @@ class DelayedOperationPurgatory(Generic[K]):
     """Operations watched under keys of type ``K``.
 
     Attributes:
-        name: What waits here, as Kafka's metrics say it (``delayedOperation``).
+        name: The kind of operation, as in Kafka's metrics (tag ``delayedOperation``).
     """
 
     def __init__(self, name: str, timer: Timer, purge_interval: int = DEFAULT_PURGE_INTERVAL) -> None:
@@ -110,12 +111,12 @@ class DelayedOperationPurgatory(Generic[K]):
 
     @property
     def watched(self) -> int:
-        """``PurgatorySize``: entries over all watcher lists, once per key, completed ones until purged."""
+        """The entries of all watcher lists, once per key, completed ones until purged (``PurgatorySize``)."""
         return sum(map(len, tuple(self._watchers.values())))
 
     @property
     def delayed(self) -> int:
-        """``NumDelayedOperations``: operations whose time is running."""
+        """The operations whose time is running (``NumDelayedOperations``)."""
         return self._timer.size
 
     def try_complete_else_watch(self, operation: DelayedOperation, keys: Iterable[K], delay_ms: int) -> bool:
@@ -133,14 +134,14 @@ class DelayedOperationPurgatory(Generic[K]):
         return False
 
     def _left(self, operation: DelayedOperation) -> None:
-        """``operation`` is completed, and may linger under keys on which nothing happens."""
+        """Note that ``operation`` is completed; it may linger under keys on which nothing happens."""
         self._timer.cancel(operation)
         self._lingering += 1
         if self._lingering > self._purge_interval:
             self._purge()
 
     def check_and_complete(self, key: K) -> int:
-        """Complete the operations under ``key`` that are satisfied now; returns how many that were."""
+        """Complete the operations under ``key`` that are satisfied now; return their number."""
         watchers = self._watchers.get(key)
         if watchers is None:
             return 0

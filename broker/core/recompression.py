@@ -1,7 +1,7 @@
-"""A batch as a topic's ``compression.type`` wants it, where that is not what the producer chose.
+"""The recompression of a batch whose codec is not the topic's ``compression.type``.
 
-The one thing on the write path that opens a batch: its records must be had uncompressed to be compressed
-anew, so they are checked one by one, as Kafka checks all. Source: ``LogValidator.scala``
+This is the one step of the write path that opens a batch. Its records must be uncompressed before they can be
+compressed again, so they are checked one by one, as Kafka checks all. Source: ``LogValidator.scala``
 (``validateMessagesAndAssignOffsetsCompressed``) of Kafka 2.8.
 """
 
@@ -40,7 +40,7 @@ from barnabas.broker.core.refusals import Reason, Refusal
 from barnabas.broker.core.steps import Steps, at_once
 
 AS_PRODUCED = "producer"
-"""The ``compression.type`` that keeps what the producer chose."""
+"""The ``compression.type`` that keeps the producer's codec."""
 
 _TARGETS = {
     "uncompressed": Codec.UNCOMPRESSED,
@@ -52,34 +52,34 @@ _TARGETS = {
 
 SHORT_BATCH_BYTES = 1_024
 SHORT_BATCH_RECORDS = 100
-"""A batch of at most so many bytes and records is recompressed within a millisecond or two, or refused.
+"""The largest batch, in bytes and records, that is recompressed without pausing: 1 to 2 ms.
 
-Not one of zstd, of which 1 KB may unpack to 32 MB; with gzip that is 1 MB at most.
+A batch of zstd is never short, because 1 KB of it may unpack to 32 MB; with gzip that is 1 MB at most.
 """
 
 Recompression = Steps[RecordBatch | Refusal]
-"""Comes to what is written, or why nothing is."""
+"""Steps whose result is the batch to write, or the refusal."""
 
 
 def target_codec(header: BatchHeader, config: LogConfig) -> Codec | None:
-    """The codec under which a client's batch must be written anew, or None where it is written as it came.
+    """Return the codec to recompress a client's batch with, or None to write it unchanged.
 
-    Control batches are left alone.
+    Control batches are never recompressed.
     """
     target = _TARGETS.get(config.compression_type)
     return None if target is None or target == header.codec_number or header.is_control else target
 
 
 def is_short(header: BatchHeader) -> bool:
-    """Whether recompressing the batch takes no time to speak of."""
+    """Return whether the batch can be recompressed without pausing."""
     is_small = header.size <= SHORT_BATCH_BYTES and header.record_count <= SHORT_BATCH_RECORDS
     return is_small and header.codec_number != Codec.ZSTD
 
 
 def long_recompression(records: Buffer | None, config: LogConfig, now_ms: int) -> Recompression | None:
-    """What must be done with a client's record field before it is appended, where that takes long.
+    """Return the recompression that must precede the append of a client's record field, or None.
 
-    None where it may be appended at once, or will be refused.
+    None means that the field can be appended at once, or will be refused.
     """
     if config.compression_type == AS_PRODUCED:
         return None
@@ -90,24 +90,23 @@ def long_recompression(records: Buffer | None, config: LogConfig, now_ms: int) -
 
 
 def recompress(batch: RecordBatch, config: LogConfig, now_ms: int) -> RecordBatch | Refusal:
-    """A client's batch under the codec of ``config``, all of it at once; see ``recompression``."""
+    """Recompress a client's batch without pausing; see ``recompression``."""
     return at_once(recompression(batch, config, now_ms))
 
 
 def recompression(batch: RecordBatch, config: LogConfig, now_ms: int) -> Recompression:
-    """A client's batch under the codec of ``config``: the same one where it has that codec already.
+    """Recompress a client's batch with the codec of ``config``; return the same batch if it has that codec.
 
-    What is made anew has offset deltas without gaps and the true maximum timestamp; producer, epoch, sequence
-    and the transactional bit stay.
+    A recompressed batch has offset deltas without gaps and the true maximum timestamp. Producer, epoch,
+    sequence and the transactional bit stay.
 
     Args:
-        batch: As ``batch_validation.check_leader_append`` has let it through.
+        batch: A batch that ``batch_validation.check_leader_append`` admitted.
         config: The topic's settings.
         now_ms: The broker's wall clock.
 
     Returns:
-        The batch to write; a refusal where its records cannot be read, are too many, or the result is too
-        large.
+        The batch to write; a refusal if its records cannot be read, are too many, or the result is too large.
     """
     header, target = batch.header, target_codec(batch.header, config)
     if target is None:
@@ -133,7 +132,7 @@ def recompression(batch: RecordBatch, config: LogConfig, now_ms: int) -> Recompr
 
 
 def _renumbered(header: BatchHeader, records: bytes | memoryview) -> Generator[None, None, bytearray]:
-    """The records with their indexes as offset deltas."""
+    """Return the records with their indexes as offset deltas, which leaves no gaps."""
     renumbered, next_pause = bytearray(), STRETCH_BYTES
     for index, place in enumerate(record_places(header, records)):
         delta = _varint(index)
@@ -149,7 +148,7 @@ def _renumbered(header: BatchHeader, records: bytes | memoryview) -> Generator[N
 
 
 def _varint(value: int) -> bytes:
-    """A number that is not negative, zig-zag encoded."""
+    """Encode a number of 0 or more as a zig-zag varint."""
     rest, encoded = value << 1, bytearray()
     while rest > 0x7F:
         encoded.append(rest & 0x7F | 0x80)

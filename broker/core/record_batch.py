@@ -1,4 +1,4 @@
-"""A record batch of message format 2, known by its header alone; its records stay opaque bytes.
+"""A record batch of message format 2: its header is parsed, its records stay opaque bytes.
 
 Layout and constants: ``clients/.../record/DefaultRecordBatch.java`` of Kafka 2.8 (KIP-98). All integers are
 big-endian. The CRC-32C covers everything from the attributes on, so base offset and leader epoch may be
@@ -14,29 +14,29 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 Buffer = bytes | bytearray | memoryview
-"""Bytes as they come from a socket, a file or a stream; never changed here."""
+"""Bytes of a socket, a file or a stream; never changed here."""
 
 FRAME_SIZE = 12
-"""Base offset and batch length: what must be present before the size of a batch is known."""
+"""The size of base offset and batch length, which suffice to know the size of a batch."""
 
 HEADER_SIZE = 61
 """The bytes of a batch before its first record."""
 
 CRC_START = 21
-"""Where the part under the checksum begins: at the attributes."""
+"""The start of the bytes under the checksum: the attributes."""
 
 MIN_BATCH_LENGTH = 14
 """The smallest batch length of any message format: below it the frame itself is wrong (``LegacyRecord``)."""
 
 MAGIC = 2
-"""The message format that this broker keeps."""
+"""The message format that this broker stores."""
 
 NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
 
 MAX_SEQUENCE = 2**31 - 1
-"""Sequences count from 0 to this and then start again at 0."""
+"""The largest sequence; the next one is 0."""
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME_BIT = 0x08
@@ -52,7 +52,7 @@ _STAMP_SIZE = 16
 
 
 class Codec(IntEnum):
-    """How the records of a batch are compressed: bits 0 to 2 of the attributes."""
+    """The compression of a batch's records: bits 0 to 2 of the attributes."""
 
     UNCOMPRESSED = 0
     GZIP = 1
@@ -62,14 +62,14 @@ class Codec(IntEnum):
 
 
 class TimestampType(IntEnum):
-    """Whose clock a batch's timestamps come from: bit 3 of the attributes (KIP-32)."""
+    """The clock of a batch's timestamps: bit 3 of the attributes (KIP-32)."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes before the records, in the order in which they lie there.
+    """The 61 bytes before the records, in their order.
 
     Attributes:
         base_offset: Offset of the first record.
@@ -118,12 +118,12 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec_number(self) -> int:
-        """The compression codec's number, which ``Codec`` names where it is a known one."""
+        """The number of the compression codec; ``Codec`` names the known ones."""
         return self.attributes & CODEC_MASK
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Whose clock the timestamps come from."""
+        """The clock of the timestamps."""
         return TimestampType(bool(self.attributes & LOG_APPEND_TIME_BIT))
 
     @property
@@ -154,7 +154,7 @@ class RecordBatch(NamedTuple):
 
     Attributes:
         header: Its first 61 bytes, parsed.
-        data: Its bytes, header included, as a view of the buffer that it came in.
+        data: Its bytes, header included, as a view of the receive buffer.
     """
 
     header: BatchHeader
@@ -162,28 +162,28 @@ class RecordBatch(NamedTuple):
 
     @property
     def has_valid_crc(self) -> bool:
-        """Whether the checksum in the header is that of the bytes under it."""
+        """Whether the checksum in the header matches the bytes."""
         return crc32c(self.data[CRC_START:]) == self.header.crc
 
 
 def advance_sequence(sequence: int, by: int) -> int:
-    """The sequence ``by`` records after ``sequence``; 0 follows 2^31 - 1."""
+    """Return the sequence ``by`` records after ``sequence``; 0 follows 2^31 - 1."""
     return (sequence + by) % (MAX_SEQUENCE + 1)
 
 
 def parse_header(data: Buffer, position: int = 0) -> BatchHeader:
-    """The header at ``position``, where at least 61 bytes must lie; nothing in it is checked."""
+    """Parse the header at ``position``, where at least 61 bytes must lie; nothing in it is checked."""
     return BatchHeader._make(HEADER.unpack_from(data, position))
 
 
 def peek_frame(data: Buffer, position: int = 0) -> tuple[int, int]:
-    """Base offset and whole size in bytes of the batch at ``position``, where at least 12 bytes must lie."""
+    """Return base offset and size in bytes of the batch at ``position``, where 12 bytes must lie."""
     base_offset, batch_length = _FRAME.unpack_from(data, position)
     return base_offset, batch_length + FRAME_SIZE
 
 
 def with_records(header: BatchHeader, records: Buffer) -> RecordBatch:
-    """A batch of ``header`` over other bytes of records; length and checksum are made anew."""
+    """Build a batch of ``header`` and other records, with a new length and checksum."""
     under_crc = _UNDER_CRC.pack(*header[5:])
     length = HEADER_SIZE - FRAME_SIZE + len(records)
     crc = crc32c(records, crc32c(under_crc))
@@ -194,10 +194,10 @@ def with_records(header: BatchHeader, records: Buffer) -> RecordBatch:
 
 
 def stamp(batch: RecordBatch, base_offset: int, leader_epoch: int) -> list[Buffer]:
-    """The batch as its leader writes it: at ``base_offset``, in ``leader_epoch``.
+    """Return the batch with ``base_offset`` and ``leader_epoch``, as its leader writes it.
 
-    Returns buffers for one ``writev``: 16 new bytes and the rest as it came, neither copied nor checksummed
-    again.
+    Returns:
+        Buffers for one ``writev``: 16 new bytes and the rest unchanged, neither copied nor checksummed again.
     """
     head = _STAMP.pack(base_offset, batch.header.batch_length, leader_epoch)
     return [head, batch.data[_STAMP_SIZE:]]
@@ -206,10 +206,12 @@ def stamp(batch: RecordBatch, base_offset: int, leader_epoch: int) -> list[Buffe
 def stamp_with_append_time(
     batch: RecordBatch, base_offset: int, leader_epoch: int, now_ms: int
 ) -> list[Buffer]:
-    """As ``stamp``, with timestamp type LogAppendTime and ``now_ms`` as maximum timestamp.
+    """Stamp the batch as ``stamp`` does, with timestamp type LogAppendTime and maximum timestamp ``now_ms``.
 
-    Both lie under the checksum, so it is computed again; the records are left as they came. Returns 61 new
-    bytes and the rest.
+    Both lie under the checksum, so it is computed again; the records stay unchanged.
+
+    Returns:
+        61 new bytes and the rest.
     """
     h, records = batch.header, batch.data[HEADER_SIZE:]
     under_crc = _UNDER_CRC.pack(

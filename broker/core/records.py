@@ -1,4 +1,4 @@
-"""The records in a batch, for the few who open one: lookups by time, recompression, refusals by record.
+"""The records in a batch, for lookups by time, recompression and refusals by record.
 
 Record layout: ``clients/.../record/DefaultRecord.java`` of Kafka 2.8; a lookup by time must name a record,
 not a batch (``FileRecords.searchForTimestamp``).
@@ -24,22 +24,22 @@ from barnabas.cluster.model.ids import Offset
 
 STRETCH_RECORDS = 256
 STRETCH_BYTES = 8_192
-"""How many records, or bytes of them, are looked at before others can be let go on: 1 to 2 ms of work."""
+"""The records, or bytes of them, that are read before other work may run: 1 to 2 ms."""
 
 MAX_RECORDS = 1_000_000
-"""The most records that a compressed batch may hold where it is opened: each takes 1 to 2 microseconds.
+"""The most records in a compressed batch that is opened: each takes 1 to 2 microseconds.
 
 librdkafka writes no more (``batch.num.messages``), and 10,000 by default. An uncompressed batch may hold as
 many as fit into its bytes.
 """
 
 MAX_HEADERS = 10_000
-"""The most headers that a record may have where it is opened."""
+"""The most headers of a record in a batch that is opened."""
 
 Bytes = bytes | memoryview
 
 NULL_LENGTH = -1
-"""The length of a key or a value that is null."""
+"""The length that stands for a null key or value."""
 
 MAX_TIMESTAMP = 2**63 - 1
 
@@ -55,15 +55,15 @@ class RecordTime(NamedTuple):
 
 
 class RecordPlace(NamedTuple):
-    """Where a record lies among the decompressed records of its batch, and what it says of itself.
+    """The place of a record among the decompressed records of its batch, and its deltas.
 
     Attributes:
-        start: Where its body begins, behind its length.
-        end: Where it ends.
+        start: The position of its body, after its length.
+        end: The position after its body.
         timestamp_delta: Milliseconds from the batch's base timestamp.
-        offset_delta: From the batch's base offset.
-        offset_at: Where the offset delta stands.
-        key_at: Where the length of its key stands, right behind that.
+        offset_delta: The difference to the batch's base offset.
+        offset_at: The position of the offset delta.
+        key_at: The position of the length of its key, right after the offset delta.
     """
 
     start: int
@@ -75,35 +75,35 @@ class RecordPlace(NamedTuple):
 
 
 class CorruptRecordsError(Exception):
-    """The records of a batch cannot be read, although its checksum is right."""
+    """An error in the records of a batch whose checksum is valid."""
 
 
 def record_times(batch: RecordBatch, limit: int = MAX_DECOMPRESSED_SIZE) -> Iterator[RecordTime]:
-    """Timestamp and offset of each record, in order.
+    """Yield timestamp and offset of each record, in order.
 
     Args:
-        batch: Whose records.
+        batch: The batch.
         limit: The most bytes that it may be unpacked to.
 
     Raises:
-        CorruptRecordsError: The records are not what the header says, or more than ``limit``.
+        CorruptRecordsError: The records do not match the header, or are larger than ``limit``.
     """
     yield from _times(batch.header, decompress(batch, limit))
 
 
 def most_records(header: BatchHeader) -> int:
-    """How many records the batch may say that it has where it is opened."""
+    """Return the largest record count of a batch that is opened."""
     return max(MAX_RECORDS, 0 if header.codec_number else header.size)
 
 
 def first_record_since(batch: RecordBatch, timestamp: int, offset: int) -> Steps[RecordTime | None]:
-    """The first record at ``offset`` or later whose timestamp is ``timestamp`` or later.
+    """Return the first record at ``offset`` or later whose timestamp is ``timestamp`` or later.
 
-    Of a batch with more records than are opened it is the first one, with the batch's largest timestamp: who
-    reads from there misses nothing.
+    In a batch with too many records to be opened it is the first record, with the batch's largest timestamp:
+    a reader that starts there misses nothing.
 
     Raises:
-        CorruptRecordsError: The records are not what the header says.
+        CorruptRecordsError: The records do not match the header.
     """
     header = batch.header
     if header.record_count > most_records(header):
@@ -118,7 +118,7 @@ def first_record_since(batch: RecordBatch, timestamp: int, offset: int) -> Steps
 
 
 def opened(batch: RecordBatch) -> Steps[Bytes]:
-    """As ``decompress``, in one call that may run on any thread.
+    """Decompress a batch as ``decompress`` does, in one call that may run on any thread.
 
     Raises:
         CorruptRecordsError: As ``decompress``.
@@ -145,7 +145,7 @@ def _times(header: BatchHeader, records: Bytes) -> Iterator[RecordTime]:
 
 
 def record_places(header: BatchHeader, records: Bytes) -> Iterator[RecordPlace]:
-    """Each of the records that ``header`` counts, in order.
+    """Yield the places of the records that ``header`` counts, in order.
 
     Raises:
         CorruptRecordsError: They do not fit into ``records``.
@@ -166,11 +166,11 @@ def record_places(header: BatchHeader, records: Bytes) -> Iterator[RecordPlace]:
 
 
 class RecordsSurvey(NamedTuple):
-    """What the records of a batch say of it.
+    """The findings of a pass over all records of a batch.
 
     Attributes:
-        earliest: The smallest timestamp in milliseconds, -1 where there is none.
-        latest: The largest, -1 where there is none.
+        earliest: The smallest timestamp in milliseconds, -1 without timestamps.
+        latest: The largest, -1 without timestamps.
         has_gaps: Whether the offset deltas are others than 0, 1, 2 and so on.
     """
 
@@ -180,10 +180,10 @@ class RecordsSurvey(NamedTuple):
 
 
 def survey(header: BatchHeader, records: Bytes) -> Generator[None, None, RecordsSurvey]:
-    """Check each record down to its last byte, and keep none: there may be a million.
+    """Check each record down to its last byte, keeping none of them: there may be a million.
 
-    Key, value and headers must fill each record, and the records ``records``. It yields every
-    ``STRETCH_RECORDS`` records or ``STRETCH_BYTES`` bytes, so that others can be let go on.
+    Key, value and headers must fill each record, and the records ``records``. The generator yields every
+    ``STRETCH_RECORDS`` records or ``STRETCH_BYTES`` bytes, so that other work can run.
 
     Raises:
         CorruptRecordsError: They do not, or a record has more than ``MAX_HEADERS`` headers.
@@ -231,7 +231,7 @@ def _check_timestamp(header: BatchHeader, timestamp: int) -> None:
 
 
 def _skip_fields(records: Bytes, position: int) -> int:
-    """The position behind key, value and headers, which begin at ``position``."""
+    """Return the position after key, value and headers, which begin at ``position``."""
     position = _skip_field(records, _skip_field(records, position, NULL_LENGTH), NULL_LENGTH)
     headers, position = _varint(records, position, _VARINT_BYTES)
     if not 0 <= headers <= MAX_HEADERS:
@@ -242,7 +242,7 @@ def _skip_fields(records: Bytes, position: int) -> int:
 
 
 def _skip_field(records: Bytes, position: int, at_least: int) -> int:
-    """The position behind a field, whose length must be ``at_least`` that."""
+    """Return the position after a field, whose length must be ``at_least`` or more."""
     length, start = _varint(records, position, _VARINT_BYTES)
     if length > 0:
         return start + length
@@ -252,10 +252,10 @@ def _skip_field(records: Bytes, position: int, at_least: int) -> int:
 
 
 def decompress(batch: RecordBatch, limit: int = MAX_DECOMPRESSED_SIZE) -> Bytes:
-    """The records of a batch, one behind the other, not compressed.
+    """Decompress the records of a batch.
 
     Raises:
-        CorruptRecordsError: They are not a stream of the codec that the header names, or more than ``limit``
+        CorruptRecordsError: They are not a stream of the header's codec, or unpack to more than ``limit``
             bytes.
     """
     at = f"the batch at offset {batch.header.base_offset}"
@@ -269,7 +269,7 @@ def decompress(batch: RecordBatch, limit: int = MAX_DECOMPRESSED_SIZE) -> Bytes:
 
 
 def _varint(data: Bytes, position: int, most: int) -> tuple[int, int]:
-    """The zig-zag integer of at most ``most`` bytes at ``position``, and the position after it."""
+    """Return the zig-zag integer of at most ``most`` bytes at ``position``, and the position after it."""
     byte = data[position]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), position + 1

@@ -1,4 +1,4 @@
-"""Why a batch is refused: every reason by name, with the error code that the client is told.
+"""The reasons for refusing a batch, each with the error code of the response.
 
 The reasons follow ``LogValidator.scala``, ``Log.scala`` (``analyzeAndValidateRecords``) and
 ``ProducerStateManager.scala`` of Kafka 2.8.
@@ -16,8 +16,8 @@ class Reason(Enum):
     """A named reason for refusing a batch.
 
     Attributes:
-        error: What the client is told on the wire.
-        meaning: One clause for people.
+        error: The error code in the response.
+        meaning: A clause for logs and error messages.
     """
 
     error: ErrorCode
@@ -30,7 +30,7 @@ class Reason(Enum):
     NO_BATCH = ErrorCode.INVALID_RECORD, "the record field holds no whole batch"
     SEVERAL_BATCHES = ErrorCode.INVALID_RECORD, "the record field holds more than one batch"
     BAD_FRAME = ErrorCode.CORRUPT_MESSAGE, "the batch length is smaller than any batch"
-    BAD_MAGIC = ErrorCode.CORRUPT_MESSAGE, "the magic byte is none that Kafka knows"
+    BAD_MAGIC = ErrorCode.CORRUPT_MESSAGE, "the magic byte is unknown to Kafka"
     OLD_MAGIC = ErrorCode.INVALID_RECORD, "the message format is older than version 2"
     NONZERO_BASE_OFFSET = ErrorCode.INVALID_RECORD, "a client's batch does not start at offset 0"
     TOO_LARGE = ErrorCode.MESSAGE_TOO_LARGE, "the batch is larger than max.message.bytes"
@@ -42,14 +42,14 @@ class Reason(Enum):
     CONTROL_FROM_CLIENT = ErrorCode.INVALID_RECORD, "a client may not write control batches"
     TRANSACTIONAL_FROM_CLIENT = (
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        "a batch is of a transaction, and none was begun: they are not served",
+        "the batch belongs to a transaction, and transactions are not served",
     )
     SEQUENCE_MISSING = ErrorCode.INVALID_RECORD, "a batch with a producer id has no sequence"
-    # As 2.8 does, where CompressionType.forId throws what no error code stands for.
+    # Release 2.8 answers so, too: CompressionType.forId throws an exception without an error code.
     UNKNOWN_CODEC = ErrorCode.UNKNOWN_SERVER_ERROR, "no compression codec has this number"
     BAD_RECORD_LENGTH = ErrorCode.INVALID_RECORD, "a record's length does not fit into the batch"
     RECORDS_MISCOUNTED = ErrorCode.INVALID_RECORD, "the batch holds another number of records than it counts"
-    UNREADABLE_RECORDS = ErrorCode.INVALID_RECORD, "the records cannot be read to be compressed otherwise"
+    UNREADABLE_RECORDS = ErrorCode.INVALID_RECORD, "the records cannot be read for recompression"
     LOG_APPEND_TIME_FROM_CLIENT = (
         ErrorCode.INVALID_TIMESTAMP,
         "a client may not set the timestamp type LogAppendTime",
@@ -72,11 +72,11 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordFault:
-    """What is wrong with one record of a refused batch (KIP-467).
+    """A fault of one record of a refused batch (KIP-467).
 
     Attributes:
         index: The record's place in its batch, from 0.
-        message: A sentence for people.
+        message: The fault in words.
     """
 
     index: int
@@ -85,12 +85,12 @@ class RecordFault:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A batch that is not written, and why.
+    """A refused batch, and the reason.
 
     Attributes:
         reason: The named reason; its ``error`` goes to the client.
-        detail: The values: what was found and what was expected.
-        faults: The records at fault, where single ones are.
+        detail: The values found and expected.
+        faults: The records at fault, if single ones are.
     """
 
     reason: Reason
@@ -99,7 +99,7 @@ class Refusal:
 
     @property
     def error(self) -> ErrorCode:
-        """The error code that the client is told."""
+        """The error code of the response."""
         return self.reason.error
 
     def __str__(self) -> str:

@@ -26,7 +26,7 @@ from barnabas.cluster.model.requests import LeaderAndIsrPartition
 
 
 class Role(Enum):
-    """What this broker is to a partition."""
+    """The role of this broker for a partition."""
 
     NONE = "no LeaderAndIsr has been applied yet"
     LEADER = "leader"
@@ -35,11 +35,11 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class IsrProposal:
-    """An ISR change that the leader wants written.
+    """A change of the ISR that the leader wants to write.
 
     Attributes:
-        state: What to write, under the version expected: ``state.leader_and_isr.version``.
-        newcomer: The broker that enters, or None where members leave.
+        state: The state to write, if the version in ZooKeeper is still ``state.leader_and_isr.version``.
+        newcomer: The broker that enters, or None if members leave.
     """
 
     state: PartitionState
@@ -47,17 +47,17 @@ class IsrProposal:
 
 
 class Conflict(Enum):
-    """What became of an ISR change whose conditional write met another version."""
+    """The outcome of an ISR change whose conditional write met another version."""
 
-    WRITTEN_BEFORE = "the data is what we wanted: an earlier try was written and its answer lost"
-    ADOPTED = "someone else wrote within our leader epoch: what stands there is the ISR now"
-    SUPERSEDED = "a newer leader epoch stands there: the change stays pending until LeaderAndIsr comes"
+    WRITTEN_BEFORE = "ZooKeeper has this very ISR: an earlier try was written and its answer lost"
+    ADOPTED = "another ISR was written in our leader epoch: it is the ISR now"
+    SUPERSEDED = "ZooKeeper has a newer leader epoch: the change stays pending until LeaderAndIsr comes"
     OUTDATED = "this change is no longer pending"
 
 
 @dataclass(frozen=True, slots=True)
 class FollowerFetch:
-    """What a recorded follower fetch led to."""
+    """The effects of a follower's fetch."""
 
     high_watermark_rose: bool
     may_join: bool
@@ -65,15 +65,15 @@ class FollowerFetch:
 
 
 class Replica:
-    """One partition as this broker holds it.
+    """The state of one partition at this broker.
 
     Attributes:
-        topic_partition: Which partition.
-        role: What this broker is to it.
+        topic_partition: The partition.
+        role: This broker's role.
         leader: The leader, or ``NO_LEADER``.
         leader_epoch: The epoch of the last LeaderAndIsr applied, -1 before the first.
-        controller_epoch: The reign that decided this leadership; an ISR change writes it again.
-        version: The version under which the partition's state stands in ZooKeeper.
+        controller_epoch: The epoch of the controller that elected this leader; an ISR change writes it again.
+        version: The version of the partition's state in ZooKeeper.
         assignment: The replicas.
         isr: The committed ISR; empty at a follower.
         high_watermark: The first offset not known to be on all in-sync replicas.
@@ -83,7 +83,7 @@ class Replica:
     def __init__(
         self, broker_id: BrokerId, topic_partition: TopicPartition, lag_time_max_ms: int, checkpointed: Offset
     ) -> None:
-        """A replica without role; ``checkpointed`` is its high watermark as it was last written down."""
+        """Create a replica without a role; ``checkpointed`` is its last checkpointed high watermark."""
         self.topic_partition = topic_partition
         self.role = Role.NONE
         self.leader = NO_LEADER
@@ -112,26 +112,29 @@ class Replica:
 
     @property
     def maximal_isr(self) -> frozenset[BrokerId]:
-        """The committed ISR and the newcomer of a pending expansion; those about to leave still count."""
+        """The ISR that counts for the high watermark: the committed one and a newcomer being added.
+
+        Members that a pending shrink removes still count (``Partition.maximalIsr``).
+        """
         return self._maximal
 
     @property
     def is_under_replicated(self) -> bool:
-        """Whether this broker leads, with fewer in sync than the partition has replicas.
+        """Whether this broker leads and fewer replicas are in sync than the partition has.
 
-        While it is being reassigned those count that it had before (KIP-352).
+        During a reassignment the replicas before it count (KIP-352).
         """
         return self.is_leader and len(self.isr) < len(self.assignment.origin)
 
     def remote(self, broker_id: BrokerId) -> isr.RemoteReplica | None:
-        """What is known of a follower, or None where the broker is no follower of this leader."""
+        """Return the state of a follower, or None if the broker is no follower of this leader."""
         return self._remotes.get(broker_id)
 
     def judge_epoch(self, current_leader_epoch: LeaderEpoch) -> ErrorCode:
-        """Whether a request that only the leader serves, made in ``current_leader_epoch``, may be served.
+        """Return the error of a request that only the leader serves, made in ``current_leader_epoch``.
 
-        -1 is not checked. The epoch comes first, so that a client with old metadata learns which of the two
-        is old.
+        -1 is not checked. The epoch is checked first, so that a client with old metadata learns which side is
+        behind.
         """
         if current_leader_epoch != UNKNOWN_LEADER_EPOCH:
             if current_leader_epoch < self.leader_epoch:
@@ -141,11 +144,12 @@ class Replica:
         return ErrorCode.NONE if self.role is Role.LEADER else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def become_leader(self, request: LeaderAndIsrPartition, log_end_offset: Offset, now_ms: int) -> bool:
-        """Lead from now on; True where this broker did not lead before.
+        """Become the leader; return whether this broker did not lead before.
 
-        Followers are unknown until they fetch in this epoch, except where this broker led in the epoch just
-        before: then what they had of this same leader they still have. In an epoch in between that it never
-        heard of another may have led, and had them truncate it (Kafka keeps what it knows there, too).
+        Followers are unknown until they fetch in this epoch. The exception is a broker that led in the epoch
+        just before: its followers still have what they fetched from it. If there were epochs in between that
+        this broker did not hear of, another broker may have led and made the followers truncate (Kafka keeps
+        the state even then).
         """
         led_before = self.role is Role.LEADER
         leads_on = led_before and request.state.leader_and_isr.leader_epoch <= self.leader_epoch + 1
@@ -160,14 +164,16 @@ class Replica:
             for broker_id in self.assignment.replicas
             if broker_id != self._broker_id
         }
+        # A fetch session of the former epoch says nothing about this one; members of the ISR count as caught
+        # up now.
         for broker_id, remote in self._remotes.items():
-            remote.hearing = None
+            remote.session = None
             remote.caught_up_ms = now_ms if broker_id in self.isr else isr.NEVER_MS
         self._raise_high_watermark(log_end_offset, now_ms)
         return not led_before
 
     def become_follower(self, request: LeaderAndIsrPartition) -> bool:
-        """Follow from now on; True where the leader is another broker than before."""
+        """Become a follower; return whether the leader is another broker than before."""
         before = self.leader if self.role is not Role.NONE else NO_LEADER
         self._adopt(request)
         self.role = Role.FOLLOWER
@@ -186,12 +192,12 @@ class Replica:
         self._pending = None
 
     def before_append(self, log_end_offset: Offset) -> None:
-        """The leader's log is about to grow beyond ``log_end_offset``."""
+        """Note that the leader's log is about to grow beyond ``log_end_offset``."""
         for remote in self._remotes.values():
             remote.leader_appends(log_end_offset)
 
     def appended(self, log_end_offset: Offset, now_ms: int) -> bool:
-        """The leader's log has grown to ``log_end_offset``; True where the high watermark rose with it."""
+        """Note the growth of the log to ``log_end_offset``; return whether the high watermark rose."""
         return self._raise_high_watermark(log_end_offset, now_ms)
 
     def follower_fetched(
@@ -202,43 +208,43 @@ class Replica:
         log_start_offset: Offset,
         log_end_offset: Offset,
         now_ms: int,
-        hearing: isr.Hearing | None,
+        session: isr.SessionContact | None,
     ) -> FollowerFetch:
-        """Take down a follower's successful fetch, made in the current leader epoch.
+        """Note a follower's successful fetch in the current leader epoch.
 
-        Whoever calls has judged the epoch and found that the logs do not diverge: nothing else may move the
-        high watermark (KIP-320, KAFKA-13141).
+        The caller has checked the epoch and that the logs do not diverge: nothing else may move the high
+        watermark (KIP-320, KAFKA-13141).
 
         Args:
-            broker_id: A broker for which ``remote`` knows something.
+            broker_id: A follower that ``remote`` knows.
             fetch_offset: The follower's log end offset.
             log_start_offset: The follower's.
             log_end_offset: The leader's, before it reads for this fetch.
-            now_ms: When the fetch arrived.
-            hearing: The session in which it came.
+            now_ms: The time at which the fetch arrived.
+            session: The fetch session it belongs to.
         """
         remote = self._remotes[broker_id]
-        moved = remote.fetched(fetch_offset, log_start_offset, log_end_offset, now_ms, hearing)
+        moved = remote.fetched(fetch_offset, log_start_offset, log_end_offset, now_ms, session)
         rose = moved and self._raise_high_watermark(log_end_offset, now_ms)
         return FollowerFetch(rose, self._may_join(broker_id, remote), self._has_lost(broker_id))
 
     def sent(self, broker_id: BrokerId, next_offset: Offset) -> None:
-        """A follower was sent what lies below ``next_offset``, if it still is one."""
+        """Note that the records below ``next_offset`` were sent to a follower, if it still is one."""
         remote = self._remotes.get(broker_id)
         if remote is not None:
             remote.sent_to = max(remote.sent_to, next_offset)
 
     def may_have(self, broker_id: BrokerId, fetch_offset: Offset) -> bool:
-        """Whether a follower can have everything below ``fetch_offset``.
+        """Return whether a follower can have everything below ``fetch_offset``.
 
-        What lies below the start of this leader epoch it may have from former leaders; beyond that, only what
-        this one has sent it. A fetch from further on is a former one, of a topic that was deleted and created
-        again, or comes from a log that is not this one, and must not move the high watermark.
+        What lies below the start of this leader epoch may come from former leaders; what lies above, only
+        from this one. A fetch from beyond that is a stale one, of a topic that was deleted and created again,
+        or comes from another log. It must not move the high watermark.
         """
         return fetch_offset <= max(self.epoch_start_offset, self._remotes[broker_id].sent_to)
 
     def _has_lost(self, broker_id: BrokerId) -> bool:
-        """Whether an ISR member has lost committed records: its log ends below the high watermark."""
+        """Return whether an ISR member has lost committed records: its log ends below the high watermark."""
         remote = self._remotes.get(broker_id)
         return (
             remote is not None
@@ -254,24 +260,24 @@ class Replica:
         )
 
     def follower_log_starts(self, broker_id: BrokerId, log_start_offset: Offset) -> None:
-        """A follower's log starts elsewhere than its last fetch said, if it still is one."""
+        """Note a new log start offset of a follower, if it still is one."""
         remote = self._remotes.get(broker_id)
         if remote is not None:
             remote.log_start_offset = log_start_offset
 
     def low_watermark(self, log_start_offset: Offset, is_live: Callable[[BrokerId], bool]) -> Offset:
-        """The lowest log start offset of this leader, which is given, and its live followers, -1 if unknown.
+        """Return the lowest log start offset of this leader and its live followers; -1 if one is unknown.
 
-        What lies below it is deleted at all of them (KIP-107).
+        Records below it are deleted at all of them (KIP-107).
         """
         starts = (remote.log_start_offset for each, remote in self._remotes.items() if is_live(each))
         return min((log_start_offset, *starts))
 
-    def silent(self, broker_id: BrokerId, hearing: isr.Hearing) -> None:
-        """The session in which the follower fetched has ended, or names the partition no more."""
+    def session_ended(self, broker_id: BrokerId, session: isr.SessionContact) -> None:
+        """Note that the follower's fetch session has ended, or no longer contains the partition."""
         remote = self._remotes.get(broker_id)
-        if remote is not None and remote.hearing is hearing:
-            remote.hearing = None
+        if remote is not None and remote.session is session:
+            remote.session = None
 
     def _raise_high_watermark(self, log_end_offset: Offset, now_ms: int) -> bool:
         followers = (
@@ -289,35 +295,35 @@ class Replica:
     def follow_high_watermark(
         self, leader_high_watermark: Offset, log_start: Offset, log_end: Offset
     ) -> None:
-        """A follower takes its leader's high watermark over, as far as its own log reaches."""
+        """Adopt the leader's high watermark, as far as this follower's log reaches."""
         self.high_watermark = high_watermark.bounded(leader_high_watermark, log_start, log_end)
 
     def truncated(self, log_start: Offset, log_end: Offset) -> None:
-        """The log was cut: the high watermark cannot lie outside it."""
+        """Limit the high watermark to the log, which was truncated."""
         self.high_watermark = high_watermark.bounded(self.high_watermark, log_start, log_end)
 
     def next_to_join(self) -> BrokerId | None:
-        """A follower that fetches in this epoch and may enter the ISR now, or None.
+        """Return a follower that fetches in this epoch and may enter the ISR now, or None.
 
-        For those whose last fetch came while another change was pending: a follower that has everything names
-        the partition no more.
+        This finds followers whose last fetch came while another change was pending: in a fetch session, a
+        follower that has everything does not send the partition again.
         """
         return next(
             (
                 broker_id
                 for broker_id, remote in self._remotes.items()
-                if remote.hearing is not None and self._may_join(broker_id, remote)
+                if remote.session is not None and self._may_join(broker_id, remote)
             ),
             None,
         )
 
     def propose_expansion(self, newcomer: BrokerId) -> IsrProposal:
-        """Let ``newcomer`` in: it counts for the high watermark from now on, before the write is known."""
+        """Propose that ``newcomer`` enters; from now on it counts for the high watermark."""
         self._maximal = frozenset((*self.isr, newcomer))
         return self._propose((*self.isr, newcomer), newcomer)
 
     def propose_shrink(self, log_end_offset: Offset, now_ms: int) -> IsrProposal | None:
-        """The shrink due, or None; those to leave count for the high watermark until it is written.
+        """Return the shrink that is due, or None; until it is written, those to leave count.
 
         A member that lags leaves after ``replica.lag.time.max.ms``, one that has lost committed records at
         once.
@@ -336,7 +342,7 @@ class Replica:
     def isr_written(
         self, proposal: IsrProposal, version: PartitionVersion, log_end_offset: Offset, now_ms: int
     ) -> bool:
-        """``proposal`` stands in ZooKeeper under ``version``; True where the high watermark rose by it."""
+        """Note that ``proposal`` was written as ``version``; return whether the high watermark rose."""
         if proposal is not self._pending:
             return False
         return self._commit(proposal.state.leader_and_isr.written_as(version), log_end_offset, now_ms)
@@ -344,14 +350,16 @@ class Replica:
     def isr_conflicts(
         self, proposal: IsrProposal, found: PartitionState, log_end_offset: Offset, now_ms: int
     ) -> tuple[Conflict, bool]:
-        """``proposal`` met another version, under which ``found`` stands.
+        """Resolve a conflict: the write of ``proposal`` met another version, which has the state ``found``.
 
         Returns:
-            What becomes of the proposal, and whether the high watermark rose by it.
+            The outcome for the proposal, and whether the high watermark rose by it.
         """
         if proposal is not self._pending:
             return Conflict.OUTDATED, False
         theirs, ours = found.leader_and_isr, proposal.state.leader_and_isr
+        # Kafka's cases: another leader or epoch wins; the same ISR is our own lost write; any other ISR is
+        # adopted.
         if theirs.leader != ours.leader or theirs.leader_epoch != ours.leader_epoch:
             return Conflict.SUPERSEDED, False
         outcome = Conflict.WRITTEN_BEFORE if theirs.isr == ours.isr else Conflict.ADOPTED

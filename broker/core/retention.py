@@ -1,4 +1,4 @@
-"""Which of a log's oldest segments are to go: too old, too many, or below the log start.
+"""The rule which of a log's oldest segments to delete: too old, too many, or below the log start.
 
 Sources: ``Log.deleteOldSegments`` and ``deletableSegments`` of Kafka 2.8; KIP-107 (log start offset).
 """
@@ -14,20 +14,20 @@ from barnabas.broker.core.log_config import LogConfig
 from barnabas.cluster.model.ids import Offset
 
 DELETE = "delete"
-"""The ``cleanup.policy`` under which age and size count; the log start counts under any."""
+"""The ``cleanup.policy`` with which age and size count; the log start counts with any."""
 
 FOR_EVER = -1
 """The ``retention.ms`` and ``retention.bytes`` that keep everything."""
 
 
 class SegmentFacts(NamedTuple):
-    """What retention asks of one segment.
+    """The facts about a segment that retention needs.
 
     Attributes:
         base_offset: The first offset that may lie in it.
         size: Bytes of its batches.
-        largest_timestamp: Milliseconds since 1970 of its newest record, or of its file's last change where
-            its records have no timestamps.
+        largest_timestamp: Milliseconds since 1970 of its newest record, or of its file's last change if its
+            records have no timestamps.
     """
 
     base_offset: Offset
@@ -37,12 +37,12 @@ class SegmentFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What retention asks of a log.
+    """The facts about a log that retention needs.
 
     Attributes:
-        segments: All of its segments, the oldest first; the last one takes the appends.
+        segments: All of its segments, the oldest first; the last one is appended to.
         log_start_offset: The first offset that may be read.
-        high_watermark: Nothing at or above it is deleted: it may not be on every replica in sync.
+        high_watermark: Nothing at or above it is deleted: it may not be on every in-sync replica.
         log_end_offset: The offset that the next record gets.
     """
 
@@ -53,7 +53,7 @@ class LogFacts:
 
 
 class Breach(Enum):
-    """Why a segment goes."""
+    """The limit that a segment exceeds."""
 
     RETENTION_MS = auto()
     RETENTION_BYTES = auto()
@@ -61,17 +61,17 @@ class Breach(Enum):
 
 
 class Deletion(NamedTuple):
-    """A segment that is to go, by its base offset, and why."""
+    """A segment to delete, by its base offset, and the reason."""
 
     base_offset: Offset
     breach: Breach
 
 
 def deletable(log: LogFacts, config: LogConfig, now_ms: int) -> tuple[Deletion, ...]:
-    """The oldest segments that are to go, in order; where all do, the log must roll first.
+    """Return the oldest segments to delete, in order; if these are all, the log must roll first.
 
-    Age is looked at first, then size, then the log start; each goes on where the one before stopped, and
-    stops at the first segment that it keeps.
+    The rules apply in the order age, size, log start. Each starts at the segment where the one before
+    stopped, and stops at the first segment that it keeps.
     """
     breaches: list[Deletion] = []
     for breach, applies in _rules(log, config, now_ms):
@@ -80,7 +80,7 @@ def deletable(log: LogFacts, config: LogConfig, now_ms: int) -> tuple[Deletion, 
 
 
 _Applies = Callable[[int], bool]
-"""Whether a rule wants the segment of that index gone; asked in order."""
+"""The function that says whether a rule deletes the segment of that index; called in order."""
 
 
 def _rules(log: LogFacts, config: LogConfig, now_ms: int) -> list[tuple[Breach, _Applies]]:
@@ -109,7 +109,7 @@ def _rules(log: LogFacts, config: LogConfig, now_ms: int) -> list[tuple[Breach, 
 
 
 def _prefix(log: LogFacts, first: int, breach: Breach, applies: _Applies) -> list[Deletion]:
-    """The segments from index ``first`` on, up to the first that may not go or that the rule keeps."""
+    """Return the segments from index ``first`` on, up to the first that may not go or that the rule keeps."""
     found = []
     for index in range(first, len(log.segments)):
         segment = log.segments[index]
@@ -124,10 +124,10 @@ def _prefix(log: LogFacts, first: int, breach: Breach, applies: _Applies) -> lis
 
 
 def stray_delay_ms(config: LogConfig) -> int | None:
-    """How long a stray log stays on disk after it was put aside, in milliseconds; None for ever.
+    """Return how long a stray log stays on disk after it was renamed, in milliseconds; None for ever.
 
-    Its records are kept as long as its topic's settings would have kept the newest of them, so that a log
-    taken for a stray by mistake, say after ZooKeeper's content was lost, can still be renamed back.
+    Its records are kept as long as its topic's settings would have kept the newest of them. So a log that was
+    taken for a stray by mistake, for instance after ZooKeeper's content was lost, can still be renamed back.
     """
     if "delete" not in config.cleanup_policy or config.retention_ms < 0:
         return None

@@ -1,6 +1,6 @@
-"""Long work as a generator, so that whoever carries it out decides where it runs and when others go on.
+"""Long work as a generator, so that its caller decides where it runs and when other work may run.
 
-It yields calls, whose results it is sent, and None where others can be let go on.
+The generator yields calls, whose results are sent back into it, and None where other work may run.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ Work = Callable[[], Any]
 """A call of a codec, which needs none of the broker's state and may run on any thread."""
 
 Steps = Generator[Work | None, Any, T]
-"""Work that comes to a ``T``."""
+"""Work whose result is a ``T``."""
 
 
 def at_once(steps: Steps[T]) -> T:
-    """Carry out all of it, here and now."""
+    """Run all steps here and now."""
     result = None
     while True:
         try:

@@ -1,10 +1,9 @@
-"""Hierarchical timing wheels: many timeouts, most of them cancelled before their time.
+"""Hierarchical timing wheels, made for many timeouts of which most are cancelled before their time.
 
-Source: Kafka's ``TimingWheel.scala`` and ``TimerTaskList.scala`` of release 2.8. As there a tick is 1 ms, a
-task costs the same to insert and to cancel however many are pending, and one that is far away falls from
-wheel to wheel as its time comes near. A wheel has 64 buckets where Kafka's has 20: which wheel and which
-bucket a time belongs to can then be read off its bits. Times are whole milliseconds of a clock that never
-goes back; the wheels do not look at it, they are told.
+Source: Kafka's ``TimingWheel.scala`` and ``TimerTaskList.scala`` of release 2.8. As there, a tick is 1 ms,
+inserting and cancelling cost the same however many tasks are pending, and a distant task moves from wheel to
+wheel as its time comes near. A wheel has 64 buckets (Kafka's has 20), so the bits of a time select wheel and
+bucket. Times are whole milliseconds of a clock that never goes back, and are passed in.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ _TIME_BITS = 63
 """Times are below 2 ** 63 ms."""
 
 _SHIFTS = tuple(max(0, bits - 1) // _BITS * _BITS for bits in range(_TIME_BITS + 1))
-"""By how far a time differs from now, in bits: how many of its low bits its bucket does not tell apart."""
+"""The lowest bit of a bucket's number, by the highest bit in which a time differs from now."""
 
 
 class TimerTask(ABC):
-    """Something to run at a time.
+    """A task to run at a time.
 
     Attributes:
-        bucket: Where in the wheels it lies, None while in none of them; theirs to set.
+        bucket: The bucket that holds it, or None; set by the wheels.
     """
 
     __slots__ = ("bucket",)
@@ -35,7 +34,7 @@ class TimerTask(ABC):
 
     @abstractmethod
     def run(self) -> None:
-        """The time is up."""
+        """Run the task: its time is up."""
 
 
 Bucket = dict[TimerTask, int]
@@ -43,15 +42,15 @@ Bucket = dict[TimerTask, int]
 
 
 class TimingWheel:
-    """The wheels, the finest first, and the time that they stand at.
+    """The wheels, the finest first, and their current time.
 
-    A task lies in the finest wheel in which its bucket is another than that of now: it differs from now in
-    those bits, and agrees with it in all higher ones. So every bucket that holds anything lies ahead, and
-    those of a finer wheel come before those of a coarser one.
+    A task lies in the finest wheel in which its bucket differs from that of now: its time differs from now in
+    those bits, and agrees with it in all higher ones. So every bucket that holds a task lies ahead, and the
+    buckets of a finer wheel come before those of a coarser one.
 
     Attributes:
-        now_ms: How far it was advanced.
-        size: Tasks that have neither expired nor been removed.
+        now_ms: The time to which the wheels were advanced.
+        size: The tasks that have neither expired nor been removed.
     """
 
     def __init__(self, now_ms: int) -> None:
@@ -60,7 +59,7 @@ class TimingWheel:
         self._wheels: dict[int, dict[int, Bucket]] = {shift: {} for shift in sorted(set(_SHIFTS))}
 
     def add(self, task: TimerTask, expires_ms: int) -> bool:
-        """Keep ``task``, which is in no wheel, until ``expires_ms``; False where that has passed."""
+        """Insert ``task``, to expire at ``expires_ms``; return False if that time has passed."""
         if expires_ms <= self.now_ms:
             return False
         shift = _SHIFTS[(expires_ms ^ self.now_ms).bit_length()]
@@ -75,7 +74,7 @@ class TimingWheel:
         return True
 
     def remove(self, task: TimerTask) -> None:
-        """Forget ``task``; nothing happens where it has expired, or was removed before."""
+        """Remove ``task``; nothing happens if it has expired, or was removed before."""
         bucket = task.bucket
         if bucket is not None:
             del bucket[task]
@@ -83,7 +82,8 @@ class TimingWheel:
             self.size -= 1
 
     def next_ms(self) -> int | None:
-        """When to advance next: no task expires before; None where there is none."""
+        """Return the time to advance to next, before which no task expires; None without tasks."""
+        # The first bucket of the finest wheel that has one is the next. Empty ones are left by `remove`.
         for shift, wheel in self._wheels.items():
             while wheel:
                 number = min(wheel)
@@ -93,7 +93,7 @@ class TimingWheel:
         return None
 
     def advance(self, now_ms: int) -> list[TimerTask]:
-        """Move on to ``now_ms``; returns the tasks that expired on the way, the earliest first."""
+        """Advance to ``now_ms``; return the tasks that expired, the earliest first."""
         expired: list[TimerTask] = []
         while (at := self.next_ms()) is not None and at <= now_ms:
             self._enter(at, expired)
@@ -101,7 +101,7 @@ class TimingWheel:
         return expired
 
     def _enter(self, at_ms: int, expired: list[TimerTask]) -> None:
-        """Move on to the first bucket that holds anything: its tasks expire, or fall to a finer wheel."""
+        """Advance to the first bucket that holds a task: its tasks expire, or move to a finer wheel."""
         shift, wheel = next((shift, wheel) for shift, wheel in self._wheels.items() if wheel)
         bucket = wheel.pop(at_ms >> shift)
         self.now_ms = at_ms

@@ -1,8 +1,8 @@
-"""Which transactions of a log are open, which have just ended: what a read_committed consumer may see.
+"""The open transactions of a log and those that have just ended: what a read_committed consumer may see.
 
 Source: KIP-98; ``ProducerStateManager`` (``ongoingTxns``, ``unreplicatedTxns``, ``completeTxn``,
-``lastStableOffset``) and ``EndTransactionMarker`` of Kafka 2.8. No offset below the last stable one belongs
-to a transaction whose outcome is open, or known to this replica alone.
+``lastStableOffset``) and ``EndTransactionMarker`` of Kafka 2.8. No offset below the last stable offset
+belongs to a transaction whose outcome is undecided, or known to this replica alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from barnabas.cluster.model.ids import Offset
 
 @unique
 class ControlRecordType(IntEnum):
-    """What a control record says; of other types nothing is known here."""
+    """The type of a control record; other types are ignored."""
 
     ABORT = 0
     COMMIT = 1
@@ -29,8 +29,8 @@ class EndTransactionMarker(NamedTuple):
     """The record that ends a transaction in one partition.
 
     Attributes:
-        control_type: How it ended.
-        coordinator_epoch: Of the transaction coordinator that wrote it.
+        control_type: Commit or abort.
+        coordinator_epoch: The epoch of the transaction coordinator that wrote it.
     """
 
     control_type: ControlRecordType
@@ -41,10 +41,10 @@ class CompletedTransaction(NamedTuple):
     """A transaction that has ended in this log.
 
     Attributes:
-        producer_id: Whose.
-        first_offset: Of its first record.
-        last_offset: Of its marker.
-        is_aborted: Whether its records count for nothing.
+        producer_id: The producer's id.
+        first_offset: The offset of its first record.
+        last_offset: The offset of its marker.
+        is_aborted: Whether it was aborted.
     """
 
     producer_id: int
@@ -57,11 +57,11 @@ class AbortedTransaction(NamedTuple):
     """An entry of a segment's ``.txnindex``.
 
     Attributes:
-        producer_id: Whose transaction.
-        first_offset: Of its first record.
-        last_offset: Of its marker.
+        producer_id: The producer's id.
+        first_offset: The offset of its first record.
+        last_offset: The offset of its marker.
         last_stable_offset: The first offset of a transaction that was open then, else the one after the
-            marker: whoever reads below it needs no entry after this one.
+            marker. A read that ends below it needs no entry after this one.
     """
 
     producer_id: int
@@ -76,10 +76,10 @@ _VALUE = struct.Struct(">hi")
 
 
 def end_marker(batch: RecordBatch) -> EndTransactionMarker | None:
-    """What a control batch says.
+    """Return the transaction marker in a control batch, or None.
 
-    None where compaction left no record of it, it is of another kind, or its record cannot be read: the
-    transaction stays open then, and nobody sees records that may count for nothing.
+    None means that compaction removed the record, or that it is of another type or unreadable. Then the
+    transaction stays open, and nobody sees records that may have been aborted.
     """
     header, records = batch.header, bytes(batch.data[HEADER_SIZE:])
     try:
@@ -95,15 +95,15 @@ def end_marker(batch: RecordBatch) -> EndTransactionMarker | None:
 
 
 def _short_length(data: bytes, at: int) -> tuple[int, int]:
-    """A length of one byte (markers are short), and where what it counts begins."""
+    """Decode a length of one byte (markers are short); return it and the position after it."""
     return (data[at] >> 1) ^ -(data[at] & 1), at + 1
 
 
 class Transactions:
-    """The transactions of one log that are open, and those that ended above the high watermark.
+    """The open transactions of one log, and those that ended above the high watermark.
 
     Args:
-        open_since: The producers with an open transaction, and where each began.
+        open_since: The first offset of each producer's open transaction.
     """
 
     def __init__(self, open_since: dict[int, Offset] | None = None) -> None:
@@ -112,13 +112,13 @@ class Transactions:
         self._unreplicated: deque[CompletedTransaction] = deque()
 
     def begin(self, producer_id: int, first_offset: Offset) -> None:
-        """Note a transaction's first record, at the end of the log."""
+        """Note the first record of a transaction, at the end of the log."""
         self._open[producer_id] = first_offset
 
     def complete(
         self, producer_id: int, last_offset: Offset, *, is_aborted: bool
     ) -> CompletedTransaction | None:
-        """Note a transaction's marker, at the end of the log; None where it had no record here."""
+        """Note the marker of a transaction, at the end of the log; return None if it had no record here."""
         first_offset = self._open.pop(producer_id, None)
         if first_offset is None:
             return None
@@ -127,16 +127,16 @@ class Transactions:
         return completed
 
     def last_stable_offset_after(self, completed: CompletedTransaction) -> Offset:
-        """The last stable offset once this one, which has just ended, is replicated."""
+        """Return the last stable offset once ``completed``, which has just ended, is replicated."""
         return next(iter(self._open.values()), Offset(completed.last_offset + 1))
 
     def replicated(self, high_watermark: Offset) -> None:
-        """Forget those whose markers lie below the high watermark: their outcome is known for good."""
+        """Forget transactions whose markers lie below the high watermark: their outcome is final."""
         while self._unreplicated and self._unreplicated[0].last_offset < high_watermark:
             self._unreplicated.popleft()
 
     def first_unstable_offset(self, high_watermark: Offset) -> Offset | None:
-        """The first offset whose outcome is open, or not replicated yet; None where there is none."""
+        """Return the first offset whose outcome is undecided or not replicated; None if there is none."""
         self.replicated(high_watermark)
         undecided = next(iter(self._open.values()), None)
         unreplicated = min((each.first_offset for each in self._unreplicated), default=None)

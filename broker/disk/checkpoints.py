@@ -49,7 +49,7 @@ class MetaProperties:
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, Offset]:
-    """The offsets of an offset checkpoint; none where the file is missing or empty.
+    """Return the offsets of an offset checkpoint; none where the file is missing or empty.
 
     Raises:
         CorruptCheckpointError: A line that is none of the format, or another number of rows than stated.
@@ -71,7 +71,7 @@ def write_offsets(path: Path, offsets: Mapping[TopicPartition, int]) -> None:
 
 
 def read_epochs(path: Path) -> list[EpochEntry]:
-    """The entries of a ``leader-epoch-checkpoint``; none where the file is missing or empty.
+    """Return the entries of a ``leader-epoch-checkpoint``; none where the file is missing or empty.
 
     Raises:
         CorruptCheckpointError: As ``read_offsets``.
@@ -128,7 +128,7 @@ def _encode_rows(rows: list[str]) -> bytes:
 
 
 def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
-    """The rows behind version and count, each with its line number."""
+    """Return the rows behind version and count, each with its line number."""
     try:
         lines = _read_lines(path)
     except FileNotFoundError:
@@ -152,7 +152,7 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _is_natural(text: str, most: int) -> bool:
-    """Whether the text is a number of Java's type, whose largest is ``most``."""
+    """Return whether the text is a number of Java's type, whose largest is ``most``."""
     digits = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= _MOST_DIGITS
     return digits and int(text) <= most
 

@@ -32,7 +32,7 @@ class FileRecords:
         return self._size
 
     def __bytes__(self) -> bytes:
-        """All of it, read now; less where the file ends before."""
+        """Return all of it, read now; less where the file ends before."""
         return read_exactly(self._descriptor(), self._size, self._position)
 
     def write_to(self, socket: int, position: int, size: int) -> int:

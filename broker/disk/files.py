@@ -67,7 +67,7 @@ class _SpareDescriptors:
             return fd
 
     def _give_up(self) -> bool:
-        """Close one; False where none is left."""
+        """Close one; False if none is left."""
         with self._lock:
             if self._spare:
                 os.close(self._spare.pop())
@@ -75,7 +75,7 @@ class _SpareDescriptors:
             return False
 
     def _take_back(self) -> bool:
-        """Have one more; False where enough are there, or no more can be had."""
+        """Have one more; False if enough are there, or no more can be had."""
         with self._lock:
             if len(self._spare) >= self._wanted:
                 return False
@@ -95,12 +95,12 @@ def keep_spare_descriptors(count: int) -> None:
 
 
 def open_file(path: Path) -> int:
-    """A descriptor to read and write ``path``, which is created where it is missing."""
+    """Return a descriptor to read and write ``path``, which is created where it is missing."""
     return _SPARE.open(path, os.O_RDWR | os.O_CREAT)
 
 
 def open_to_read(path: Path) -> int:
-    """A descriptor to read ``path``, which must be there."""
+    """Return a descriptor to read ``path``, which must be there."""
     return os.open(path, os.O_RDONLY)
 
 
@@ -110,7 +110,7 @@ def close_file(fd: int) -> None:
 
 
 def size_of(fd: int) -> int:
-    """The file's bytes."""
+    """Return the file's bytes."""
     return os.fstat(fd).st_size
 
 
@@ -147,7 +147,7 @@ def write_all(fd: int, buffers: Sequence[Buffer], size: int, position: int) -> N
 
 
 def read_exactly(fd: int, size: int, position: int) -> bytes:
-    """The ``size`` bytes from ``position`` on; fewer only where the file ends."""
+    """Return the ``size`` bytes from ``position`` on; fewer only where the file ends."""
     data = os.pread(fd, size, position)
     if len(data) == size or not data:
         return data
@@ -167,7 +167,7 @@ def send_file(socket: int, fd: int, position: int, size: int) -> int:
 
 
 def read_file(path: Path) -> bytes:
-    """All that a file holds."""
+    """Return all that a file holds."""
     with os.fdopen(_SPARE.open(path, os.O_RDONLY), "rb") as file:
         return file.read()
 
@@ -295,7 +295,7 @@ def lock_file(path: Path) -> int | None:
     """Create the file where it is missing and lock it for this process, until the descriptor is closed.
 
     Returns:
-        The descriptor, or None where another process holds the lock.
+        The descriptor, or None if another process holds the lock.
     """
     fd = open_file(path)
     try:

@@ -38,7 +38,7 @@ class Flushing:
         self._begun.append(_Flush(self._executor.submit(work), up_to))
 
     def recovery_point(self) -> Offset:
-        """The first offset not known to be on the disk.
+        """Return the first offset not known to be on the disk.
 
         A flush for which no file could be opened has not flushed; the next one does what it left.
 
@@ -63,7 +63,7 @@ class Flushing:
             self._collect()
 
     def lower_to(self, offset: Offset) -> bool:
-        """The log was cut at ``offset``, nothing is under way; True where the recovery point lay above."""
+        """The log was cut at ``offset``, nothing is under way; True if the recovery point lay above."""
         lowered = offset < self._recovery_point
         self._recovery_point = min(self._recovery_point, offset)
         return lowered

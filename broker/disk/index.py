@@ -80,7 +80,7 @@ class SparseIndex:
         return self._is_stored
 
     def emptied(self) -> Self:
-        """An index for the same file, without entries; the file is left as it is."""
+        """Return an index for the same file, without entries; the file is left as it is."""
         return type(self)(self.path, self.base_offset, self._max_bytes)
 
     def store(self) -> None:
@@ -89,7 +89,7 @@ class SparseIndex:
         self._is_stored = True
 
     def load(self) -> bool:
-        """Take the entries from the file, when they are first needed; False where the file cannot be right.
+        """Take the entries from the file, when they are first needed; False if the file cannot be right.
 
         A file is right if it is there, holds whole entries and does not end in an unused (zero) one.
         """
@@ -151,7 +151,7 @@ class OffsetIndex(SparseIndex):
         self._keep(bisect_right(range(len(self)), offset - self.base_offset - 1, key=self._offset_at))
 
     def all_entries(self) -> list[OffsetPosition]:
-        """Every entry, by offset."""
+        """Return every entry, by offset."""
         return [self._entry_before(slot) for slot in range(1, len(self) + 1)]
 
     @property

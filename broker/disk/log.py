@@ -263,7 +263,7 @@ class Log:
             return UNLIMITED
 
     def last_stable_offset(self, high_watermark: Offset) -> Offset:
-        """The end of what a read_committed consumer may see: no transaction below it is open.
+        """Return the end of what a read_committed consumer may see: no transaction below it is open.
 
         The outcome of one whose marker lies at the high watermark or above may still be lost, so it counts as
         open.
@@ -282,7 +282,7 @@ class Log:
         self._files.producers.transactions.replicated(high_watermark)
 
     def in_one_segment(self, first: Offset, last: Offset) -> bool:
-        """Whether both offsets lie in one segment: a read of more ends with the first one's."""
+        """Return whether both offsets lie in one segment: a read of more ends with the first one's."""
         return self._files.segments.are_in_one(first, last)
 
     def assign_epoch_start(self, epoch: LeaderEpoch) -> None:
@@ -292,7 +292,7 @@ class Log:
             self._guard.run("writing leader epochs", self._files.store_epochs)
 
     def end_offset_for(self, epoch: LeaderEpoch) -> EpochEndOffset:
-        """The answer to OffsetForLeaderEpoch (see ``LeaderEpochCache.end_offset_for``)."""
+        """Return the answer to OffsetForLeaderEpoch (see ``LeaderEpochCache.end_offset_for``)."""
         return self._files.epochs.end_offset_for(epoch, self.log_end_offset)
 
     def batch_since(self, timestamp: int, offset: Offset) -> FoundBatch | None:
@@ -305,7 +305,7 @@ class Log:
         return self._guard.run("reading", lambda: self._files.batch_since(timestamp, offset))
 
     def truncate_to(self, offset: Offset) -> bool:
-        """Drop every batch that holds ``offset`` or lies after it; True where anything was dropped.
+        """Drop every batch that holds ``offset`` or lies after it; True if anything was dropped.
 
         The log end offset may come to lie below ``offset`` where that was inside a batch.
         """
@@ -328,7 +328,7 @@ class Log:
             self._context.on_recovery_point_lowered()
 
     def raise_log_start(self, offset: Offset) -> bool:
-        """Let the log start at ``offset`` (at most its end); never lowers it. True where it rose."""
+        """Let the log start at ``offset`` (at most its end); never lowers it. True if it rose."""
         self._guard.check()
         offset = min(offset, self.log_end_offset)
         if offset <= self.log_start_offset:
@@ -369,7 +369,7 @@ class Log:
     def note_damage(self, span: SegmentSpan, damaged: Sequence[DamagedRange]) -> bool:
         """Refuse from now on to read these ranges of a segment.
 
-        Returns False where ``span`` is out of date, nothing of it was unknown, or the log is closed.
+        Returns False if ``span`` is out of date, nothing of it was unknown, or the log is closed.
         """
         return self._guard.failure is None and self._files.note_damage(span, damaged)
 
@@ -382,7 +382,7 @@ class Log:
     def replace_segment(self, span: SegmentSpan, new: LogSegment) -> bool:
         """Put a segment that was fetched again (``SegmentReplacement``) in the place of that of ``span``.
 
-        Returns False where that one has changed since, or the log is closed: ``new`` is of no use then.
+        Returns False if that one has changed since, or the log is closed: ``new`` is of no use then.
         """
         if self._guard.failure is not None:
             return False

@@ -165,7 +165,7 @@ class LogDir:
             self._lock = None
 
     def check_identity(self) -> bool:
-        """Compare ``meta.properties`` with this broker; False where it must be written (again).
+        """Compare ``meta.properties`` with this broker; False if it must be written (again).
 
         Raises:
             InconsistentDirectoryError: It is another broker's or cluster's, or the file cannot be read as
@@ -273,7 +273,7 @@ class LogDir:
             self._submit(partial(remove_whatever, path))
 
     def identity(self, topic_partition: TopicPartition) -> TopicIdentity | None:
-        """The topic that a log is of, or None where that is not known."""
+        """Return the topic that a log is of, or None if that is not known."""
         return self._identities.get(topic_partition)
 
     def identify(self, topic_partition: TopicPartition, identity: TopicIdentity) -> None:
@@ -287,7 +287,7 @@ class LogDir:
             self._identities[topic_partition] = identity
 
     def high_watermark(self, log: Log) -> Offset:
-        """The checkpointed high watermark of a log, forced into it."""
+        """Return the checkpointed high watermark of a log, forced into it."""
         known = self._high_watermarks.get(log.topic_partition, log.log_start_offset)
         return max(log.log_start_offset, min(known, log.log_end_offset))
 

@@ -99,7 +99,7 @@ class LogDirs:
         return all(log_dir.was_clean for log_dir in self._live.values())
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
-        """That partition's log, or None where no live directory has one."""
+        """That partition's log, or None if no live directory has one."""
         log_dir = self._holder(topic_partition)
         return log_dir.logs[topic_partition] if log_dir else None
 
@@ -185,7 +185,7 @@ class LogDirs:
             self._ask(log_dir, "writing checkpoints", log_dir.checkpoint_removals)
 
     def identity(self, topic_partition: TopicPartition) -> TopicIdentity | None:
-        """The topic that a log is of, or None where that is not known, or there is no log."""
+        """Return the topic that a log is of, or None if that is not known, or there is no log."""
         log_dir = self._holder(topic_partition)
         return log_dir.identity(topic_partition) if log_dir else None
 
@@ -214,7 +214,7 @@ class LogDirs:
             self._ask(log_dir, "removing deleted logs", log_dir.purge_deleted)
 
     def high_watermark(self, topic_partition: TopicPartition) -> Offset:
-        """The checkpointed high watermark of a log, forced into it; its start where none is known."""
+        """Return the checkpointed high watermark of a log, forced into it; its start where none is known."""
         log_dir = self._holder(topic_partition)
         if log_dir is None:
             raise KeyError(f"no log of {topic_partition} in {', '.join(map(str, self._live))}")
@@ -303,7 +303,7 @@ class LogDirs:
         return next((d for d in self._live.values() if topic_partition in d.logs), None)
 
     def _each(self) -> Iterator[LogDir]:
-        """The live directories; one that fails meanwhile does not disturb the rest."""
+        """Return the live directories; one that fails meanwhile does not disturb the rest."""
         return iter(tuple(self._live.values()))
 
     def _ask(self, log_dir: LogDir, doing: str, work: Callable[[], None]) -> None:
@@ -351,7 +351,7 @@ def _refuse_the_same(directories: Sequence[Path]) -> None:
 
 
 def _dated(path: Path, topic_partition: TopicPartition) -> str:
-    """A log directory, and when a file of that partition's log was last written there."""
+    """Return a log directory, and when a file of that partition's log was last written there."""
     times = [each.stat().st_mtime for each in (path / str(topic_partition)).glob("*.log")]
     written = datetime.fromtimestamp(max(times), UTC).isoformat(" ", "seconds") if times else "never"
     return f"{path} (last written {written})"

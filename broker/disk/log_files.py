@@ -125,7 +125,7 @@ class LogFiles:
         return [path for segment in removed for path in segment.retired_paths]
 
     def last_stable_offset(self, high_watermark: Offset) -> Offset:
-        """The end of what a read_committed consumer may see."""
+        """Return the end of what a read_committed consumer may see."""
         unstable = self.producers.transactions.first_unstable_offset(high_watermark)
         if unstable is None or unstable >= high_watermark:
             return high_watermark
@@ -167,7 +167,7 @@ class LogFiles:
     def note_damage(self, span: SegmentSpan, damaged: Sequence[DamagedRange]) -> bool:
         """Read no batch of these ranges from now on.
 
-        Returns False where ``span`` is out of date, or nothing of it was unknown.
+        Returns False if ``span`` is out of date, or nothing of it was unknown.
         """
         segment = next((each for each in self.segments if each.path == span.path), None)
         if segment is None or span.generation != self._generation or segment.damaged == tuple(damaged):
@@ -178,7 +178,7 @@ class LogFiles:
     def replace_segment(self, span: SegmentSpan, new: LogSegment) -> bool:
         """Put ``new``, whose files end in ``.cleaned``, in the place of the segment of ``span``.
 
-        Returns False where that segment has changed since, or is active.
+        Returns False if that segment has changed since, or is active.
         """
         former = next((each for each in self.segments if each.path == span.path), None)
         if former is None or former is self.segments.active or span.generation != self._generation:

@@ -16,7 +16,7 @@ from barnabas.cluster.model.ids import Offset
 
 
 def offset_at(log: Log, timestamp: int) -> Steps[TimestampAndOffset | None]:
-    """The first record whose timestamp is ``timestamp`` (milliseconds) or later, or None.
+    """Return the first record whose timestamp is ``timestamp`` (milliseconds) or later, or None.
 
     May lie at or above the high watermark: the caller compares. Between two steps the log may change, and be
     closed.

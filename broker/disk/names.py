@@ -43,17 +43,17 @@ _NAMED_BY_OFFSET = re.compile(r"^[0-9]{20}\.", re.ASCII)
 
 
 def segment_file(directory: Path, base_offset: int, suffix: str) -> Path:
-    """The segment's file of that kind: its base offset in 20 digits, and the suffix."""
+    """Return the segment's file of that kind: its base offset in 20 digits, and the suffix."""
     return directory / f"{base_offset:020d}{suffix}"
 
 
 def offset_of(path: Path) -> Offset:
-    """The offset that one of ``files_with`` is named by."""
+    """Return the offset that one of ``files_with`` is named by."""
     return Offset(int(path.name.split(".", 1)[0]))
 
 
 def files_with(directory: Path, suffix: str) -> list[Path]:
-    """The files in a partition's directory that are named by an offset and end so, by offset.
+    """Return the files in a partition's directory that are named by an offset and end so, by offset.
 
     Files that somebody else put there, under names that Kafka does not give, are not among them: taken for
     what they resemble, ``5.log`` would be the segment at offset 5 a second time.
@@ -66,7 +66,7 @@ def _is_named_by_offset(path: Path) -> bool:
 
 
 def partition_directory(topic_partition: TopicPartition) -> str:
-    """The name of a partition's directory."""
+    """Return the name of a partition's directory."""
     return str(topic_partition)
 
 
@@ -76,7 +76,7 @@ def deleted_directory(topic_partition: TopicPartition) -> str:
 
 
 def stray_directory(topic_partition: TopicPartition) -> str:
-    """A new name for the directory of a stray log, cut to what a file system takes."""
+    """Return a new name for the directory of a stray log, cut to what a file system takes."""
     return _unique(topic_partition, STRAY_SUFFIX)
 
 
@@ -87,18 +87,18 @@ def _unique(topic_partition: TopicPartition, ending: str) -> str:
 
 
 def stray_topic(name: str) -> str | None:
-    """The topic of the stray log in the directory ``name``, or None where that holds none."""
+    """Return the topic of the stray log in the directory ``name``, or None if that holds none."""
     match = _STRAY_DIRECTORY.match(name)
     return match["topic"] if match else None
 
 
 def is_deleted_directory(name: str) -> bool:
-    """Whether a directory waits for its removal."""
+    """Return whether a directory waits for its removal."""
     return _DELETED_DIRECTORY.match(name) is not None
 
 
 def parse_partition_directory(name: str) -> TopicPartition | None:
-    """The partition whose directory is called ``name``, or None where it is none's."""
+    """Return the partition whose directory is called ``name``, or None if it is none's."""
     match = _PARTITION_DIRECTORY.match(name)
     if match is None or int(match["partition"]) > MAX_PARTITION:
         return None

@@ -36,7 +36,7 @@ def refuse_old_formats(directory: Path) -> None:
 
 
 def _old_format(path: Path) -> int | None:
-    """The format of the first message, where it is an old one with the right checksum; else None."""
+    """Return the format of the first message, where it is an old one with the right checksum; else None."""
     with path.open("rb") as file:
         head = file.read(_HEAD.size)
         if len(head) < _HEAD.size:

@@ -31,7 +31,7 @@ class ProducerSnapshots:
         replace_file(self._path(offset), content)
 
     def newest(self, at_most: Offset, at_least: Offset) -> tuple[Offset, ProducerState]:
-        """The newest readable snapshot between the two offsets, else an empty state at ``at_least``.
+        """Return the newest readable snapshot between the two offsets, else an empty state at ``at_least``.
 
         A snapshot that cannot be read is unlinked, and the one before it taken.
         """

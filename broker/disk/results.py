@@ -22,7 +22,7 @@ class LogAppendInfo:
         last_offset: Offset of the last record, likewise. Both -1 where a follower was handed no whole batch.
         log_append_time: The broker's time in milliseconds on LogAppendTime topics, else -1.
         log_start_offset: Where the log starts.
-        duplicate: True where an idempotent producer's batch was there already and nothing was written.
+        duplicate: True if an idempotent producer's batch was there already and nothing was written.
         size: Bytes written.
     """
 
@@ -45,7 +45,7 @@ class FetchDataInfo:
 
     Attributes:
         records: Whole batches, the first of which holds the offset asked for (and may begin below it).
-            Empty where nothing lies between that offset and the upper bound, or nothing fits.
+            Empty if nothing lies between that offset and the upper bound, or nothing fits.
         next_offset: The offset after the last record in ``records``, or the offset asked for where it is
             empty.
     """

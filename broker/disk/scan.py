@@ -98,7 +98,7 @@ def scan_valid_batches(fd: int, end: int, base_offset: int) -> Iterator[_Found]:
 
 
 def whole_batches_of(fd: int, start: int, end: int) -> Iterator[_Found]:
-    """The batches that are whole, of this format and have their checksum, up to the first that is not.
+    """Yield the batches that are whole, of this format and have their checksum, up to the first that is not.
 
     Args:
         fd: The segment's file.

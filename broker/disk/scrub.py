@@ -52,7 +52,7 @@ class SegmentSpan(NamedTuple):
         size: Bytes of batches.
         generation: How often the log had been truncated or repaired: below ``size`` the file stays as it is
             until the log's next generation.
-        latest_epoch: The log's latest leader epoch, or None where it knows none.
+        latest_epoch: The log's latest leader epoch, or None if it knows none.
     """
 
     path: Path
@@ -106,7 +106,7 @@ class SegmentCheck:
             self._fd = None
 
     def _run(self, fd: int) -> Iterator[int]:
-        """The size of each batch that is checked, and of each damaged range."""
+        """Yield the size of each batch that is checked, and of each damaged range."""
         span, position, expected = self._span, 0, self._span.base_offset
         epoch = UNKNOWN_LEADER_EPOCH
         while position < span.size:

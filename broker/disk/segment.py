@@ -123,7 +123,7 @@ class LogSegment:
     def must_roll(
         self, size: int, max_timestamp: int, last_offset: int, config: LogConfig, now_ms: int
     ) -> bool:
-        """Whether a batch of that size, timestamp and last offset must go to a new segment."""
+        """Return whether a batch of that size, timestamp and last offset must go to a new segment."""
         if self.size + size > config.segment_bytes:
             return self.size > 0
         if self.size == 0:
@@ -187,7 +187,7 @@ class LogSegment:
             self.transaction_index.append(AbortedTransaction(producer_id, first_offset, last_offset, stable))
 
     def headers(self, start: int = 0, end: int | None = None) -> Iterator[BatchPosition]:
-        """The batches from position ``start`` to ``end``, else to the segment's; one begins at both.
+        """Return the batches from position ``start`` to ``end``, else to the segment's; one begins at both.
 
         Raises:
             CorruptLogError: No batch lies where one should.
@@ -196,7 +196,7 @@ class LogSegment:
         return starmap(BatchPosition, scan_headers(self.fd, self.path, self.base_offset, start, stop))
 
     def locate(self, offset: int) -> BatchPosition | None:
-        """The first batch whose last offset is ``offset`` or above, or None where there is none.
+        """Return the first batch whose last offset is ``offset`` or above, or None if there is none.
 
         Raises:
             CorruptLogError: As ``headers``.
@@ -235,11 +235,11 @@ class LogSegment:
         return FileRecords(lambda: self.fd, position, min(size, self.size - position))
 
     def read_header(self, position: int) -> BatchHeader:
-        """The header of the batch at ``position``."""
+        """Return the header of the batch at ``position``."""
         return parse_header(read_exactly(self.fd, HEADER_SIZE, position))
 
     def batches_from(self, offset: int) -> Iterator[BatchPosition]:
-        """The batches whose last offset is ``offset`` or above."""
+        """Return the batches whose last offset is ``offset`` or above."""
         found = self._from_entry(OffsetIndex.lookup, offset)
         return (batch for batch in found if batch.header.last_offset >= offset)
 
@@ -255,7 +255,7 @@ class LogSegment:
         self.time_index.preallocate()
 
     def load_indexes(self) -> bool:
-        """Take the index files as they are; False where they cannot be right."""
+        """Take the index files as they are; False if they cannot be right."""
         if not (self.offset_index.load() and self.time_index.load()):
             return False
         self._max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
@@ -406,7 +406,7 @@ class LogSegment:
     def _from_entry(
         self, look_up: Callable[[OffsetIndex, int], OffsetPosition], key: int
     ) -> Iterator[BatchPosition]:
-        """The batches from the index entry on that ``look_up`` finds.
+        """Return the batches from the index entry on that ``look_up`` finds.
 
         An entry is believed where a batch begins at its position that does not lie beyond its offset. Else
         the index is made anew.
@@ -423,7 +423,7 @@ class LogSegment:
         return self.headers(look_up(self.offset_index, key).position)
 
     def _bears_out(self, entry: TimestampOffset) -> bool:
-        """Whether the batch that holds the offset of a time index's entry is of its timestamp."""
+        """Return whether the batch that holds the offset of a time index's entry is of its timestamp."""
         if entry.timestamp == NO_TIMESTAMP:
             return entry.offset == self.base_offset
         found = self.locate(entry.offset)

@@ -69,11 +69,11 @@ class LogSegments:
         self._bases.append(segment.base_offset)
 
     def from_offset(self, offset: int) -> list[LogSegment]:
-        """The segment in whose range ``offset`` lies, and all later ones."""
+        """Return the segment in whose range ``offset`` lies, and all later ones."""
         return self._segments[max(0, bisect_right(self._bases, offset) - 1) :]
 
     def holding(self, path: Path) -> LogSegment:
-        """The segment whose file this is."""
+        """Return the segment whose file this is."""
         return next(segment for segment in self._segments if segment.path == path)
 
     def remove_from(self, base_offset: int) -> list[LogSegment]:
@@ -131,7 +131,7 @@ class LogSegments:
         """Whole batches from ``start`` up to position ``end`` of its segment, both at batch boundaries.
 
         Where they are more than ``max_bytes``, the last boundary within it is looked for from the index
-        entry before it, so that one exact read is enough. None where all of them fit: the caller knows
+        entry before it, so that one exact read is enough. None if all of them fit: the caller knows
         where they end.
         """
         segment, limit = start.segment, start.position + max_bytes
@@ -154,7 +154,7 @@ class LogSegments:
         return FoundRecords(b"", start.offset)
 
     def are_in_one(self, first: int, last: int) -> bool:
-        """Whether both offsets lie in the range of the same segment."""
+        """Return whether both offsets lie in the range of the same segment."""
         return bisect_right(self._bases, first) == bisect_right(self._bases, last)
 
     def bytes_between(self, start: LogPosition, end: LogPosition) -> int:
@@ -167,7 +167,7 @@ class LogSegments:
         return start.segment.size - start.position + between + end.position
 
     def end_of(self, segment: LogSegment, log_end_offset: Offset) -> Offset:
-        """The offset at which ``segment`` ends: the next one's base, or the log's end."""
+        """Return the offset at which ``segment`` ends: the next one's base, or the log's end."""
         following = bisect_right(self._bases, segment.base_offset)
         return self._bases[following] if following < len(self._bases) else log_end_offset
 

@@ -26,7 +26,7 @@ nothing was cut off."""
 
 
 def read_identity(directory: Path) -> TopicIdentity | None:
-    """The topic that the log in ``directory`` is of, or None where that is not known.
+    """Return the topic that the log in ``directory`` is of, or None if that is not known.
 
     Raises:
         OSError: The disk refused.

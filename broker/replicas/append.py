@@ -61,11 +61,11 @@ class DelayedProduce(DelayedPartitions[Appended]):
         return self.failed(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, so_far)
 
     def failed(self, error: ErrorCode, so_far: Appended, /) -> Appended:
-        """The error; nothing is said of where the records lie."""
+        """Return the error; nothing is said of where the records lie."""
         return Appended(error, log_start_offset=so_far.log_start_offset)
 
     def timed_out(self, so_far: Appended) -> Appended:
-        """An error, though the records may be committed yet."""
+        """Return an error, though the records may be committed yet."""
         return self.failed(ErrorCode.REQUEST_TIMED_OUT, so_far)
 
     def on_expiration(self) -> None:

@@ -53,7 +53,7 @@ class DelayedPartitions(DelayedOperation, Generic[R]):
 
     @abstractmethod
     def reached(self, partition: HostedPartition, offset: Offset, so_far: R, /) -> R | None:
-        """What is answered of a partition that has reached ``offset``; None where it has not."""
+        """What is answered of a partition that has reached ``offset``; None if it has not."""
 
     @abstractmethod
     def failed(self, error: ErrorCode, so_far: R, /) -> R:
@@ -64,7 +64,7 @@ class DelayedPartitions(DelayedOperation, Generic[R]):
         """What is answered of a partition that was not decided in time."""
 
     def is_satisfied(self) -> bool:
-        """Whether no partition waits any more; those decided now are not looked at again."""
+        """Return whether no partition waits any more; those decided now are not looked at again."""
         for topic_partition, offset in tuple(self._waiting.items()):
             so_far = self._results[topic_partition]
             partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)

@@ -38,11 +38,11 @@ class DelayedDeleteRecords(DelayedPartitions[Deleted]):
         return Deleted(ErrorCode.NONE, low_watermark) if low_watermark >= offset else None
 
     def failed(self, error: ErrorCode, _so_far: Deleted, /) -> Deleted:
-        """The error; nothing is said of where the logs start."""
+        """Return the error; nothing is said of where the logs start."""
         return Deleted(error)
 
     def timed_out(self, so_far: Deleted) -> Deleted:
-        """An error, and where the logs started when the request came."""
+        """Return an error, and where the logs started when the request came."""
         return Deleted(ErrorCode.REQUEST_TIMED_OUT, so_far.low_watermark)
 
     def on_expiration(self) -> None:

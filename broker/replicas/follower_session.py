@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.broker.core.divergence import Agreement, agreement
-from barnabas.broker.core.isr import Hearing
+from barnabas.broker.core.isr import SessionContact
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.results import OffsetOutOfRange
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
@@ -81,7 +81,7 @@ class FollowerSession:
         self._hosted = hosted
         self._on_may_join = on_may_join
         self._on_must_leave = on_must_leave
-        self._hearing = Hearing(monotonic_ms())
+        self._contact = SessionContact(monotonic_ms())
         self._partitions: dict[TopicPartition, FetchedPartition] = {}
         # Both are ordered sets: what has waited longest is sent first.
         self._ready: dict[TopicPartition, None] = {}
@@ -113,7 +113,7 @@ class FollowerSession:
 
     def take(self, request: pb.FetchRequest) -> None:
         """Take a request in: what it names, and that it speaks for all the rest."""
-        self._hearing.at_ms = monotonic_ms()
+        self._contact.at_ms = monotonic_ms()
         for gone in request.forgotten:
             self._forget(TopicPartition(gone.topic, gone.partition))
         for moved in request.log_starts:
@@ -176,8 +176,8 @@ class FollowerSession:
             fetched.offset,
             log_start_offset=fetched.log_start_offset,
             log_end_offset=log_end_offset,
-            now_ms=self._hearing.at_ms,
-            hearing=self._hearing,
+            now_ms=self._contact.at_ms,
+            session=self._contact,
         )
         self._hosted.deletes.check_and_complete(topic_partition)
         if outcome.high_watermark_rose:
@@ -215,7 +215,7 @@ class FollowerSession:
         self._news.pop(topic_partition, None)
         partition = self._hosted.get(topic_partition)
         if partition is not None:
-            partition.replica.silent(self.replica_id, self._hearing)
+            partition.replica.session_ended(self.replica_id, self._contact)
             if partition.feeds.get(self.replica_id) is self:
                 del partition.feeds[self.replica_id]
 

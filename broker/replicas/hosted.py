@@ -72,7 +72,7 @@ class Logs(Protocol):
         ...
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
-        """That partition's log, or None where this broker has none."""
+        """That partition's log, or None if this broker has none."""
         ...
 
     def get_or_create(
@@ -82,7 +82,7 @@ class Logs(Protocol):
         ...
 
     def identity(self, topic_partition: TopicPartition) -> TopicIdentity | None:
-        """The topic that the log is of, or None where that is not known, or there is no log."""
+        """Return the topic that the log is of, or None if that is not known, or there is no log."""
         ...
 
     def identify(self, topic_partition: TopicPartition, identity: TopicIdentity) -> None:
@@ -102,7 +102,7 @@ class Logs(Protocol):
         ...
 
     def high_watermark(self, topic_partition: TopicPartition) -> Offset:
-        """The checkpointed high watermark, forced into the log."""
+        """Return the checkpointed high watermark, forced into the log."""
         ...
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
@@ -201,7 +201,7 @@ class HostedPartitions:
         return self._offline
 
     def get(self, topic_partition: TopicPartition) -> HostedPartition | None:
-        """The partition, or None where no replica of it is online here."""
+        """Return the partition, or None if no replica of it is online here."""
         return self._partitions.get(topic_partition)
 
     def led(
@@ -225,7 +225,7 @@ class HostedPartitions:
     def is_of_other_topic(
         self, topic_partition: TopicPartition, expectation: LogExpectation, identity: TopicIdentity | None
     ) -> bool:
-        """Whether the partition is hosted, but with a stray log, of another topic of that name."""
+        """Return whether the partition is hosted, but with a stray log, of another topic of that name."""
         owner = owner_of_log(self._logs.identity(topic_partition), identity, expectation)
         return topic_partition in self._partitions and owner is LogOwner.OTHER
 
@@ -245,7 +245,7 @@ class HostedPartitions:
         expectation: LogExpectation = LogExpectation.OPTIONAL,
         identity: TopicIdentity | None = None,
     ) -> HostedPartition:
-        """The partition; where it was not hosted, with its log as it lies on disk, or an empty one.
+        """Return the partition; where it was not hosted, with its log as it lies on disk, or an empty one.
 
         Args:
             topic_partition: Which.

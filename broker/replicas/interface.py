@@ -82,7 +82,7 @@ class Appends(Protocol):
         """Do what takes long, such as recompression, before ``append``.
 
         Returns:
-            What ``append`` is to be given, later, by turns with other long pieces of work; None where it can
+            What ``append`` is to be given, later, by turns with other long pieces of work; None if it can
             be given ``batches`` at once.
         """
         ...

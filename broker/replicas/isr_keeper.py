@@ -46,7 +46,7 @@ class IsrStore(Protocol):
         ...
 
     async def read_partition_state(self, topic_partition: TopicPartition) -> PartitionState | None:
-        """The state as it stands now, or None where there is none that can be read."""
+        """Return the state as it stands now, or None if there is none that can be read."""
         ...
 
     async def announce_isr_changes(self, topic_partitions: Sequence[TopicPartition]) -> None:
@@ -130,7 +130,7 @@ class IsrKeeper:
             await asyncio.sleep(RETRY_MS / 1000)
 
     async def _write_once(self, partition: HostedPartition, proposal: IsrProposal) -> bool:
-        """One conditional write; True where its outcome is known."""
+        """One conditional write; True if its outcome is known."""
         store, name = self._store(), partition.topic_partition
         try:
             version = await store.write_partition_state(name, proposal.state)

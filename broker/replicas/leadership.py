@@ -220,7 +220,7 @@ class Leadership:
         return verdict is LeadershipVerdict.APPLY
 
     def _make_way(self, partition: LeaderAndIsrPartition, this_round: _Round) -> bool:
-        """Put aside the replica of a former topic of that name; False where the disk refuses.
+        """Put aside the replica of a former topic of that name; False if the disk refuses.
 
         ZooKeeper may lose a topic without a StopReplica to its replicas. The controller does not name them
         then, and what it creates under their names later is another topic, whose leader epochs begin again.

@@ -43,7 +43,7 @@ class ProducerIdBlocks:
         self._ids = iter(range(block.start, block.end + 1))
 
     async def next_id(self) -> ProducerId:
-        """An id that no producer of the cluster was ever given.
+        """Return an id that no producer of the cluster was ever given.
 
         Raises:
             ProducerIdsUnavailableError: The block is used up, and ZooKeeper gives no other now.

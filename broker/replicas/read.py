@@ -62,7 +62,7 @@ class DelayedFetch(DelayedOperation):
         self._answer = answer
 
     def is_satisfied(self) -> bool:
-        """Whether there is enough to read, or some partition has an error to tell."""
+        """Return whether there is enough to read, or some partition has an error to tell."""
         return self._answer.done() or self._reader.has_enough(self._partitions, self._min_bytes)
 
     def on_complete(self) -> None:
@@ -234,7 +234,7 @@ class Reader:
         *,
         read_committed: bool = False,
     ) -> ListedOffset:
-        """The offset of a timestamp; see ``interface.Reads.list_offset``."""
+        """Return the offset of a timestamp; see ``interface.Reads.list_offset``."""
         partition = self._hosted.led(topic_partition, current_leader_epoch)
         if isinstance(partition, ErrorCode):
             return ListedOffset(partition)
@@ -315,13 +315,13 @@ class Reader:
 
 
 def _end_of(partition: HostedPartition, *, read_committed: bool) -> Offset:
-    """The end of what a consumer may see: the high watermark, or the last stable offset."""
+    """Return the end of what a consumer may see: the high watermark, or the last stable offset."""
     high_watermark = partition.replica.high_watermark
     return partition.log.last_stable_offset(high_watermark) if read_committed else high_watermark
 
 
 def _is_replica(partition: HostedPartition, replica_id: int) -> bool:
-    """Whether whoever asks may have records: a broker that is no replica gets none, and no error.
+    """Return whether whoever asks may have records: a broker that is no replica gets none, and no error.
 
     Source: ``ReplicaManager.updateFollowerFetchState``. A broker that is one gets what consumers get:
     followers fetch by gRPC, and what is asked here moves no high watermark.

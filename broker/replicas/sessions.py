@@ -32,7 +32,7 @@ class Asked:
 
     Attributes:
         request: The request.
-        session: The session that has taken it in, or None where the stream is refused.
+        session: The session that has taken it in, or None if the stream is refused.
     """
 
     request: pb.FetchRequest
@@ -55,7 +55,7 @@ class Inbox:
         self._arrival.set()
 
     async def get(self) -> Asked | None:
-        """The next request, or None at the stream's end."""
+        """Return the next request, or None at the stream's end."""
         while not self._asked:
             self._arrival.clear()
             await self._arrival.wait()
@@ -83,7 +83,7 @@ class Hold(DelayedOperation):
         self._on_expired = on_expired
 
     def is_satisfied(self) -> bool:
-        """Whether there is enough to send, or the follower has said something new."""
+        """Return whether there is enough to send, or the follower has said something new."""
         return bool(self._inbox) or self._session.has_enough(self._min_bytes)
 
     def on_complete(self) -> None:

@@ -37,7 +37,7 @@ class TopicReader(Protocol):
     """What is asked of ZooKeeper (``broker.membership.leader_store.LeaderStore``)."""
 
     async def topic_names(self) -> Collection[str]:
-        """The topics that there are.
+        """Return the topics that there are.
 
         Raises:
             ZooKeeperError: They cannot be read.
@@ -45,7 +45,7 @@ class TopicReader(Protocol):
         ...
 
     async def assignments_of(self, topic: str) -> Mapping[int, Assignment] | None:
-        """The replicas of a topic's partitions, or None where it has none that can be read.
+        """Return the replicas of a topic's partitions, or None if it has none that can be read.
 
         Raises:
             ZooKeeperError: They cannot be read now.
@@ -94,7 +94,7 @@ class Strays:
         self._stop_fetching = stop_fetching
 
     def suspects(self, told: Collection[TopicPartition]) -> dict[TopicPartition, Suspect]:
-        """The logs that ``told``, all that the controller says this broker hosts, does not name."""
+        """Return the logs that ``told``, all that the controller says this broker hosts, does not name."""
         found: dict[TopicPartition, Suspect] = {}
         for tp, log in self._logs().items():
             if tp not in told:
@@ -141,7 +141,7 @@ class Strays:
         return None
 
     async def _names(self) -> Collection[str]:
-        """The topics that ZooKeeper knows: none, too, where all that it held was deleted."""
+        """Return the topics that ZooKeeper knows: none, too, where all that it held was deleted."""
         try:
             return await self._topics().topic_names()
         except NoNode:
@@ -159,7 +159,7 @@ class Strays:
         return assignment is not None and self._hosted.broker_id in assignment.replicas
 
     def _is_unchanged(self, tp: TopicPartition, suspect: Suspect) -> bool:
-        """Whether the log is there, and in no other leader epoch than when it was suspected."""
+        """Return whether the log is there, and in no other leader epoch than when it was suspected."""
         hosted = self._hosted.get(tp)
         if self._logs().get(tp) is not suspect.log or hosted is not suspect.hosted:
             return False

@@ -60,7 +60,7 @@ class ConnectionQuotas:
         return self.count < self._maximum()
 
     def fits(self, connection: socket.socket) -> bool:
-        """Whether clients have few connections, or its descriptor is one that they may have."""
+        """Return whether clients have few connections, or its descriptor is one that they may have."""
         return self.count < self._guaranteed or connection.fileno() < self._first_kept_back
 
 
@@ -153,7 +153,7 @@ class Acceptor:
 
 
 def _renumbered(connection: socket.socket) -> socket.socket:
-    """The same connection under the lowest free number, if that is lower."""
+    """Return the same connection under the lowest free number, if that is lower."""
     try:
         other = connection.dup()
     except OSError:

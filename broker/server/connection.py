@@ -213,7 +213,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._read(wanted=False)
 
     def serve(self) -> bool:
-        """Start the next request; True where another one is here and may start."""
+        """Start the next request; True if another one is here and may start."""
         startable = self._startable()
         if startable is None or self._pipeline is None:
             return False
@@ -230,7 +230,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         return True
 
     def _startable(self) -> tuple[Prefix, memoryview] | None:
-        """The next request, if it may start now. While there is no whole one, the socket is read."""
+        """Return the next request, if it may start now. While there is no whole one, the socket is read."""
         if self._closing or self._transport is None or self._transport.is_closing():
             return None
         try:
@@ -248,7 +248,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         return None
 
     def _has_room(self) -> bool:
-        """Whether the rest of the first frame may be read; where it may not, wait for memory."""
+        """Return whether the rest of the first frame may be read; where it may not, wait for memory."""
         memory, needed = self._context.requests, self._input.needed
         if not memory.is_bounded or self._claimed or needed <= CHUNK_BYTES:
             return True

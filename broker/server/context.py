@@ -51,7 +51,7 @@ class ProducerIds(Protocol):
     """Where producer ids come from."""
 
     async def next_id(self) -> ProducerId:
-        """An id that no producer of the cluster was ever given.
+        """Return an id that no producer of the cluster was ever given.
 
         Raises:
             ProducerIdsUnavailableError: No block of ids could be taken now; the client may try again.
@@ -127,7 +127,7 @@ class ServerContext:
 
 
 Answer = Body | None
-"""A response entity of kio, or None where the request gets no answer."""
+"""A response entity of kio, or None if the request gets no answer."""
 
 
 @dataclass(frozen=True, slots=True)

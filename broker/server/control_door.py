@@ -97,7 +97,7 @@ class ControlDoor:
     async def refuse(
         self, kind: type[ControlRequest], data: bytes, correlation_id: int
     ) -> ControlResponse | None:
-        """The answer to a request that is refused; None where it is to be decoded and carried out.
+        """Return the answer to a request that is refused; None if it is to be decoded and carried out.
 
         Args:
             kind: What ``data`` is.

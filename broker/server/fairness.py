@@ -32,7 +32,7 @@ class Served(Protocol):
     share: Share
 
     def serve(self) -> bool:
-        """Start one request, if one may start; True where another is there already."""
+        """Start one request, if one may start; True if another is there already."""
         ...
 
 

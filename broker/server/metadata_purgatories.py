@@ -35,7 +35,7 @@ class DelayedByMetadata(DelayedOperation, Generic[K]):
         self._answer = answer
 
     def is_satisfied(self) -> bool:
-        """Whether it holds of all; those looked at until one is late are not looked at again."""
+        """Return whether it holds of all; those looked at until one is late are not looked at again."""
         while self._pending and self._holds(self._pending[-1]):
             self._pending.pop()
         return not self._pending or self._answer.done()

@@ -206,7 +206,7 @@ def _control(
 
 
 def _read_range(ranges: RangeReader) -> Any:
-    """The method by which another replica fetches a damaged range again."""
+    """Return the method by which another replica fetches a damaged range again."""
 
     async def handle(request: replication_pb2.ReadRangeRequest, _context: Any) -> Any:
         return ranges.read(request)

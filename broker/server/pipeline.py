@@ -121,7 +121,7 @@ class RequestPipeline:
         return not self._in_flight
 
     def may_start(self, prefix: Prefix) -> bool:
-        """Whether the next request of the connection may start now."""
+        """Return whether the next request of the connection may start now."""
         if not self._in_flight:
             return True
         api = APIS.get(prefix.api_key)

@@ -40,7 +40,7 @@ async def reassignment_answer(
     error: ErrorCode = ErrorCode.NONE,
     message: str | None = None,
 ) -> Answer:
-    """The answer, by topic.
+    """Return the answer, by topic.
 
     Args:
         request: What is answered.

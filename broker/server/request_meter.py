@@ -52,5 +52,5 @@ class RequestMeter:
 
 
 def _kafka_name(api_key: int) -> str:
-    """The name of an API as Kafka's metrics have it: ``Produce``, ``InitProducerId``."""
+    """Return the name of an API as Kafka's metrics have it: ``Produce``, ``InitProducerId``."""
     return "".join(word.capitalize() for word in ApiKey(api_key).name.split("_"))

@@ -66,7 +66,7 @@ class Api:
         return self.min_version if self.announced_from is None else self.announced_from
 
     def serves(self, version: int) -> bool:
-        """Whether a request of that version is answered."""
+        """Return whether a request of that version is answered."""
         return self.min_version <= version <= self.max_version
 
 

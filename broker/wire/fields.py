@@ -37,7 +37,7 @@ works with Kafka sends one. A name of 98 MB held the broker for seconds wherever
 
 
 def not_none(kind: Any) -> Any:
-    """The type without its ``| None``."""
+    """Return the type without its ``| None``."""
     if get_origin(kind) is not UnionType:
         return kind
     return next(part for part in get_args(kind) if part is not NoneType)

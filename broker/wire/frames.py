@@ -87,7 +87,7 @@ class Request:
     body: Body
 
     def answer(self, name: str, /, **values: Any) -> Any:
-        """An entity of this request's response module.
+        """Return an entity of this request's response module.
 
         Args:
             name: The class, such as ``MetadataResponseTopic``; the names are the same in all versions.
@@ -102,7 +102,7 @@ class Request:
 
 
 def read_prefix(frame: Bytes, at: int = 0) -> Prefix:
-    """The first eight bytes of a request.
+    """Return the first eight bytes of a request.
 
     Raises:
         UnreadableFrameError: There are fewer.
@@ -167,12 +167,12 @@ def decode_in_pieces(frame: memoryview, listener: str) -> Steps[Request]:
 
 
 def milliseconds(duration: dt.timedelta) -> int:
-    """The whole milliseconds of a duration as kio reads it."""
+    """Return the whole milliseconds of a duration as kio reads it."""
     return duration // _MILLISECOND
 
 
 def encode(correlation_id: int, body: Body) -> list[Chunk]:
-    """The bytes of a response, its size in front, as chunks to be written one after the other.
+    """Return the bytes of a response, its size in front, as chunks to be written one after the other.
 
     Long fields (the records of a fetch) stand among the chunks by reference, not as copies: they must not
     change until they are written. Records that lie in a file are always such a chunk.

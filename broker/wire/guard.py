@@ -128,7 +128,7 @@ def guard(entity: type[Any], frame: memoryview, start: int) -> tuple[memoryview,
 
 
 def edited(frame: memoryview, start: int, edits: list[Edit]) -> memoryview:
-    """The bytes of ``frame`` from ``start`` on, with these edits made."""
+    """Return the bytes of ``frame`` from ``start`` on, with these edits made."""
     pieces: list[bytes | memoryview] = []
     for edit in sorted(edits):
         pieces += (frame[start : edit.start], edit.replacement)
@@ -141,7 +141,7 @@ _COMPILED: dict[type[Any], Shape] = {}
 
 
 def shape_of(entity: type[Any]) -> Shape:
-    """The walk of a class, compiled when it is first asked for."""
+    """Return the walk of a class, compiled when it is first asked for."""
     shape = _COMPILED.get(entity)
     if shape is None:
         shape = _COMPILED[entity] = _compile(entity)
@@ -179,7 +179,7 @@ def _compile(entity: type[Any]) -> Shape:
 
 
 def shape_of_tags(entity: type[Any]) -> Shape:
-    """The walk of the tagged fields at the end of an entity of a flexible version."""
+    """Return the walk of the tagged fields at the end of an entity of a flexible version."""
     known = {
         field.metadata["tag"]: shape_of_field(entity, field, nullable=False).step
         for field in fields(entity)
@@ -189,14 +189,14 @@ def shape_of_tags(entity: type[Any]) -> Shape:
 
 
 def _fixed_size(field: Field[Any]) -> int:
-    """The bytes of a field that always takes the same number of them, else 0."""
+    """Return the bytes of a field that always takes the same number of them, else 0."""
     if get_origin(not_none(field.type)) is tuple:
         return 0
     return SIZES.get(field.metadata.get("kafka_type", ""), 0)
 
 
 def shape_of_field(entity: type[Any], field: Field[Any], *, nullable: bool) -> Shape:
-    """The walk of one field that is not tagged, or of a tagged field's value."""
+    """Return the walk of one field that is not tagged, or of a tagged field's value."""
     # A request header keeps the old form of the client id in every version (RequestHeader.json says why).
     flexible = entity.__flexible__ and not (entity.__name__ == "RequestHeader" and field.name == "client_id")
     kind = not_none(field.type)
@@ -212,7 +212,7 @@ def shape_of_field(entity: type[Any], field: Field[Any], *, nullable: bool) -> S
 
 
 def shape_of_item(entity: type[Any], field: Field[Any]) -> Shape:
-    """The walk of one element of an array."""
+    """Return the walk of one element of an array."""
     item = get_args(not_none(field.type))[0]
     if is_dataclass(item):
         return shape_of(cast("type[Any]", item))
@@ -231,7 +231,7 @@ def _primitive(field: Field[Any], *, flexible: bool) -> Shape:
 
 
 def is_nullable(kind: Any) -> bool:
-    """Whether a field's type allows None."""
+    """Return whether a field's type allows None."""
     return get_origin(kind) is UnionType and NoneType in get_args(kind)
 
 
@@ -286,7 +286,7 @@ def _varint(number: int) -> bytes:
 
 
 def read_varint(frame: memoryview, at: int) -> tuple[int, int]:
-    """An unsigned varint of at most five bytes, and the position behind it."""
+    """Return an unsigned varint of at most five bytes, and the position behind it."""
     byte = frame[at]
     if byte < 0x80:
         return byte, at + 1
@@ -355,7 +355,7 @@ def _array(name: str, item: Shape, least: int, *, flexible: bool) -> Step:
 
 
 def _nullable(step: Step) -> Step:
-    """A struct behind a marker byte: -1 for null (KIP-893)."""
+    """Return a struct behind a marker byte: -1 for null (KIP-893)."""
 
     def nullable(frame: memoryview, at: int, end: int, walk: Walk) -> int:
         return at + 1 if frame[at] == 0xFF else step(frame, at + 1, end, walk)

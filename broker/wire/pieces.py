@@ -111,7 +111,7 @@ class _Guarded:
         self._native = native
 
     def __call__(self, frame: memoryview, at: int, walk: Walk) -> tuple[Any, int]:
-        """The value at a position, and the position behind it."""
+        """Return the value at a position, and the position behind it."""
         size = len(frame)
         behind = self._step(frame, at, size, walk)
         if behind > size:
@@ -164,7 +164,7 @@ def _nothing(_frame: memoryview, at: int, _progress: _Progress) -> Steps[tuple[A
 
 
 def _is_small(field: Field[Any]) -> bool:
-    """Whether a field has no arrays in it. A struct that may be null has none in any request."""
+    """Return whether a field has no arrays in it. A struct that may be null has none in any request."""
     kind = not_none(field.type)
     if get_origin(kind) is tuple:
         return False
@@ -203,7 +203,7 @@ def _array(entity: type[Any], field: Field[Any]) -> _Read:
 
 
 def _array_of_arrays(name: str, to_items: Step, at_once: _Guarded, in_pieces: _Read) -> _Read:
-    """An array whose elements have arrays: those that are small are read at once all the same."""
+    """Return an array whose elements have arrays: those that are small are read at once all the same."""
 
     def read(frame: memoryview, at: int, progress: _Progress) -> Steps[tuple[Any, int]]:
         at = to_items(frame, at, len(frame), progress)
@@ -242,7 +242,7 @@ def _has_arrays(entity: Any) -> bool:
 
 
 def _known_tags(tagged: Mapping[int, tuple[str, _Native]], known: memoryview) -> dict[str, Any]:
-    """The values of tagged fields; the guard has judged their sizes, and left those that kio knows."""
+    """Return the values of tagged fields; the guard has judged their sizes, and left those that kio knows."""
     values: dict[str, Any] = {}
     count, at = read_varint(known, 0)
     for _ in range(count):

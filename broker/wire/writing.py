@@ -65,7 +65,7 @@ class Timestamp(int):
     """
 
     def timestamp(self) -> Fraction:
-        """The time in seconds, exactly."""
+        """Return the time in seconds, exactly."""
         return Fraction(self, 1000)
 
 
@@ -175,6 +175,6 @@ def _is_array_of_structs(field: Field[Any]) -> bool:
 
 @cache
 def _can_be_cut(entity: type[Any]) -> bool:
-    """Whether an entity may be written in steps: it has an array of structs, and no tagged fields."""
+    """Return whether an entity may be written in steps: it has an array of structs, and no tagged fields."""
     has_tags = any("tag" in field.metadata for field in fields(entity))
     return not has_tags and any(map(_is_array_of_structs, fields(entity)))

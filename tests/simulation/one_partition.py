@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from barnabas.broker.core.divergence import Agreement, agreement
 from barnabas.broker.core.follower_fetch import cut_on_becoming_follower, cut_on_divergence
-from barnabas.broker.core.isr import Hearing
+from barnabas.broker.core.isr import SessionContact
 from barnabas.broker.core.leader_epochs import LeaderEpochCache
 from barnabas.broker.core.replica import Replica, Role
 from barnabas.cluster.model.errors import ErrorCode
@@ -240,7 +240,7 @@ class AnyPartition(RuleBasedStateMachine):
             log_start_offset=0,
             log_end_offset=leader.end,
             now_ms=self.now,
-            hearing=Hearing(self.now),
+            session=SessionContact(self.now),
         )
         if outcome.may_join:
             leader.replica.propose_expansion(ask.follower)

@@ -34,7 +34,7 @@ def handle(_context: ServerContext, request: Request) -> Answer:
 
 
 def unsupported_version() -> Answer:
-    """The answer to an ApiVersions of a version that is not served.
+    """Return the answer to an ApiVersions of a version that is not served.
 
     Version 0 is the one layout that every client can read; it holds the versions of ApiVersions alone, from
     which the client picks (KIP-511).

@@ -61,7 +61,7 @@ async def _all_refused(topics: Iterable[Any], refusal: Refused) -> dict[str, Top
 
 
 async def _contradictions(topics: tuple[Any, ...]) -> dict[str, TopicResult]:
-    """The topics that need no controller to be refused, by name."""
+    """Return the topics that need no controller to be refused, by name."""
     times: Counter[str] = Counter()
     async for topic in paced(topics):
         times[topic.name] += 1

@@ -44,7 +44,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 
 async def _names(request: Request) -> tuple[str, ...]:
-    """The topics named, each once."""
+    """Return the topics named, each once."""
     names: dict[str, None] = {}
     if request.version < FIRST_WITH_STATES:
         async for name in paced(request.body.topic_names):

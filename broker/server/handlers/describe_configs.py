@@ -50,7 +50,7 @@ _UNKNOWN_TYPE = 0
 
 
 _Overrides = Mapping[str, Mapping[str, str] | None]
-"""What each known topic among the resources sets itself; None where ZooKeeper does not say."""
+"""What each known topic among the resources sets itself; None if ZooKeeper does not say."""
 
 
 class _RefusedError(Exception):
@@ -63,7 +63,7 @@ class _RefusedError(Exception):
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """The settings of each resource, in the order of the request, or why they are not told.
+    """Return the settings of each resource, in the order of the request, or why they are not told.
 
     A resource that is named twice is answered once, so that no small request has an enormous answer.
     """
@@ -75,7 +75,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 
 async def _describe_all(context: ServerContext, request: Request, resources: Iterable[Any]) -> list[Answer]:
-    """The results of some of the resources, whose settings are read at once."""
+    """Return the results of some of the resources, whose settings are read at once."""
     overrides = await _read_overrides(context, resources)
     results, turn = [], Turn()
     for resource in resources:

@@ -60,7 +60,7 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
 
 
 def _epoch(partition: Body, name: str) -> LeaderEpoch:
-    """An epoch of the request; any negative one stands for none (``FetchRequest.optionalEpoch``)."""
+    """Return an epoch of the request; any negative one stands for none (``FetchRequest.optionalEpoch``)."""
     return LeaderEpoch(max(UNKNOWN_LEADER_EPOCH, getattr(partition, name, UNKNOWN_LEADER_EPOCH)))
 
 
@@ -106,7 +106,7 @@ async def _later(request: Request, results: asyncio.Future[FetchResults]) -> Ans
 
 
 def _answer(request: Request, results: FetchResults) -> Answer:
-    """Each partition once, however often it was asked for: its records would not be bounded else."""
+    """Return each partition once, however often it was asked for: its records would not be bounded else."""
     topics = [
         request.answer(
             "FetchableTopicResponse",
@@ -154,7 +154,7 @@ def _partition(request: Request, index: int, fetched: Fetched) -> Answer:
 
 
 def _aborted(request: Request, fetched: Fetched) -> tuple[Answer, ...] | None:
-    """The aborted transactions whose records come along, for who asked for them."""
+    """Return the aborted transactions whose records come along, for who asked for them."""
     if request.body.isolation_level != _READ_COMMITTED:
         return None
     return tuple(

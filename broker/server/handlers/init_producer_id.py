@@ -19,7 +19,7 @@ _NO_EPOCH = -1
 
 
 def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer]:
-    """The next producer id, or why there is none."""
+    """Return the next producer id, or why there is none."""
     body = request.body
     given_id = getattr(body, "producer_id", NO_PRODUCER_ID)
     given_epoch = getattr(body, "producer_epoch", _NO_EPOCH)

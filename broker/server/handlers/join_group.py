@@ -14,7 +14,7 @@ _NO_GENERATION = -1
 
 
 def handle(_context: ServerContext, request: Request) -> Answer:
-    """The error, whatever the group."""
+    """Return the error, whatever the group."""
     return request.answer(
         "JoinGroupResponse",
         throttle_time=NO_THROTTLE,

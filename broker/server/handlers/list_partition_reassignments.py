@@ -25,7 +25,7 @@ _NAMES = Names(
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """The partitions that are being moved, of those asked for or of all, by topic and number."""
+    """Return the partitions that are being moved, of those asked for or of all, by topic and number."""
     body = request.body
     named = None if body.topics is None else await _named(body)
     # The controller is not told of more than it takes in one portion: what it moves is less than that.
@@ -46,6 +46,6 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 
 async def _named(body: Any) -> dict[TopicPartition, None]:
-    """The partitions asked for, each once."""
+    """Return the partitions asked for, each once."""
     asked = (TopicPartition(topic.name, n) for topic in body.topics for n in topic.partition_indexes)
     return {tp: None async for tp in paced(asked)}

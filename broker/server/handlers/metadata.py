@@ -31,7 +31,7 @@ _BEING_CREATED = frozenset({ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS})
 
 
 async def handle(context: ServerContext, request: Request) -> Answer | Building:
-    """The topics asked, or all; a missing one is created first where request and broker allow it."""
+    """Return the topics asked, or all; a missing one is created first where request and broker allow it."""
     asked = request.body.topics
     # Version 0 cannot say null: there, an empty list means all topics.
     if asked is None or (request.version == 0 and not asked):

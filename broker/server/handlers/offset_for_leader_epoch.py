@@ -13,7 +13,7 @@ from barnabas.cluster.model.ids import TopicPartition
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """The end of the epoch asked, for each partition."""
+    """Return the end of the epoch asked, for each partition."""
     topics, turn = [], Turn()
     for topic in request.body.topics:
         partitions = []

@@ -105,7 +105,7 @@ async def _later(request: Request, results: asyncio.Future[AppendResults]) -> An
 
 
 def _refused(request: Request, error: ErrorCode, message: str) -> Answer:
-    """The same error for every partition of the request."""
+    """Return the same error for every partition of the request."""
     appended = Appended(error, message=message)
     return _answer(
         request,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.broker.core.isr import NEVER_MS, Hearing, RemoteReplica, out_of_sync
+from barnabas.broker.core.isr import NEVER_MS, RemoteReplica, SessionContact, out_of_sync
 
 LAG = 100
 
@@ -69,18 +69,18 @@ def test_a_silent_follower_with_everything_never_leaves():
 
 
 def test_a_session_speaks_for_partitions_that_it_does_not_name():
-    remote, hearing = RemoteReplica(), Hearing(1)
-    remote.fetched(5, 0, 5, 1, hearing)
-    hearing.at_ms = 10_000
+    remote, session = RemoteReplica(), SessionContact(1)
+    remote.fetched(5, 0, 5, 1, session)
+    session.at_ms = 10_000
     remote.leader_appends(5)
     assert not remote.is_out_of_sync(6, 10_000 + LAG, LAG)
     assert remote.is_out_of_sync(6, 10_001 + LAG, LAG)
 
 
 def test_it_does_not_speak_for_those_that_are_behind():
-    remote, hearing = RemoteReplica(), Hearing(1)
-    remote.fetched(4, 0, 5, 1, hearing)
-    hearing.at_ms = 10_000
+    remote, session = RemoteReplica(), SessionContact(1)
+    remote.fetched(4, 0, 5, 1, session)
+    session.at_ms = 10_000
     remote.leader_appends(5)
     assert remote.is_out_of_sync(6, 10_000, LAG)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.core.isr import Hearing
+from barnabas.broker.core.isr import SessionContact
 from barnabas.broker.core.replica import Conflict, Replica, Role
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -20,9 +20,14 @@ def order(leader=1, epoch=0, isr=(1, 2, 3), version=0, controller_epoch=1):
     return LeaderAndIsrPartition(TP, state, Assignment((1, 2, 3)))
 
 
-def fetch(replica, broker_id, offset, end, *, now=0, hearing=None):
+def fetch(replica, broker_id, offset, end, *, now=0, session=None):
     return replica.follower_fetched(
-        broker_id, offset, log_start_offset=0, log_end_offset=end, now_ms=now, hearing=hearing or Hearing(now)
+        broker_id,
+        offset,
+        log_start_offset=0,
+        log_end_offset=end,
+        now_ms=now,
+        session=session or SessionContact(now),
     )
 
 
@@ -97,7 +102,7 @@ def test_leading_on_in_a_new_epoch_keeps_what_followers_have(leader):
     assert leader.high_watermark == 8
     assert leader.remote(3).log_end_offset == 8
     # It must be heard in the new epoch before it may be let in.
-    assert leader.remote(3).hearing is None
+    assert leader.remote(3).session is None
 
 
 def test_a_leader_that_missed_an_epoch_knows_nothing_of_its_followers(leader):
@@ -208,18 +213,18 @@ def test_a_follower_below_the_epochs_start_stays_out():
 def test_one_that_caught_up_meanwhile_is_found_after_the_change():
     replica = Replica(1, TP, LAG, 0)
     replica.become_leader(order(isr=(1,)), 0, 0)
-    first, hearing = fetch(replica, 2, 0, 0), Hearing(0)
+    first, session = fetch(replica, 2, 0, 0), SessionContact(0)
     assert first.may_join
     proposal = replica.propose_expansion(2)
-    assert not fetch(replica, 3, 0, 0, hearing=hearing).may_join
+    assert not fetch(replica, 3, 0, 0, session=session).may_join
     assert replica.next_to_join() is None
     replica.isr_written(proposal, 1, 0, 0)
     assert replica.next_to_join() == 3
-    replica.silent(3, Hearing(0))
+    replica.session_ended(3, SessionContact(0))
     assert replica.next_to_join() == 3
-    replica.silent(3, hearing)
+    replica.session_ended(3, session)
     assert replica.next_to_join() is None
-    replica.silent(9, hearing)
+    replica.session_ended(9, session)
 
 
 @pytest.mark.parametrize(
@@ -250,10 +255,10 @@ def test_an_answer_that_comes_after_the_next_order_changes_nothing(leader):
 
 
 def test_a_session_speaks_for_a_quiet_partition(leader):
-    hearing = Hearing(0)
-    fetch(leader, 2, 0, 0, hearing=hearing)
-    fetch(leader, 3, 0, 0, hearing=Hearing(0))
-    hearing.at_ms = 10_000
+    session = SessionContact(0)
+    fetch(leader, 2, 0, 0, session=session)
+    fetch(leader, 3, 0, 0, session=SessionContact(0))
+    session.at_ms = 10_000
     leader.before_append(0)
     leader.appended(1, 10_000)
     proposal = leader.propose_shrink(1, 10_000 + LAG)

@@ -42,7 +42,7 @@ def fetched(partition, broker_id, offset):
         log_start_offset=0,
         log_end_offset=partition.log.log_end_offset,
         now_ms=0,
-        hearing=None,
+        session=None,
     ).high_watermark_rose
 
 

@@ -301,7 +301,7 @@ async def test_forgotten_partitions_and_closed_sessions_hear_nothing(room, follo
     assert set(first.feeds) == set(second.feeds) == {2}
     follower.ask(forget=[TP])
     assert (set(first.feeds), set(second.feeds)) == (set(), {2})
-    assert first.replica.remote(2).hearing is None
+    assert first.replica.remote(2).session is None
     follower.session.close()
     assert second.feeds == {}
     assert follower.session.has_enough(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from barnabas.broker.core.isr import Hearing
+from barnabas.broker.core.isr import SessionContact
 from barnabas.broker.replicas import isr_keeper
 from barnabas.broker.replicas.hosted import monotonic_ms
 from barnabas.broker.replicas.isr_keeper import IsrKeeper
@@ -73,7 +73,7 @@ def lagging(room):
     now = monotonic_ms()
     for follower, offset in ((2, 1), (3, 0)):
         partition.replica.follower_fetched(
-            follower, offset, log_start_offset=0, log_end_offset=1, now_ms=now, hearing=None
+            follower, offset, log_start_offset=0, log_end_offset=1, now_ms=now, session=None
         )
     partition.replica.remote(3).caught_up_ms = now - 10_000
     return partition
@@ -82,7 +82,7 @@ def lagging(room):
 def fetch(partition, follower):
     now = monotonic_ms()
     return partition.replica.follower_fetched(
-        follower, 0, log_start_offset=0, log_end_offset=0, now_ms=now, hearing=Hearing(now)
+        follower, 0, log_start_offset=0, log_end_offset=0, now_ms=now, session=SessionContact(now)
     )
 
 
