@@ -50,8 +50,8 @@ def owner_of_log(
 ) -> LogOwner:
     """Return the topic that a log belongs to which was found where ``expectation`` holds.
 
-    A log without a recorded identity was written by Kafka, or by a release that recorded none; it counts as
-    this topic's. So does every log if the controller sent no identity.
+    A log without a recorded identity never had a record, or was written by Kafka or a release that recorded
+    none; it counts as this topic's. So does every log if the controller sent no identity.
 
     Args:
         recorded: The identity recorded with the log.

@@ -40,7 +40,7 @@ from barnabas.broker.disk.retention import retire_old_segments
 from barnabas.broker.disk.scrub import DamagedRange, SegmentSpan
 from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
-from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.ids import Offset, TopicIdentity, TopicPartition
 
 T = TypeVar("T")
 
@@ -109,6 +109,11 @@ class Log:
         return oldest.epoch
 
     @property
+    def topic(self) -> TopicIdentity | None:
+        """Return the topic that the log is of, or None if that is not known."""
+        return self._files.identity.topic
+
+    @property
     def size(self) -> int:
         """Bytes of all segments' batches."""
         return self._files.segments.size
@@ -128,6 +133,13 @@ class Log:
         """Whether ``flush.ms`` has passed since the last flush, and there is something to flush."""
         age = self._context.clock() - self._last_flush_ms
         return age >= self.config.flush_ms and self.recovery_point < self.log_end_offset
+
+    def identify(self, topic: TopicIdentity) -> None:
+        """Record the topic that the log is of; an empty log writes it down with the first record."""
+        self._guard.check()
+        self._files.identity.assign(topic)
+        if self.log_end_offset > 0:
+            self._guard.run("identifying", self._files.identity.store)
 
     def recompression(self, records: Buffer | None) -> Recompression | None:
         """What takes long before a client's record field may be appended, or None."""
@@ -192,7 +204,7 @@ class Log:
             return LogAppendInfo(NO_OFFSET, NO_OFFSET, NO_TIME, self.log_start_offset)
         now_ms, view, position, done = self._context.clock(), memoryview(records), 0, 0
         while done < len(batches):
-            group = self._group(batches, done)
+            group = self._files.group(batches, done, self.config)
             size = sum(batch.header.size for batch in group)
             self._append([view[position : position + size]], group, now_ms)
             position += size
@@ -449,16 +461,6 @@ class Log:
             base_offset = Offset(peek_frame(records)[0])
             if 0 <= base_offset < self.log_end_offset:
                 self.truncate_fully_and_start_at(base_offset)
-
-    def _group(self, batches: Sequence[RecordBatch], start: int) -> Sequence[RecordBatch]:
-        """The batches from ``start`` on that go into one segment with one write: all, unless it must roll."""
-        active, end = self._files.segments.active, start + 1
-        size = batches[start].header.size
-        free = self.config.segment_bytes - active.size
-        while end < len(batches) and size + batches[end].header.size <= free:
-            size += batches[end].header.size
-            end += 1
-        return batches[start:end]
 
     def _append(self, buffers: Sequence[Buffer], batches: Sequence[RecordBatch], now_ms: int) -> None:
         """Write the batches, to a new segment where the first of them asks for one."""

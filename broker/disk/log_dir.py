@@ -66,8 +66,7 @@ from barnabas.broker.disk.names import (
 )
 from barnabas.broker.disk.old_formats import refuse_old_formats
 from barnabas.broker.disk.recovery import LoadedLog, LogState, load_log, new_log
-from barnabas.broker.disk.topic_identity import read_identity, write_identity
-from barnabas.cluster.model.ids import BrokerId, Offset, TopicIdentity, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 
 _log = structlog.get_logger("kafka.log.LogManager")
 
@@ -138,7 +137,6 @@ class LogDir:
         self._lock: int | None = None
         self.lock_id = ""
         self._high_watermarks: dict[TopicPartition, Offset] = {}
-        self._identities: dict[TopicPartition, TopicIdentity] = {}
         self._doomed: deque[tuple[int, Path]] = deque()
         self._has_removed = False
         self._under_way: deque[Future[None]] = deque()
@@ -247,7 +245,6 @@ class LogDir:
         # Only now: where the disk has refused, the log is one of those that are gone with the directory.
         del self.logs[topic_partition]
         self._high_watermarks.pop(topic_partition, None)
-        self._identities.pop(topic_partition, None)
         self._has_removed = True
         return log, renamed
 
@@ -271,20 +268,6 @@ class LogDir:
         self._doomed = deque(entry for entry in self._doomed if entry[0] > now_ms)
         for path in due:
             self._submit(partial(remove_whatever, path))
-
-    def identity(self, topic_partition: TopicPartition) -> TopicIdentity | None:
-        """Return the topic that a log is of, or None if that is not known."""
-        return self._identities.get(topic_partition)
-
-    def identify(self, topic_partition: TopicPartition, identity: TopicIdentity) -> None:
-        """Record the topic that a log is of, unless that stands there.
-
-        Raises:
-            OSError: The disk refused.
-        """
-        if self._identities.get(topic_partition) != identity:
-            write_identity(self.logs[topic_partition].directory, identity)
-            self._identities[topic_partition] = identity
 
     def high_watermark(self, log: Log) -> Offset:
         """Return the checkpointed high watermark of a log, forced into it."""
@@ -383,9 +366,6 @@ class LogDir:
     def _open(self, topic_partition: TopicPartition, directory: Path, state: LogState) -> Log:
         config = self._options.config_for(topic_partition.topic)
         refuse_old_formats(directory)
-        identity = read_identity(directory)
-        if identity is not None:
-            self._identities[topic_partition] = identity
         loaded = load_log(
             directory, config, state, self._options.clock(), self._options.producer_expiration_ms
         )

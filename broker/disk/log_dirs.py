@@ -19,7 +19,7 @@ from barnabas.broker.disk.errors import (
 from barnabas.broker.disk.files import real_path
 from barnabas.broker.disk.log import Log
 from barnabas.broker.disk.log_dir import LogDir, LogDirsOptions
-from barnabas.cluster.model.ids import Offset, TopicIdentity, TopicPartition
+from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.line_limit import LINES
 
 __all__ = ["LogDirs", "LogDirsOptions"]
@@ -183,25 +183,6 @@ class LogDirs:
         """
         for log_dir in self._each():
             self._ask(log_dir, "writing checkpoints", log_dir.checkpoint_removals)
-
-    def identity(self, topic_partition: TopicPartition) -> TopicIdentity | None:
-        """Return the topic that a log is of, or None if that is not known, or there is no log."""
-        log_dir = self._holder(topic_partition)
-        return log_dir.identity(topic_partition) if log_dir else None
-
-    def identify(self, topic_partition: TopicPartition, identity: TopicIdentity) -> None:
-        """Record the topic that a log, which must be there, is of.
-
-        Raises:
-            KafkaStorageError: The disk refused; its directory is offline.
-        """
-        log_dir = self._holder(topic_partition)
-        if log_dir is None:
-            raise KeyError(f"no log of {topic_partition} in {', '.join(map(str, self._live))}")
-        try:
-            log_dir.identify(topic_partition, identity)
-        except OSError as error:
-            raise self._fail(log_dir.path, f"identifying {topic_partition}", error) from error
 
     def expire_producers(self) -> None:
         """Have every log forget its idle producers."""

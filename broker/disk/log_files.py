@@ -26,6 +26,7 @@ from barnabas.broker.disk.results import FoundBatch, FoundRecords
 from barnabas.broker.disk.scrub import DamagedRange, SegmentSpan
 from barnabas.broker.disk.segment import LogSegment
 from barnabas.broker.disk.segments import LogPosition
+from barnabas.broker.disk.topic_identity import LogIdentity
 from barnabas.cluster.model.ids import Offset
 
 _log = structlog.get_logger("kafka.log.Log")
@@ -39,6 +40,7 @@ class LogFiles:
         segments: At least one.
         epochs: The leader epoch cache, as in its checkpoint.
         producers: What the idempotent producers have written.
+        identity: The topic of the log.
         flushing: What is under way to the disk.
         log_start_offset: The first offset that may be read.
         log_end_offset: The offset that the next record gets.
@@ -51,6 +53,7 @@ class LogFiles:
         self.segments = loaded.segments
         self.epochs = loaded.epochs
         self.producers = loaded.producers
+        self.identity = LogIdentity(directory, loaded.topic)
         self.flushing = Flushing(executor, loaded.recovery_point)
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
@@ -67,6 +70,8 @@ class LogFiles:
             batches: The same, with the offsets and epochs under which they are written.
             config: The log's settings.
         """
+        if self.identity.is_pending:
+            self.identity.store()  # first: a log with records must not be adopted by another topic
         segment = self.segments.active
         size = sum(batch.header.size for batch in batches)
         position = segment.write(buffers, size)
@@ -83,6 +88,15 @@ class LogFiles:
         self.log_end_offset = Offset(batches[-1].header.next_offset)
         if new_epoch:
             self.store_epochs()
+
+    def group(self, batches: Sequence[RecordBatch], start: int, config: LogConfig) -> Sequence[RecordBatch]:
+        """The batches from ``start`` on that go into one segment with one write: all, unless it must roll."""
+        end, size = start + 1, batches[start].header.size
+        free = config.segment_bytes - self.segments.active.size
+        while end < len(batches) and size + batches[end].header.size <= free:
+            size += batches[end].header.size
+            end += 1
+        return batches[start:end]
 
     def roll(self, config: LogConfig, now_ms: int, base_offset: Offset | None = None) -> None:
         """Begin a new segment; the old one is sealed on the directory's thread.
@@ -329,6 +343,7 @@ class LogFiles:
 
     def start_anew_at(self, offset: Offset, config: LogConfig, now_ms: int) -> bool:
         """Drop everything; returns whether the recovery point was lowered."""
+        self.identity.store()  # an end offset above 0 is this topic's, as records are
         self.flushing.finish()
         self._generation += 1
         for segment in reversed(self.segments.remove_from(0)):

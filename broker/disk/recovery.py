@@ -35,8 +35,9 @@ from barnabas.broker.disk.producer_snapshots import ProducerSnapshots
 from barnabas.broker.disk.scan import BATCH_CHUNK, scan_valid_batches
 from barnabas.broker.disk.segment import BatchPosition, LogSegment
 from barnabas.broker.disk.segments import LogSegments
+from barnabas.broker.disk.topic_identity import read_identity
 from barnabas.cluster.model.epochs import LeaderEpoch
-from barnabas.cluster.model.ids import Offset
+from barnabas.cluster.model.ids import Offset, TopicIdentity
 
 FIRST_OFFSET = Offset(0)
 
@@ -63,6 +64,7 @@ class LoadedLog:
     """A log's content after loading.
 
     Attributes:
+        topic: The topic that the file in the log's directory names, or None.
         dropped_bytes: Bytes that were truncated as invalid, without preallocated ones.
     """
 
@@ -72,6 +74,7 @@ class LoadedLog:
     log_start_offset: Offset
     log_end_offset: Offset
     recovery_point: Offset
+    topic: TopicIdentity | None = None
     dropped_bytes: int = 0
 
 
@@ -250,6 +253,7 @@ class _Loading:
             start_offset,
             end_offset,
             recovery_point,
+            read_identity(self._directory),
             self._dropped,
         )
 

@@ -5,9 +5,11 @@ directory would be cheaper, and would lie: while a Kafka broker runs on the dire
 creates others under their names, and knows nothing of such a file. A good log would be put aside then. What
 lies in a log's directory is renamed and deleted with it, so it belongs to no other log.
 
-The file is written when the log is created, or first hosted by a release that knows identities, and never
-changes while the log is the topic's. A missing, torn or damaged file says nothing: any topic of the name may
-own the log, and the next LeaderAndIsr request settles which one does.
+The file is written before the first record, and never changes while the log is the topic's. A log whose end
+offset is 0 holds nothing of any topic, so any topic of the name may own it: such a log has no file, and
+creating a topic of many partitions writes none. A log with records but without the file is from Kafka or an
+older release, and gets the file with the next LeaderAndIsr request. A missing, torn or damaged file says
+nothing: any topic of the name may own the log, and the next LeaderAndIsr request settles which one does.
 """
 
 from __future__ import annotations
@@ -23,6 +25,38 @@ from barnabas.cluster.model.ids import TopicIdentity
 _CONTENT = re.compile(rb"0\n1\n([0-9]{1,19}) ([0-9]{1,19})\n")
 """Version, number of rows, and the row: the format of Kafka's checkpoints. The last line break tells that
 nothing was cut off."""
+
+
+class LogIdentity:
+    """The topic that a log is of, and whether the file in the log's directory says so.
+
+    Attributes:
+        topic: The topic, or None if it is not known.
+        is_pending: Whether the topic is known and the file does not say it yet.
+    """
+
+    __slots__ = ("_directory", "is_pending", "topic")
+
+    def __init__(self, directory: Path, topic: TopicIdentity | None) -> None:
+        """Start from what the file in ``directory`` says, which is ``topic``."""
+        self._directory = directory
+        self.topic = topic
+        self.is_pending = False
+
+    def assign(self, topic: TopicIdentity) -> None:
+        """Set the topic; ``store`` must run before the log holds anything of it."""
+        self.is_pending |= topic != self.topic
+        self.topic = topic
+
+    def store(self) -> None:
+        """Write the file if it does not say the topic yet.
+
+        Raises:
+            OSError: The disk refused; the topic stays pending.
+        """
+        if self.is_pending and self.topic is not None:
+            write_identity(self._directory, self.topic)
+            self.is_pending = False
 
 
 def read_identity(directory: Path) -> TopicIdentity | None:

@@ -81,14 +81,6 @@ class Logs(Protocol):
         """That partition's log, created where there is none and it cannot lie in a failed directory."""
         ...
 
-    def identity(self, topic_partition: TopicPartition) -> TopicIdentity | None:
-        """Return the topic that the log is of, or None if that is not known, or there is no log."""
-        ...
-
-    def identify(self, topic_partition: TopicPartition, identity: TopicIdentity) -> None:
-        """Record the topic that the log is of."""
-        ...
-
     def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
         """Close a stray log, where there is one, and rename its directory."""
         ...
@@ -226,8 +218,9 @@ class HostedPartitions:
         self, topic_partition: TopicPartition, expectation: LogExpectation, identity: TopicIdentity | None
     ) -> bool:
         """Return whether the partition is hosted, but with a stray log, of another topic of that name."""
-        owner = owner_of_log(self._logs.identity(topic_partition), identity, expectation)
-        return topic_partition in self._partitions and owner is LogOwner.OTHER
+        if topic_partition not in self._partitions:
+            return False
+        return self._owner(topic_partition, expectation, identity) is LogOwner.OTHER
 
     def identify(self, topic_partition: TopicPartition, identity: TopicIdentity | None) -> None:
         """Record that the log is of the topic ``identity``, unless it is known to be of another.
@@ -235,9 +228,9 @@ class HostedPartitions:
         Raises:
             KafkaStorageError: The disk refused.
         """
-        known = self._logs.identity(topic_partition)
-        if identity is not None and (known is None or not known.denies(identity)):
-            self._logs.identify(topic_partition, identity)
+        log = self._logs.get(topic_partition)
+        if log is not None and identity is not None and (log.topic is None or not log.topic.denies(identity)):
+            log.identify(identity)
 
     def host(
         self,
@@ -267,7 +260,6 @@ class HostedPartitions:
                 is_new=expectation is LogExpectation.NEW,
                 may_begin_empty=expectation is not LogExpectation.REQUIRED,
             )
-            # Before the first record: a log with records of this topic is known to be of it.
             self.identify(topic_partition, identity)
             checkpointed = self._logs.high_watermark(topic_partition)
             replica = Replica(self.broker_id, topic_partition, self.settings.lag_time_max_ms, checkpointed)
@@ -283,13 +275,19 @@ class HostedPartitions:
             OtherTopicsLogError: It is another topic's, and the replica leads or is in sync.
             KafkaStorageError: It cannot be put aside.
         """
-        owner = owner_of_log(self._logs.identity(topic_partition), identity, expectation)
+        owner = self._owner(topic_partition, expectation, identity)
         if expectation is LogExpectation.NEW:
             self._logs.put_aside(topic_partition, "the partition is new")
         elif owner is LogOwner.OTHER:
             self._logs.put_aside(topic_partition, ANOTHER_TOPIC)
         elif owner is LogOwner.OTHER_IN_SYNC and (log := self._logs.get(topic_partition)) is not None:
             raise OtherTopicsLogError(log.directory, topic_partition)
+
+    def _owner(
+        self, topic_partition: TopicPartition, expectation: LogExpectation, identity: TopicIdentity | None
+    ) -> LogOwner:
+        log = self._logs.get(topic_partition)
+        return owner_of_log(None if log is None else log.topic, identity, expectation)
 
     def remove(self, topic_partition: TopicPartition, *, delete: bool) -> None:
         """Host the partition no more; with ``delete``, its log goes too, also where it was not hosted."""

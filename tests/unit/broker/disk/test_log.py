@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import replace
 
@@ -10,11 +11,13 @@ from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.record_batch import TimestampType, parse_header
 from barnabas.broker.core.refusals import Reason, Refusal
 from barnabas.broker.core.steps import at_once
-from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk import topic_identity
+from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
 from barnabas.broker.disk.lookup import offset_at
 from barnabas.broker.disk.results import FetchDataInfo, OffsetOutOfRange
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicIdentity
 from tests.batches import whole_batches
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=150)
@@ -379,3 +382,88 @@ def test_another_compression_than_the_producers(logs, batch):
     refusal = log.append_as_leader(batch(3, value=b"v" * 500, codec=1), EPOCH)
     assert refusal.reason is Reason.TOO_LARGE
     assert log.log_end_offset == 3
+
+
+FIRST, SECOND = TopicIdentity(1700, 8), TopicIdentity(1700, 9)
+
+
+def identity_file(logs):
+    return logs.directory / "events-0" / "topic-identity-checkpoint"
+
+
+def test_an_empty_log_writes_no_identity(logs):
+    log = logs.open()
+    log.identify(FIRST)
+    assert (log.topic, identity_file(logs).exists()) == (FIRST, False)
+    log.close()
+    assert logs.open().topic is None
+
+
+@pytest.mark.parametrize("role", ["leader", "follower"])
+def test_the_first_record_comes_after_the_identity(logs, batch, monkeypatch, role):
+    """A crash in between leaves an empty log of a known topic, never records of an unknown one."""
+    log = logs.open()
+    log.identify(FIRST)
+    sizes, real = [], topic_identity.write_identity
+
+    def write(directory, identity):
+        sizes.append((log.size, logs.path(".log").stat().st_size))
+        real(directory, identity)
+
+    monkeypatch.setattr(topic_identity, "write_identity", write)
+    for _ in range(2):
+        if role == "leader":
+            log.append_as_leader(batch(2), EPOCH)
+        else:
+            log.append_as_follower(batch(2, base_offset=log.log_end_offset))
+    assert (sizes, log.log_end_offset) == ([(0, 0)], 4)
+    log.abandon()
+    assert logs.open().topic == FIRST
+
+
+def test_a_log_that_cannot_be_identified_takes_no_record(logs, batch, monkeypatch):
+    log = logs.open()
+    log.identify(FIRST)
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(topic_identity, "write_identity", refuse)
+    with pytest.raises(KafkaStorageError, match="appending events-0"):
+        log.append_as_leader(batch(1), EPOCH)
+    assert logs.path(".log").stat().st_size == 0
+
+
+def test_an_identity_that_finds_no_descriptor_is_written_with_the_next_record(logs, batch, monkeypatch):
+    log, real = logs.open(), topic_identity.write_identity
+    log.identify(FIRST)
+
+    def refuse(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(topic_identity, "write_identity", refuse)
+    with pytest.raises(NoDescriptorError):
+        log.append_as_leader(batch(1), EPOCH)
+    monkeypatch.setattr(topic_identity, "write_identity", real)
+    log.append_as_leader(batch(1), EPOCH)
+    assert (log.log_end_offset, topic_identity.read_identity(log.directory)) == (1, FIRST)
+
+
+def test_an_empty_log_that_starts_above_0_has_its_identity(logs):
+    """Its end offset is the topic's: another topic that adopted it would begin there."""
+    log = logs.open()
+    log.identify(FIRST)
+    log.truncate_fully_and_start_at(7)
+    log.abandon()
+    assert (logs.open().log_end_offset, logs.open().topic) == (7, FIRST)
+
+
+def test_a_log_with_records_is_identified_at_once_and_once(logs, batch, monkeypatch):
+    log = filled(logs.open(), batch, 1)
+    written, real = [], topic_identity.write_identity
+    monkeypatch.setattr(
+        topic_identity, "write_identity", lambda *what: (written.append(what[1]), real(*what))
+    )
+    for topic in (FIRST, FIRST, SECOND):
+        log.identify(topic)
+    assert written == [FIRST, SECOND]

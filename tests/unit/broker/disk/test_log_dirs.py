@@ -11,8 +11,7 @@ from dataclasses import replace
 import pytest
 
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.disk import files
-from barnabas.broker.disk import log_dir as log_dir_module
+from barnabas.broker.disk import files, topic_identity
 from barnabas.broker.disk.errors import (
     InconsistentDirectoryError,
     KafkaStorageError,
@@ -322,55 +321,45 @@ def test_descriptors_that_are_kept_back_serve_the_logs_when_there_are_no_others(
 FIRST, SECOND = TopicIdentity(1700, 8), TopicIdentity(1700, 9)
 
 
-def test_an_identity_belongs_to_the_log_with_which_it_lies(open_dirs, paths):
+def test_an_identity_belongs_to_the_log_with_which_it_lies(open_dirs, paths, batch):
     dirs = open_dirs(*paths)
-    assert dirs.identity(tp(0)) is None
-    with pytest.raises(KeyError, match="no log of events-0"):
-        dirs.identify(tp(0), FIRST)
     log = dirs.get_or_create(tp(0))
-    dirs.identify(tp(0), FIRST)
+    assert log.topic is None
+    log.identify(FIRST)
+    log.append_as_leader(batch(1), EPOCH)
     dirs.close()
     dirs = open_dirs(*paths)
-    assert dirs.identity(tp(0)) == FIRST
+    assert dirs.get(tp(0)).topic == FIRST
     # As Kafka does that has the directories meanwhile: another log under that name.
     dirs.close()
     log.directory.rename(log.directory.with_name("events-0." + "a" * 32 + "-delete"))
     log.directory.mkdir()
     dirs = open_dirs(*paths)
-    assert dirs.identity(tp(0)) is None
+    assert dirs.get(tp(0)).topic is None
 
 
 @pytest.mark.parametrize("give_up", ["delete", "put_aside"])
-def test_a_log_that_was_given_up_leaves_no_identity_behind(open_dirs, paths, give_up):
+def test_a_log_that_was_given_up_leaves_no_identity_behind(open_dirs, paths, batch, give_up):
     dirs = open_dirs(*paths)
-    dirs.get_or_create(tp(0))
-    dirs.identify(tp(0), FIRST)
+    dirs.get_or_create(tp(0)).identify(FIRST)
     getattr(dirs, give_up)(*((tp(0), "of the test") if give_up == "put_aside" else (tp(0),)))
-    dirs.get_or_create(tp(0))
-    assert dirs.identity(tp(0)) is None
-    dirs.identify(tp(0), SECOND)
+    log = dirs.get_or_create(tp(0))
+    assert log.topic is None
+    log.identify(SECOND)
+    log.append_as_leader(batch(1), EPOCH)
     dirs.close()
-    assert open_dirs(*paths).identity(tp(0)) == SECOND
+    assert open_dirs(*paths).get(tp(0)).topic == SECOND
 
 
-def test_an_identity_is_written_once(open_dirs, paths, monkeypatch):
+def test_a_disk_that_takes_no_identity_goes_offline(open_dirs, paths, batch, monkeypatch):
     dirs = open_dirs(*paths)
-    dirs.get_or_create(tp(0))
-    written = []
-    monkeypatch.setattr(log_dir_module, "write_identity", lambda *what: written.append(what))
-    for identity in (FIRST, FIRST, SECOND):
-        dirs.identify(tp(0), identity)
-    assert [identity for _, identity in written] == [FIRST, SECOND]
-
-
-def test_a_disk_that_takes_no_identity_goes_offline(open_dirs, paths, monkeypatch):
-    dirs = open_dirs(*paths)
-    dirs.get_or_create(tp(0))
+    log = dirs.get_or_create(tp(0))
+    log.append_as_leader(batch(1), EPOCH)
 
     def refuse(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(log_dir_module, "write_identity", refuse)
+    monkeypatch.setattr(topic_identity, "write_identity", refuse)
     with pytest.raises(KafkaStorageError, match="identifying events-0"):
-        dirs.identify(tp(0), FIRST)
+        log.identify(FIRST)
     assert dirs.live == paths[1:]

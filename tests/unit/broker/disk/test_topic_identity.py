@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.disk.topic_identity import read_identity, write_identity
+from barnabas.broker.disk.topic_identity import LogIdentity, read_identity, write_identity
 from barnabas.cluster.model.ids import TopicIdentity
 
 IDENTITY = TopicIdentity(1_700_000_000_000, 2**63 - 1)
@@ -33,3 +33,21 @@ def test_a_file_that_was_cut_off_says_nothing(tmp_path, cut):
 def test_a_damaged_file_says_nothing(tmp_path, content):
     (tmp_path / NAME).write_bytes(content)
     assert read_identity(tmp_path) is None
+
+
+def test_a_topic_is_written_when_it_is_stored_and_only_if_it_is_new(tmp_path):
+    identity = LogIdentity(tmp_path, None)
+    identity.store()
+    assert (identity.is_pending, read_identity(tmp_path)) == (False, None)
+    identity.assign(IDENTITY)
+    assert (identity.topic, identity.is_pending, read_identity(tmp_path)) == (IDENTITY, True, None)
+    identity.assign(IDENTITY)
+    identity.store()
+    assert (identity.is_pending, read_identity(tmp_path)) == (False, IDENTITY)
+    (tmp_path / NAME).unlink()
+    identity.assign(IDENTITY)
+    identity.store()
+    assert read_identity(tmp_path) is None
+    identity.assign(TopicIdentity(5, 8))
+    identity.store()
+    assert read_identity(tmp_path) == TopicIdentity(5, 8)

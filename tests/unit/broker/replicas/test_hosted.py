@@ -7,6 +7,8 @@ from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_expectation import LogExpectation
 from barnabas.broker.disk.errors import KafkaStorageError, LogNameError, MissingLogError, OtherTopicsLogError
+from barnabas.broker.disk.topic_identity import read_identity
+from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.broker.replicas.interface import FetchPartition
 from barnabas.broker.replicas.read import Reader
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
@@ -171,7 +173,7 @@ def log_of(room, identity):
     log = room.logs.get_or_create(TP)
     log.append_as_leader(room.batch(b"old"), 0)
     if identity is not None:
-        room.logs.identify(TP, identity)
+        room.logs.get(TP).identify(identity)
     return log
 
 
@@ -182,7 +184,7 @@ async def test_the_log_of_a_former_topic_of_that_name_is_a_stray(room, tmp_path)
     assert (partition.log.log_end_offset, partition.replica.high_watermark) == (0, 0)
     (line,) = (line["event"] for line in said if line["log_level"] == "warning")
     assert line.startswith("Log for partition t-0 is a stray, because it is of another topic of that name")
-    assert room.logs.identity(TP) == SECOND
+    assert room.logs.get(TP).topic == SECOND
     (aside,) = tmp_path.glob("t-0.*-stray")
     assert (aside / f"{0:020d}.log").stat().st_size > 0
 
@@ -191,12 +193,27 @@ async def test_the_log_of_a_former_topic_of_that_name_is_a_stray(room, tmp_path)
 async def test_a_log_of_this_topic_or_of_an_unknown_one_is_adopted_and_identified(room, recorded):
     log = log_of(room, recorded)
     assert room.hosted.host(TP, LogExpectation.REQUIRED, SECOND).log is log
-    assert room.logs.identity(TP) == SECOND
+    assert room.logs.get(TP).topic == SECOND
+
+
+async def test_an_empty_log_of_a_topic_that_is_gone_serves_the_next_one_of_its_name(
+    room, open_dirs, tmp_path
+):
+    """It has no identity after a restart, and nothing that could be mistaken for the new topic's records."""
+    room.logs.get_or_create(TP).identify(FIRST)
+    room.logs.close()
+    (tmp_path / "meta.properties").unlink()
+    again = open_dirs(tmp_path)
+    hosted = HostedPartitions(room.hosted.broker_id, again, room.metadata, room.hosted.settings)
+    log = hosted.host(TP, LogExpectation.OPTIONAL, SECOND).log
+    assert (log.topic, log.log_end_offset, log.latest_epoch) == (SECOND, 0, None)
+    log.append_as_leader(room.batch(b"new"), 0)
+    assert read_identity(log.directory) == SECOND
 
 
 async def test_a_new_log_is_identified(room):
     room.hosted.host(TP, LogExpectation.NEW, FIRST)
-    assert room.logs.identity(TP) == FIRST
+    assert room.logs.get(TP).topic == FIRST
 
 
 async def test_the_log_of_another_topic_is_refused_and_kept_where_the_replica_is_in_sync(room, tmp_path):
@@ -207,14 +224,14 @@ async def test_the_log_of_another_topic_is_refused_and_kept_where_the_replica_is
         room.hosted.host(TP, LogExpectation.REQUIRED, SECOND)
     room.hosted.disk_failed(caught.value)
     assert room.hosted.led(OTHER, UNKNOWN_LEADER_EPOCH) is partition
-    assert (room.logs.get(TP), room.logs.identity(TP), room.hosted.get(TP)) == (log, FIRST, None)
+    assert (room.logs.get(TP), room.logs.get(TP).topic, room.hosted.get(TP)) == (log, FIRST, None)
 
 
 async def test_a_controller_that_tells_no_identity_changes_none(room):
     log = log_of(room, FIRST)
     assert room.hosted.host(TP).log is log
     room.hosted.identify(TP, None)
-    assert room.logs.identity(TP) == FIRST
+    assert room.logs.get(TP).topic == FIRST
 
 
 async def test_what_is_hosted_of_another_topic_is_put_aside_too(room):
@@ -223,6 +240,6 @@ async def test_what_is_hosted_of_another_topic_is_put_aside_too(room):
     former.feeds[2] = listener
     assert room.hosted.host(TP, LogExpectation.REQUIRED, SECOND) is former
     room.hosted.identify(TP, SECOND)
-    assert room.logs.identity(TP) == FIRST
+    assert room.logs.get(TP).topic == FIRST
     assert room.hosted.host(TP, LogExpectation.OPTIONAL, SECOND) is not former
     assert listener.heard == [("leadership", TP)]

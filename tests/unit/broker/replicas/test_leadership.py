@@ -434,7 +434,7 @@ FIRST, SECOND = TopicIdentity(1700, 8), TopicIdentity(1700, 9)
 async def test_the_log_of_a_topic_that_was_deleted_and_made_again_is_not_adopted(room, scene, tmp_path):
     """Its old records stayed: neither isNew nor leader epoch 0 told the broker that its log was a stray."""
     room.logs.get_or_create(TP).append_as_leader(room.batch(b"old"), 0)
-    room.logs.identify(TP, FIRST)
+    room.logs.get(TP).identify(FIRST)
     answer = await scene.order(room.order(2, 4, (2, 3), is_new=False, identity=SECOND))
     assert answer.partition_errors == {TP: ErrorCode.NONE}
     assert room.hosted.get(TP).log.log_end_offset == 0
@@ -445,7 +445,7 @@ async def test_the_log_of_a_topic_that_was_deleted_and_made_again_is_not_adopted
 @pytest.mark.parametrize(("leader", "isr"), [(1, (1,)), (2, (1, 2)), (-1, (1,))])
 async def test_who_is_in_sync_with_the_log_of_another_topic_is_refused(room, scene, leader, isr):
     log = room.logs.get_or_create(TP)
-    room.logs.identify(TP, FIRST)
+    room.logs.get(TP).identify(FIRST)
     answer = await scene.order(room.order(leader, 4, isr, is_new=False, identity=SECOND))
     assert answer.partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
     assert (room.hosted.get(TP), room.logs.get(TP)) == (None, log)
@@ -469,18 +469,19 @@ async def test_leader_epochs_of_another_topic_of_that_name_are_not_compared(room
 async def test_a_log_of_an_unknown_topic_is_identified_in_the_same_leader_epoch(room, scene):
     """So it is after an update of all brokers, where the last one that restarts becomes controller."""
     await scene.order(room.order(2, 5))
-    assert room.logs.identity(TP) is None
+    assert room.logs.get(TP).topic is None
     answer = await scene.order(room.order(2, 5, is_new=False, identity=FIRST))
     assert answer.partition_errors == {TP: ErrorCode.STALE_CONTROLLER_EPOCH}
-    assert room.logs.identity(TP) == FIRST
+    assert room.logs.get(TP).topic == FIRST
 
 
 async def test_a_disk_that_takes_no_identity_fails_as_others(room, scene, monkeypatch, tmp_path):
     await scene.order(room.order(2, 5))
+    log = room.hosted.get(TP).log
 
     def fail(*_):
         raise KafkaStorageError(tmp_path, "test")
 
-    monkeypatch.setattr(room.logs, "identify", fail)
+    monkeypatch.setattr(log, "identify", fail)
     await scene.order(room.order(2, 5, is_new=False, identity=FIRST))
     assert list(room.hosted.offline) == [TP]
