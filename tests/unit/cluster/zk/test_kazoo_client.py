@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kazoo.client import KazooState
+from kazoo.client import KazooState, TransactionRequest
 from kazoo.exceptions import (
     BadVersionError,
     ConnectionClosedError,
@@ -140,6 +140,22 @@ OPERATIONS = (Create("/a", b"x", ephemeral=True), Set("/b", b"y", 2), Delete("/c
 def test_a_transaction_answers_operation_by_operation(answer: Any) -> None:
     results = answer(lambda c: c.transaction(OPERATIONS), ["/a", STAT, True, True])
     assert results == ["/a", OURS, None, None]
+
+
+def test_a_transaction_is_sent_as_kazoo_sends_it(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = heard.connection()
+    client, sent = connection._client, []
+    monkeypatch.setattr(client, "_call", lambda request, _result: sent.append(request))
+    connection.transaction((*OPERATIONS, Create("/e", sequential=True))).send(lambda _: None)
+    theirs = TransactionRequest(client)
+    theirs.create("/a", b"x", ephemeral=True)
+    theirs.set_data("/b", b"y", 2)
+    theirs.delete("/c", 3)
+    theirs.check("/d", 4)
+    theirs.create("/e", sequence=True)
+    theirs.commit_async()
+    ours, expected = sent
+    assert (ours.type, ours.serialize()) == (expected.type, expected.serialize())
 
 
 def test_a_failed_transaction_names_the_operation_that_failed(answer: Any) -> None:
