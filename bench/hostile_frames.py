@@ -15,6 +15,7 @@ from kio.serial.writers import write_unsigned_varint
 from kio.static.primitive import uvarint
 
 from barnabas.broker.wire.apis import APIS, ApiKey
+from barnabas.broker.wire.guard import MAX_TAGGED_FIELDS
 from barnabas.broker.wire.schemas import REQUEST, load_schema
 
 TOPIC = "hostile"
@@ -270,7 +271,8 @@ def hostile_frame(request: HostileRequest, elements: int) -> bytes:
 
 
 def _write_unknown_tags(written: io.BytesIO, count: int) -> None:
-    """Put `count` empty tagged fields in the place of the empty tag section at the end of a body."""
+    """Put empty tagged fields, as many as a broker takes, in the place of the empty tag section."""
+    count = min(count, MAX_TAGGED_FIELDS)
     written.seek(-1, io.SEEK_END)
     write_unsigned_varint(written, uvarint(count))
     for tag in range(100, 100 + count):

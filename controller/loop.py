@@ -158,9 +158,12 @@ class ControllerLoop:
             began = self._clock()
             state = event_of(happened).state
             self._metrics.controller_state.set(state)
+            reign = self._context.reign
             # The winner of the election reads the whole cluster into memory.
             with (
-                long_lived() if isinstance(happened, Startup | ControllerChange | Reelect) else nullcontext()
+                long_lived(lambda: self._context.reign != reign)  # noqa: B023
+                if isinstance(happened, Startup | ControllerChange | Reelect)
+                else nullcontext()
             ):
                 await self._handle(happened)
             self._metrics.controller_state.set(ControllerState.IDLE)

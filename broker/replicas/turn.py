@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Generator, Iterable
-from typing import TypeVar, cast
+from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from gc import get_referents
+from sys import getrefcount
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from barnabas.broker.core.steps import Steps
@@ -14,29 +16,65 @@ from barnabas.broker.core.steps import Steps
 T = TypeVar("T")
 
 TURN_S = 0.005
-"""How long one piece of work may keep the loop before the others get their turn, in seconds."""
+"""How long pieces of work may keep the loop in one pass before the others get their turn, in seconds."""
 
-_Waiting = deque[asyncio.Future[None]]
+Container = dict[Any, Any] | list[Any]
 
-_WAITING: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = WeakKeyDictionary()
-"""The pieces of work that wait for their next turn, by loop."""
+_ONLY_HERE = 2
+"""What ``getrefcount`` counts of an object that one variable holds: that, and its own argument."""
+
+_FREED_PER_STEP = 200
+
+
+class _Pass:
+    """The current pass of an event loop: when long work in it ends, and who waits for the next one."""
+
+    __slots__ = ("until", "waiting")
+
+    def __init__(self) -> None:
+        self.until: float | None = None
+        self.waiting: deque[asyncio.Future[None]] = deque()
+
+    def begin(self) -> None:
+        """Measure from now on, until the next pass."""
+        self.until = time.monotonic() + TURN_S
+        asyncio.get_running_loop().call_soon(self._end)
+
+    def _end(self) -> None:
+        self.until = None
+
+
+_PASSES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pass] = WeakKeyDictionary()
 
 
 class Turn:
-    """Gives the loop to others every ``TURN_S``.
+    """Gives the loop to others after ``TURN_S`` of long work.
 
-    However many pieces of work are long at the same time, one of them goes on in each pass of the loop: what
-    is short never waits for more than one turn of theirs.
+    All long work in one pass of the loop shares this time, whether it is one piece or many: loops that are
+    short each would otherwise make a long turn together. However many pieces wait, one of them goes on in
+    each pass: what is short never waits for more than one turn of theirs.
     """
 
+    __slots__ = ("_pass",)
+
     def __init__(self) -> None:
-        self._until = time.monotonic() + TURN_S
+        loop = asyncio.get_running_loop()
+        current = _PASSES.get(loop)
+        if current is None:
+            current = _PASSES[loop] = _Pass()
+        self._pass = current
+        if current.until is None:
+            current.begin()
 
     async def yield_if_long(self) -> None:
         """Let others run, if this turn has been long enough."""
-        if time.monotonic() >= self._until:
-            await _next_turn()
-            self._until = time.monotonic() + TURN_S
+        until = self._pass.until
+        if until is None:
+            self._pass.begin()
+        elif time.monotonic() >= until:
+            await _next_turn(self._pass.waiting)
+            if self._pass.until is None:
+                self._pass.begin()
 
 
 async def paced(items: Iterable[T]) -> AsyncIterator[T]:
@@ -70,11 +108,32 @@ async def carried_out(steps: Steps[T]) -> T:
         await turn.yield_if_long()
 
 
-async def _next_turn() -> None:
+async def freed_in_turns(*containers: Container) -> None:
+    """Empty the containers, and free what nothing else holds in turns with others.
+
+    The interpreter frees a container with all that it holds in one go: 50 ms for 100,000 topics' settings.
+    """
+    for each in containers:
+        await in_turns(_freed(each))
+
+
+def _freed(container: Container) -> Generator[None, None, None]:
+    take: Callable[[], Any] = container.popitem if isinstance(container, dict) else container.pop
+    count = 0
+    held: list[Any] = []
+    while container:
+        held.append(take())
+        while held:
+            each = held.pop()
+            if getrefcount(each) == _ONLY_HERE:
+                held += get_referents(each)
+            count += 1
+            if count % _FREED_PER_STEP == 0:
+                yield
+
+
+async def _next_turn(waiting: deque[asyncio.Future[None]]) -> None:
     loop = asyncio.get_running_loop()
-    waiting = _WAITING.get(loop)
-    if waiting is None:
-        waiting = _WAITING[loop] = deque()
     mine: asyncio.Future[None] = loop.create_future()
     waiting.append(mine)
     if len(waiting) == 1:
@@ -82,7 +141,7 @@ async def _next_turn() -> None:
     await mine
 
 
-def _let_one_go_on(loop: asyncio.AbstractEventLoop, waiting: _Waiting) -> None:
+def _let_one_go_on(loop: asyncio.AbstractEventLoop, waiting: deque[asyncio.Future[None]]) -> None:
     """Wake the piece of work that has waited longest, one in each pass of the loop; skip cancelled ones."""
     while waiting:
         oldest = waiting.popleft()

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.commands.command import Command, Refused
 from barnabas.cluster.model.commands.configs import (
+    MAX_SETTINGS,
     AlterConfigsResult,
     ConfigResource,
     ConfigResourceType,
@@ -54,7 +55,12 @@ async def alter(
     asked: dict[ConfigResource, W] = {}
     async for name, each in paced(named.items()):
         try:
-            asked[_resource(context, *name)] = wanted(each)
+            resource = _resource(context, *name)
+            if len(each.configs) > MAX_SETTINGS:
+                raise BadAlterationError(
+                    f"Cannot alter {len(each.configs)} settings at once; expected {MAX_SETTINGS} at most"
+                )
+            asked[resource] = wanted(each)
         except BadAlterationError as error:
             errors[name] = ErrorCode.INVALID_REQUEST, str(error)
     if asked:
@@ -68,22 +74,18 @@ async def alter(
             errors |= {
                 (each.resource.type, each.resource.name): (each.error, each.message) for each in results
             }
-    return request.answer(
-        response,
-        throttle_time=NO_THROTTLE,
-        responses=tuple(
-            [
-                request.answer(
-                    "AlterConfigsResourceResponse",
-                    error_code=errors[name][0],
-                    error_message=errors[name][1],
-                    resource_type=name[0],
-                    resource_name=name[1],
-                )
-                async for name in paced(named)
-            ]
-        ),
-    )
+    responses = [
+        request.answer(
+            "AlterConfigsResourceResponse",
+            error_code=errors[name][0],
+            error_message=errors[name][1],
+            resource_type=name[0],
+            resource_name=name[1],
+        )
+        async for name in paced(named)
+    ]
+    await freed_in_turns(named, errors, asked)
+    return request.answer(response, throttle_time=NO_THROTTLE, responses=tuple(responses))
 
 
 def _resource(context: ServerContext, type_: int, name: str) -> ConfigResource:

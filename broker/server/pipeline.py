@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from barnabas.broker.replicas.turn import in_turns
+from barnabas.broker.replicas.turn import freed_in_turns, in_turns
 from barnabas.broker.server.context import (
     Answer,
     Building,
@@ -210,7 +210,11 @@ class RequestPipeline:
         answer = self._handlers[request.api.key](self._context, request)
         if isinstance(answer, Preparing):
             answer = await answer.work
-        return await answer if isinstance(answer, Awaitable) else answer
+        answer = await answer if isinstance(answer, Awaitable) else answer
+        body = [request.body]
+        del request
+        await freed_in_turns(body)
+        return answer
 
     def _refuse(self, prefix: Prefix, claimed: int) -> None:
         """Answer an ApiVersions of an unknown version (KIP-511); close for any other API or version."""
@@ -241,9 +245,10 @@ class RequestPipeline:
                 chunks = self._encoded(in_flight, found)
             elif isinstance(found, Building):
                 async with self._context.building:
-                    chunks = await self._encoded_in_turns(in_flight, await found.work())
+                    chunks = await self._encoded_in_turns(in_flight, [await found.work()])
             else:
-                chunks = await self._encoded_in_turns(in_flight, found)
+                answers, found = [found], None
+                chunks = await self._encoded_in_turns(in_flight, answers)
             self._settle(in_flight, chunks)
         except CloseConnectionError as error:
             self._connection.close(error.reason, client_id=in_flight.client_id, **error.details)
@@ -260,8 +265,11 @@ class RequestPipeline:
         return [] if answer is None else encode(in_flight.prefix.correlation_id, answer)
 
     @staticmethod
-    async def _encoded_in_turns(in_flight: _InFlight, answer: Answer) -> list[Chunk]:
-        return await in_turns(encode_in_pieces(in_flight.prefix.correlation_id, answer))
+    async def _encoded_in_turns(in_flight: _InFlight, answers: list[Answer]) -> list[Chunk]:
+        """Encode the answer in the list, and free what it held."""
+        chunks = await in_turns(encode_in_pieces(in_flight.prefix.correlation_id, answers[0]))
+        await freed_in_turns(answers)
+        return chunks
 
     def _settle(self, in_flight: _InFlight, chunks: list[Chunk]) -> None:
         """Note the answer to a request, and send all answers that no earlier request holds back."""

@@ -8,7 +8,8 @@ everything while it is built, checked and answered. Kafka's controller takes suc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from barnabas.broker.replicas.turn import Turn
@@ -23,8 +24,11 @@ PORTION = 500
 """How many topics, partitions or resources one command is about at most."""
 
 
-LOCAL_PORTION = 100
-"""How many partitions are written or read at this broker in one turn of the loop at most."""
+LOCAL_PORTION = 20
+"""How many partitions are written or read at this broker in one turn of the loop at most.
+
+The first append to a partition makes the files of its indexes, which takes a millisecond.
+"""
 
 
 class Patience:
@@ -44,11 +48,11 @@ class Patience:
         return int((self._deadline - asyncio.get_running_loop().time()) * 1000)
 
 
-def portions(items: Sequence[T], size: int | None = None) -> Iterator[Sequence[T]]:
-    """``items`` cut into portions of ``size``, or `PORTION`."""
-    size = size or PORTION
-    for begin in range(0, len(items), size):
-        yield items[begin : begin + size]
+def portions(items: Iterable[T], size: int | None = None) -> Iterator[Sequence[T]]:
+    """``items``, which must not change meanwhile, in portions of ``size``, or `PORTION`."""
+    rest = iter(items)
+    while portion := tuple(islice(rest, size or PORTION)):
+        yield portion
 
 
 async def begin_in_portions(
@@ -61,7 +65,7 @@ async def begin_in_portions(
         begin: Begins it for some of the items; gives the result of each.
     """
     begun, turn = [], Turn()
-    for portion in portions(tuple(items.items()), LOCAL_PORTION):
+    for portion in portions(items.items(), LOCAL_PORTION):
         begun.append(begin(dict(portion)))
         await turn.yield_if_long()
     results: dict[K, T] = {}
@@ -93,7 +97,7 @@ async def submit(
     timeout_ms = patience.timeout_ms
     late = Refused(ErrorCode.REQUEST_TIMED_OUT, f"Not begun within {timeout_ms} ms.")
     refusal: Refused | None = None
-    for portion in portions(items) if items else (items,):
+    for portion in portions(items) if items else ((),):
         result = refusal or await controller.submit(command(portion), timeout_ms)
         yield portion, result
         timeout_ms = patience.left_ms

@@ -32,6 +32,13 @@ Decoding takes 1 to 2 microseconds for each and holds up the whole broker. Kafka
 advice, 4,000 partitions a broker and 200,000 a cluster, lies below it.
 """
 
+MAX_TAGGED_FIELDS = 1_000
+"""The most tagged fields of one struct, known or not.
+
+They are walked in one go: 100,000 would hold up the broker for 50 ms. KIP-482 has no limit; no
+request of release 2.8 has more than one.
+"""
+
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _MAX_VARINT_SHIFT = 28
@@ -363,6 +370,16 @@ def _nullable(step: Step) -> Step:
     return nullable
 
 
+def _refuse_tags(name: str, count: int, left: int) -> None:
+    """Refuse more tagged fields than ``left`` bytes can hold, or than may be walked in one go."""
+    if 2 * count > left:
+        raise HostileFrameError(f"{name} announces {count} tagged fields; {left} bytes are left")
+    if count > MAX_TAGGED_FIELDS:
+        raise HostileFrameError(
+            f"{name} announces {count} tagged fields; expected {MAX_TAGGED_FIELDS} at most"
+        )
+
+
 def _tags(name: str, known: dict[int, Step]) -> Step:
     """The tagged fields: the known ones are walked, the unknown ones taken out and the count lowered."""
 
@@ -370,10 +387,7 @@ def _tags(name: str, known: dict[int, Step]) -> Step:
         count, behind_count = read_varint(frame, at)
         if not count:
             return behind_count
-        if 2 * count > end - behind_count:
-            raise HostileFrameError(
-                f"{name} announces {count} tagged fields; {end - behind_count} bytes are left"
-            )
+        _refuse_tags(name, count, end - behind_count)
         walk.add(f"the tagged fields of {name}", count)
         counted_at, at, kept = at, behind_count, 0
         unknown_at = -1

@@ -149,7 +149,10 @@ def _compile(entity: type[Any]) -> _Read:
             else:
                 values[name], at = at_once(frame, at, progress)
         if entity.__flexible__:
+            before = progress.elements
             known, at = tags(frame, at, progress)
+            if progress.is_step(progress.elements - before):
+                yield
             if tagged:
                 values |= _known_tags(tagged, known)
         return entity(**values), at

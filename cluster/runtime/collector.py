@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 LONGEST_PAUSE_S = 60.0
@@ -49,8 +49,11 @@ _PAUSE = _Pause()
 
 
 @contextmanager
-def long_lived() -> Iterator[None]:
+def long_lived(is_made: Callable[[], bool]) -> Iterator[None]:
     """Pause full collections while the block makes long-lived objects, then exempt those from collections.
+
+    Args:
+        is_made: Tells at the block's end whether it made any; if not, nothing is collected.
 
     The young generations are collected as always. One full collection at the block's end frees the garbage in
     cycles that outlived them: what is frozen as garbage is never freed.
@@ -60,8 +63,9 @@ def long_lived() -> Iterator[None]:
         yield
     finally:
         _PAUSE.end()
-        gc.collect()
-        gc.freeze()
+        if is_made():
+            gc.collect()
+            gc.freeze()
 
 
 @contextmanager

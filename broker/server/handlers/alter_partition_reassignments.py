@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.server.reassignment_answers import Names, reassignment_answer
@@ -55,7 +55,9 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         async for tp in paced(times)
         if tp in results
     }
-    return await reassignment_answer(request, _NAMES, said)
+    answer = await reassignment_answer(request, _NAMES, said)
+    await freed_in_turns(times, targets, results, said)
+    return answer
 
 
 def _named_twice(tp: TopicPartition) -> ReassignmentResult:

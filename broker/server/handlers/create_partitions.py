@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_leaders
 from barnabas.broker.server.portions import Patience, submit
@@ -42,21 +42,17 @@ async def handle(context: ServerContext, request: Request) -> Answer:
             results[name] = TopicResult(name, ErrorCode.INVALID_REQUEST, f"Duplicate topic name: {name}")
     if not body.validate_only:
         results |= await await_leaders(context, results.values(), patience)
-    return request.answer(
-        "CreatePartitionsResponse",
-        throttle_time=NO_THROTTLE,
-        results=tuple(
-            [
-                request.answer(
-                    "CreatePartitionsTopicResult",
-                    name=result.name,
-                    error_code=result.error,
-                    error_message=result.message,
-                )
-                async for result in paced(results.values())
-            ]
-        ),
-    )
+    answers = [
+        request.answer(
+            "CreatePartitionsTopicResult",
+            name=result.name,
+            error_code=result.error,
+            error_message=result.message,
+        )
+        async for result in paced(results.values())
+    ]
+    await freed_in_turns(times, wanted, results)
+    return request.answer("CreatePartitionsResponse", throttle_time=NO_THROTTLE, results=tuple(answers))
 
 
 def _all_refused(topics: Sequence[NewPartitions], refusal: Refused) -> dict[str, TopicResult]:

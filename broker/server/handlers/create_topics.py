@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_leaders
 from barnabas.broker.server.portions import Patience, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.commands.command import Refused
-from barnabas.cluster.model.commands.topics import CreateTopics, NewTopic, TopicResult
+from barnabas.cluster.model.commands.configs import MAX_SETTINGS
+from barnabas.cluster.model.commands.topics import MAX_PARTITIONS, CreateTopics, NewTopic, TopicResult
 from barnabas.cluster.model.configs_described import describe_topic
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
@@ -52,6 +53,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     async for topic in paced(body.topics):
         if topic.name not in answers:
             answers[topic.name] = _result(context, request, topic, results[topic.name])
+    await freed_in_turns(wanted, results, contradictions)
     return request.answer("CreateTopicsResponse", throttle_time=NO_THROTTLE, topics=tuple(answers.values()))
 
 
@@ -67,20 +69,32 @@ async def _contradictions(topics: tuple[Any, ...]) -> dict[str, TopicResult]:
         times[topic.name] += 1
     refused = {}
     async for topic in paced(topics):
-        error, message = ErrorCode.INVALID_REQUEST, ""
-        null_configs = [config.name for config in topic.configs if config.value is None]
-        if times[topic.name] > 1:
-            message = f"Topic '{topic.name}' is named {times[topic.name]} times; expected once"
-        elif null_configs:
-            message = (
-                f"The settings {', '.join(null_configs)} of topic '{topic.name}' are null; expected text"
-            )
-        elif len({by_hand.partition_index for by_hand in topic.assignments}) < len(topic.assignments):
-            error = ErrorCode.INVALID_REPLICA_ASSIGNMENT
-            message = f"The assignment of topic '{topic.name}' names a partition twice"
-        if message:
+        error, message = _contradiction(topic, times[topic.name])
+        if error is not ErrorCode.NONE:
             refused[topic.name] = TopicResult(topic.name, error, message)
     return refused
+
+
+def _contradiction(topic: Any, times: int) -> tuple[ErrorCode, str | None]:
+    """Return why a topic that is named so many times is refused here; ``NONE`` if it is not."""
+    name, assigned, settings = topic.name, len(topic.assignments), len(topic.configs)
+    if times > 1:
+        return ErrorCode.INVALID_REQUEST, f"Topic '{name}' is named {times} times; expected once"
+    # What is too much is refused before anything looks at all of it.
+    if settings > MAX_SETTINGS:
+        message = f"Topic '{name}' has {settings} settings; expected {MAX_SETTINGS} at most"
+        return ErrorCode.INVALID_CONFIG, message
+    null_configs = [config.name for config in topic.configs if config.value is None]
+    if null_configs:
+        message = f"The settings {', '.join(null_configs)} of topic '{name}' are null; expected text"
+        return ErrorCode.INVALID_REQUEST, message
+    if assigned > MAX_PARTITIONS:
+        message = f"Number of partitions must not be larger than {MAX_PARTITIONS}, not {assigned}."
+        return ErrorCode.INVALID_PARTITIONS, message
+    if len({by_hand.partition_index for by_hand in topic.assignments}) < assigned:
+        message = f"The assignment of topic '{name}' names a partition twice"
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, message
+    return ErrorCode.NONE, None
 
 
 def _new_topic(topic: Any) -> NewTopic:

@@ -50,7 +50,7 @@ async def _await(
 ) -> dict[str, TopicResult]:
     begun = {result.name: result for result in results if result.error is ErrorCode.NONE}
     late: list[str] = []
-    for names in portions(tuple(begun)):
+    for names in portions(begun):
         late += await await_metadata(
             context.purgatories.topics, names, lambda name: is_done(begun[name]), patience.left_ms
         )

@@ -6,7 +6,7 @@ Sources: ``KafkaApis.handleDeleteRecordsRequest`` and ``DeleteRecordsRequest.jso
 from __future__ import annotations
 
 from barnabas.broker.replicas.interface import DeleteResults
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import begin_in_portions
@@ -24,7 +24,9 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     }
     timeout_ms = milliseconds(body.timeout)
     results = await begin_in_portions(offsets, lambda some: context.deletes.delete(some, timeout_ms))
-    return await _answer(request, results)
+    answer = await _answer(request, results)
+    await freed_in_turns(offsets, results)
+    return answer
 
 
 async def _answer(request: Request, results: DeleteResults) -> Answer:

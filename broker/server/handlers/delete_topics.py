@@ -6,7 +6,7 @@ of release 2.8.
 
 from __future__ import annotations
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_absence
 from barnabas.broker.server.portions import Patience, submit
@@ -36,6 +36,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
             results |= {result.name: result for result in told.topics}
     results |= await await_absence(context, results.values(), patience)
     answers = [_result(request, result) async for result in paced(results.values())]
+    await freed_in_turns(results)
     return request.answer(
         "DeleteTopicsResponse",
         throttle_time=NO_THROTTLE,

@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import portions
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
@@ -69,8 +69,9 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     """
     named = {(e.resource_type, e.resource_name): e async for e in paced(request.body.resources)}
     results: list[Answer] = []
-    for resources in portions(tuple(named.values())):
+    for resources in portions(named.values()):
         results += await _describe_all(context, request, resources)
+    await freed_in_turns(named)
     return request.answer("DescribeConfigsResponse", throttle_time=NO_THROTTLE, results=tuple(results))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.metadata_purgatories import await_metadata
@@ -48,7 +48,9 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     if body.topic_partitions is None:
         unneeded = ErrorCode.ELECTION_NOT_NEEDED
         results = {tp: results[tp] async for tp in paced(tps) if results[tp].error is not unneeded}
-    return await _answer(request, results)
+    answer = await _answer(request, results)
+    await freed_in_turns(results)
+    return answer
 
 
 def _partitions(context: ServerContext, body: Any) -> Iterator[TopicPartition]:
@@ -70,7 +72,7 @@ async def _await_leaders(
         return known is not None and known.state.leader_and_isr.leader == elected[tp]
 
     late: list[TopicPartition] = []
-    for tps in portions(tuple(elected)):
+    for tps in portions(elected):
         late += await await_metadata(context.purgatories.elections, tps, leads, patience.left_ms)
     return dict.fromkeys(late, ElectionResult(ErrorCode.REQUEST_TIMED_OUT))
 

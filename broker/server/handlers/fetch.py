@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from barnabas.broker.replicas.interface import Fetched, FetchPartition, FetchResults
-from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.by_topic import by_topic
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import LOCAL_PORTION, portions
@@ -75,7 +75,7 @@ async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[
     await context.reads.wait(wanted, max_wait_ms=max_wait_ms, min_bytes=min(body.min_bytes, left))
     results: FetchResults = {}
     is_empty, turn = True, Turn()
-    for portion in portions(tuple(wanted.items()), LOCAL_PORTION):
+    for portion in portions(wanted.items(), LOCAL_PORTION):
         some = context.reads.read(dict(portion), left, at_least_one=is_empty)
         read = sum(len(fetched.records) for fetched in some.values())
         left -= read
@@ -86,6 +86,7 @@ async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[
     for name, of_topic in (await by_topic(results)).items():
         told = [_partition(request, each.partition, results[each]) async for each in paced(of_topic)]
         topics.append(request.answer("FetchableTopicResponse", topic=name, partitions=tuple(told)))
+    await freed_in_turns(wanted, results)
     return _response(request, tuple(topics))
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any
 
 from barnabas.broker.replicas.interface import ListedOffset
-from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
@@ -51,6 +51,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         topics.append(
             request.answer("ListOffsetsTopicResponse", name=topic.name, partitions=tuple(partitions))
         )
+    await freed_in_turns(asked)
     return request.answer("ListOffsetsResponse", throttle_time=NO_THROTTLE, topics=tuple(topics))
 
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from barnabas.broker.replicas.interface import Appended, AppendResults, Prepared, Prepares
-from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.by_topic import by_topic
 from barnabas.broker.server.context import Answer, CloseConnectionError, Preparing, ServerContext
 from barnabas.broker.server.portions import LOCAL_PORTION, portions
@@ -81,7 +81,7 @@ async def _append_many(context: ServerContext, request: Request, asked: Iterable
     """Append in portions. The connection starts no other request meanwhile: this one's frame is long."""
     batches = {TopicPartition(name, each.index): each.records async for name, each in paced(asked)}
     begun, turn = [], Turn()
-    for portion in portions(tuple(batches.items()), LOCAL_PORTION):
+    for portion in portions(batches.items(), LOCAL_PORTION):
         some = dict(portion)
         preparing = context.appends.prepare(some)
         begun.append(_begin(context, request, some if preparing is None else await preparing))
@@ -96,6 +96,7 @@ async def _append_many(context: ServerContext, request: Request, asked: Iterable
     for name, of_topic in (await by_topic(results)).items():
         told = [_partition(request, each.partition, results[each]) async for each in paced(of_topic)]
         topics.append(request.answer("TopicProduceResponse", name=name, partition_responses=tuple(told)))
+    await freed_in_turns(batches, begun, results)
     return request.answer("ProduceResponse", responses=tuple(topics), throttle_time=NO_THROTTLE)
 
 

@@ -13,6 +13,12 @@ from typing import NamedTuple
 from barnabas.cluster.model.commands.command import Command, CommandResult
 from barnabas.cluster.model.errors import ErrorCode
 
+MAX_SETTINGS = 1_000
+"""The most settings of one resource in one request, some ten times as many as there are.
+
+They are checked in one go, so 100,000 of them would hold up the broker. Kafka has no such limit.
+"""
+
 
 @unique
 class ConfigResourceType(IntEnum):

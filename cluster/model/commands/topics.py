@@ -8,6 +8,11 @@ from barnabas.cluster.model.commands.command import Command, CommandResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 
+MAX_PARTITIONS = 10_000
+"""The most partitions of one topic: its assignment is one znode and must fit into ``jute.maxbuffer``. What a
+hostile request asks for beyond that would hold up the broker. (Kafka's KRaft controller has the same limit.)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:

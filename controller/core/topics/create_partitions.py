@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from barnabas.cluster.model import topic_names
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.commands.topics import (
+    MAX_PARTITIONS,
     CreatePartitions,
     CreatePartitionsResult,
     NewPartitions,
@@ -30,7 +31,6 @@ from barnabas.controller.core.protocol.effects import (
 from barnabas.controller.core.protocol.inputs import CommandReceived
 from barnabas.controller.core.topics.effects import NO_TOPIC, ReadAssignments, WriteAssignment
 from barnabas.controller.core.topics.topic_validation import (
-    MAX_PARTITIONS,
     Assignments,
     Refusal,
     duplicates,

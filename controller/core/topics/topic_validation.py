@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from barnabas.cluster.model import placement, topic_names
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.commands.topics import NewTopic
+from barnabas.cluster.model.commands.topics import MAX_PARTITIONS, NewTopic
 from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.model.configs_topic import parse_topic
 from barnabas.cluster.model.configs_unserved import unserved
@@ -21,11 +21,6 @@ from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.context.controller_context import Facts
 from barnabas.controller.core.protocol.inputs import Draw
-
-MAX_PARTITIONS = 10_000
-"""Of one topic: its assignment is one znode and must fit into ``jute.maxbuffer``; what a hostile request asks
-for beyond that would hold up the controller. (Kafka's KRaft controller has the same limit.)
-"""
 
 MAX_PARTITIONS_PER_REQUEST = 10_000
 """Of all topics of one command together.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from barnabas.controller.core.protocol.effects import CloseAllChannels, CloseCha
 from barnabas.controller.core.protocol.inputs import (
     BrokerChange,
     CommandReceived,
+    ControllerChange,
     Expire,
     ShutdownEventThread,
     Startup,
@@ -306,3 +308,20 @@ async def test_what_was_decided_before_an_error_is_done(handle):
 
     await handle(decision(), told.append)
     assert told[0] == CloseAllChannels()
+
+
+async def test_only_an_election_is_followed_by_a_full_collection(stage):
+    seen = []
+
+    def note(phase, info):
+        if phase == "start" and info["generation"] == 2:
+            seen.append(info["generation"])
+
+    stage.loop.put(Startup())
+    await idle(stage)
+    gc.callbacks.append(note)
+    stage.loop.put(ControllerChange())
+    await idle(stage)
+    gc.callbacks.remove(note)
+    assert stage.world.context.is_active
+    assert seen == []

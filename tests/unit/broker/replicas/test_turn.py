@@ -6,29 +6,7 @@ import threading
 import pytest
 
 from barnabas.broker.replicas import turn
-from barnabas.broker.replicas.turn import Turn, paced
-
-
-async def test_a_long_turn_ends():
-    one = Turn()
-    one._until = 0
-    await one.yield_if_long()
-    assert one._until > 0
-
-
-async def test_a_short_turn_goes_on_at_once():
-    one = Turn()
-    one._until = float("inf")
-    ran = []
-    asyncio.get_running_loop().call_soon(ran.append, 1)
-    await one.yield_if_long()
-    assert ran == []
-
-
-@pytest.fixture
-def endless_turns(monkeypatch):
-    """Every look at the clock finds the turn over."""
-    monkeypatch.setattr(turn, "TURN_S", 0.0)
+from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 
 
 class Passes:
@@ -44,6 +22,106 @@ class Passes:
 
     def stop(self):
         self._handle.cancel()
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(turn, "time", clock)
+    return clock
+
+
+async def test_a_short_turn_goes_on_at_once(clock):
+    one = Turn()
+    ran = []
+    asyncio.get_running_loop().call_soon(ran.append, 1)
+    clock.now += turn.TURN_S / 2
+    await one.yield_if_long()
+    assert ran == []
+
+
+async def test_a_long_turn_ends_and_another_begins(clock):
+    one = Turn()
+    passes = Passes()
+    for _ in range(2):
+        clock.now += turn.TURN_S
+        await one.yield_if_long()
+    passes.stop()
+    assert len(passes.done) > 2
+
+
+async def test_many_short_pieces_of_work_are_one_long_turn(clock):
+    """Each portion of a request begins a `Turn` of its own, and takes less than `TURN_S`."""
+    passes = Passes()
+    for _ in range(100):
+        async for _ in paced(range(2)):
+            clock.now += turn.TURN_S / 4
+    passes.stop()
+    assert len(passes.done) > 40
+
+
+async def test_what_was_done_in_an_earlier_pass_does_not_count(clock):
+    one = Turn()
+    clock.now += turn.TURN_S
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    passes = Passes()
+    await one.yield_if_long()
+    passes.stop()
+    assert len(passes.done) == 1
+
+
+class Freed:
+    """Counts in which pass of the loop objects are freed."""
+
+    passes: Passes | None = None
+
+    def __init__(self, held=()):
+        self.held = held
+
+    def __del__(self):
+        if self.passes is not None:
+            self.passes.done[-1] += 1
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        lambda: {n: (n, [Freed()]) for n in range(5_000)},
+        lambda: [Freed() for _ in range(5_000)],
+        lambda: [Freed(tuple({"a": Freed()} for _ in range(4_999)))],
+    ],
+    ids=["a dictionary", "a list", "one object that holds all"],
+)
+async def test_what_is_freed_in_turns_is_freed_bit_by_bit(endless_turns, monkeypatch, container):
+    everything = container()
+    passes = Passes()
+    monkeypatch.setattr(Freed, "passes", passes)
+    await freed_in_turns(everything)
+    passes.stop()
+    assert not everything
+    assert sum(passes.done) == 5_000
+    assert max(passes.done) <= 200
+
+
+async def test_what_others_hold_is_left_whole():
+    kept = {"a": [1, 2], "b": ({"c": 3},)}
+    await freed_in_turns([kept, kept["b"]], {"more": kept["a"]})
+    assert kept == {"a": [1, 2], "b": ({"c": 3},)}
+
+
+@pytest.fixture
+def endless_turns(monkeypatch):
+    """Every look at the clock finds the turn over."""
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
 
 
 async def test_others_run_between_the_items_of_a_long_list(endless_turns):

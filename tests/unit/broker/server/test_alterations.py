@@ -100,3 +100,16 @@ async def test_a_resource_named_twice_is_answered_once(broker, alter):
     assert len(await alter((TOPIC, "orders", {"flush.ms": "1"}), (TOPIC, "orders", {"flush.ms": "2"}))) == 1
     ((command, _),) = broker.any_controller.commands
     assert command.resources == {A_TOPIC: {"flush.ms": "2"}}
+
+
+async def test_more_settings_than_there_are_do_not_reach_the_controller(broker, alter):
+    many = {f"s.{n}": "1" for n in range(1_001)}
+    assert await alter((TOPIC, "orders", many)) == [
+        (
+            TOPIC,
+            "orders",
+            E.INVALID_REQUEST,
+            "Cannot alter 1001 settings at once; expected 1000 at most",
+        )
+    ]
+    assert broker.any_controller.commands == []

@@ -181,8 +181,18 @@ def test_unknown_tagged_fields_count_as_elements(monkeypatch):
         walk(METADATA_9, some + varint(11) + b"\x63\x00" * 11)
 
 
-def test_a_hundred_thousand_unknown_tagged_fields_take_no_memory():
-    data = b"\x01\x01\x00\x00" + varint(100_000) + b"\x63\x00" * 100_000
+def test_more_tagged_fields_than_any_struct_has_are_refused():
+    few, many = (b"\x01\x01\x00\x00" + varint(n) + b"\x63\x00" * n for n in (1_000, 1_001))
+    walk(METADATA_9, few)
+    with pytest.raises(
+        HostileFrameError, match="MetadataRequest announces 1001 tagged fields; expected 1000"
+    ):
+        walk(METADATA_9, many)
+
+
+def test_unknown_tagged_fields_take_no_memory():
+    value = b"\x63" + varint(10_000) + bytes(10_000)
+    data = b"\x01\x01\x00\x00" + varint(1_000) + value * 1_000
     tracemalloc.start()
     accepted, start = walk(METADATA_9, data)
     peak = tracemalloc.get_traced_memory()[1]

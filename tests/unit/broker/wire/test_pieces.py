@@ -104,3 +104,11 @@ def test_a_known_tag_beside_unknown_ones_is_kept(encode_entity):
     assert data.count(b"\x01" + known) == 1
     tags = b"\x03" + known + b"\x07\x02ab" + b"\x08\x00"
     assert drive(FETCH_12, data.replace(b"\x01" + known, tags))[0] == request
+
+
+def test_tagged_fields_count_as_elements_of_a_step(encode_entity):
+    topic = encode_entity(DELETE_RECORDS_2(topics=(), timeout=NO_TIME))
+    assert topic.endswith(b"\x00")
+    two_bytes = bytes([ELEMENTS_PER_STEP & 0x7F | 0x80, ELEMENTS_PER_STEP >> 7])
+    many = topic[:-1] + two_bytes + b"\x63\x00" * ELEMENTS_PER_STEP
+    assert drive(DELETE_RECORDS_2, many)[1] == drive(DELETE_RECORDS_2, topic)[1] + 1

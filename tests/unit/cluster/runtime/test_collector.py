@@ -28,7 +28,7 @@ def test_nothing_long_lived_is_walked_over_while_it_is_made_nor_later(collection
     before = gc.get_threshold()
     gc.collect()
     collections.clear()
-    with long_lived():
+    with long_lived(lambda: True):
         kept = [[number] for number in range(200_000)]
         assert 1 in collections, "the young generations are collected as always"
         assert 2 not in collections
@@ -37,13 +37,21 @@ def test_nothing_long_lived_is_walked_over_while_it_is_made_nor_later(collection
     assert gc.get_freeze_count() >= len(kept)
 
 
+def test_where_nothing_long_lived_was_made_nothing_is_collected(collections):
+    frozen = gc.get_freeze_count()
+    with long_lived(lambda: False):
+        pass
+    assert 2 not in collections
+    assert gc.get_freeze_count() <= frozen
+
+
 class InACycle:
     def __init__(self):
         self.itself = self
 
 
 def test_garbage_in_cycles_is_freed_and_not_frozen():
-    with long_lived():
+    with long_lived(lambda: True):
         kept = InACycle()
         gc.collect(1)  # moves it to the oldest generation, which no young collection looks at
         garbage = weakref.ref(kept)
@@ -53,7 +61,7 @@ def test_garbage_in_cycles_is_freed_and_not_frozen():
 
 def test_an_error_ends_the_block_too():
     before = gc.get_threshold()
-    with pytest.raises(ZeroDivisionError), long_lived():
+    with pytest.raises(ZeroDivisionError), long_lived(lambda: True):
         raise ZeroDivisionError
     assert gc.get_threshold() == before
     gc.unfreeze()
@@ -65,7 +73,7 @@ def third() -> int:
 
 def test_blocks_may_overlap_in_any_order():
     before = gc.get_threshold()
-    passing, lasting = many_at_once(), long_lived()
+    passing, lasting = many_at_once(), long_lived(lambda: True)
     passing.__enter__()
     lasting.__enter__()
     passing.__exit__(None, None, None)

@@ -128,6 +128,15 @@ async def test_the_controllers_refusal_of_one_topic_does_not_hold_up_the_other(b
             {"partitions": -1, "replication_factor": -1, "assignments": [(0, (1,)), (0, (2,))]},
             E.INVALID_REPLICA_ASSIGNMENT,
         ),
+        (
+            {
+                "partitions": -1,
+                "replication_factor": -1,
+                "assignments": [(n, (1,)) for n in range(10_001)],
+            },
+            E.INVALID_PARTITIONS,
+        ),
+        ({"configs": [(f"s.{n}", "1") for n in range(1_001)]}, E.INVALID_CONFIG),
     ],
 )
 async def test_a_contradiction_is_refused_without_the_controller_seeing_it(broker, create, topic, error):

@@ -109,25 +109,25 @@ async def test_a_partition_asked_for_a_thousand_times_is_answered_once(broker, f
 
 async def test_many_partitions_are_waited_for_at_once_and_read_in_portions(broker, fetch):
     broker.reads.fetched = {
-        TopicPartition("orders", n): Fetched(ErrorCode.NONE, b"r" * 400, n, n) for n in range(150, 152)
+        TopicPartition("orders", n): Fetched(ErrorCode.NONE, b"r" * 400, n, n) for n in range(30, 32)
     }
     request = fetch()
     (one, *_), _ = request.body.topics[0].partitions, None
-    many = tuple(replace(one, partition=n) for n in range(350))
+    many = tuple(replace(one, partition=n) for n in range(70))
     body = replace(request.body, max_bytes=1_000, topics=(replace(request.body.topics[0], partitions=many),))
     answer = await handle(broker.context, replace(request, body=body))
     told = partitions(answer)
-    assert list(told) == [TopicPartition("orders", n) for n in range(350)]
-    assert (told[TopicPartition("orders", 151)].records, told[ORDERS_0].records) == (b"r" * 400, b"")
+    assert list(told) == [TopicPartition("orders", n) for n in range(70)]
+    assert (told[TopicPartition("orders", 31)].records, told[ORDERS_0].records) == (b"r" * 400, b"")
     ((waited_for, options),) = broker.reads.calls
-    assert (len(waited_for), options) == (350, {"max_wait_ms": 500, "min_bytes": 1})
+    assert (len(waited_for), options) == (70, {"max_wait_ms": 500, "min_bytes": 1})
     assert waited_for[ORDERS_0] == FetchPartition(40, 1000, 3, 2)
     # What one portion gives is taken off the next one, and only what is empty so far may go beyond it.
     assert broker.reads.portions == [
-        (100, 1_000, True),
-        (100, 1_000, True),
-        (100, 200, False),
-        (50, 200, False),
+        (20, 1_000, True),
+        (20, 1_000, True),
+        (20, 200, False),
+        (10, 200, False),
     ]
 
 

@@ -59,15 +59,15 @@ def many(request, count):
 
 async def test_many_partitions_are_appended_in_portions_and_answered_together(broker, produce):
     broker.appends.hold = True
-    answer = asyncio.ensure_future(handle(broker.context, many(produce(), 350)))
+    answer = asyncio.ensure_future(handle(broker.context, many(produce(), 70)))
     for _ in range(10):
         await asyncio.sleep(0)
-    assert [len(batches) for batches, _ in broker.appends.calls] == [100, 100, 100, 50]
+    assert [len(batches) for batches, _ in broker.appends.calls] == [20, 20, 20, 10]
     assert broker.appends.calls[3][1]["acks"] == -1
     for number in reversed(range(4)):
         assert not answer.done()
         broker.appends.release(number)
-    assert list(partitions(await answer)) == [TopicPartition("orders", n) for n in range(350)]
+    assert list(partitions(await answer)) == [TopicPartition("orders", n) for n in range(70)]
 
 
 async def test_an_error_among_many_partitions_closes_without_acks(broker, produce):

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.commands.topics import CreatePartitions, NewPartitions
+from barnabas.cluster.model.commands.topics import MAX_PARTITIONS, CreatePartitions, NewPartitions
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -19,7 +19,7 @@ from barnabas.controller.core.protocol.inputs import (
 )
 from barnabas.controller.core.topics.create_partitions import plan_partitions
 from barnabas.controller.core.topics.effects import WriteAssignment
-from barnabas.controller.core.topics.topic_validation import MAX_PARTITIONS, Refusal
+from barnabas.controller.core.topics.topic_validation import Refusal
 
 E = ErrorCode
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.commands.topics import NewTopic
+from barnabas.cluster.model.commands.topics import MAX_PARTITIONS, NewTopic
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
@@ -13,7 +13,6 @@ from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.context.controller_context import Facts
 from barnabas.controller.core.protocol.inputs import Draw
 from barnabas.controller.core.topics.topic_validation import (
-    MAX_PARTITIONS,
     Refusal,
     TopicNames,
     duplicates,
