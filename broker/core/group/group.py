@@ -145,7 +145,7 @@ class Group:
         assert not member.is_parked, member.member_id
         del self.members[member.member_id]
         if member.instance_id is not None:
-            del self.static_members[member.instance_id]
+            self.static_members.pop(member.instance_id, None)
         self._supported -= Counter(member.protocol_names)
         self.pending_sync.discard(member.member_id)
         if self.leader == member.member_id:

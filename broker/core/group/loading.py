@@ -19,17 +19,19 @@ def load_group(
 
     ``stored`` is None for a group of which only offsets were found. Each member gets a whole session; it is
     known to support the chosen protocol alone. A group that is larger than ``group.max.size`` rebalances.
+    A record that names no leader or no protocol for its members, which Kafka never writes, gets the first
+    member as its leader and the protocol "".
     """
     out: Effects = []
     group = groups.get_or_create(group_id, now_ms)
     if stored is not None:
         group.state_timestamp_ms = stored.state_timestamp_ms
         group.protocol_type = stored.protocol_type or None
-        group.protocol = stored.protocol
         group.generation = stored.generation
-        group.leader = stored.leader
-        group.state = GroupState.STABLE if stored.members else GroupState.EMPTY
-        for each in stored.members:
+        if stored.members:
+            group.state = GroupState.STABLE
+            group.protocol = stored.protocol or ""
+        for each in {each.member_id: each for each in stored.members}.values():
             member = Member(
                 each.member_id,
                 each.instance_id,
@@ -37,12 +39,14 @@ def load_group(
                 each.client_host,
                 each.rebalance_timeout_ms,
                 each.session_timeout_ms,
-                (GroupProtocol(stored.protocol or "", each.subscription),),
+                (GroupProtocol(group.protocol or "", each.subscription),),
                 each.assignment,
             )
             group.add(member, stored.protocol_type)
             text = f"Loaded member {member} in group {group_id} with generation {group.generation}."
             out.append(Log(Level.INFO, text, Source.METADATA))
+        if stored.leader in group.members:
+            group.leader = stored.leader
         group.subscribed_topics = group.compute_subscribed_topics()
     text = f"Loading group metadata for {group_id} with generation {group.generation}"
     out.append(Log(Level.INFO, text))

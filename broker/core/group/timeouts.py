@@ -31,7 +31,7 @@ def timer_expired(groups: PartitionGroups, key: TimerKey, now_ms: int) -> Effect
             forget_pending(group, key.member_id, now_ms, out)
         case TimerKind.JOIN:
             join_time_is_up(group, now_ms, out)
-        case TimerKind.SYNC:
+        case _:
             _sync_expired(group, now_ms, out)
     return out
 

@@ -12,7 +12,6 @@ from barnabas.broker.core.group.effects import (
     AssignmentWrite,
     ClearTimer,
     Effects,
-    EmptyGroupWrite,
     GroupWrite,
     Level,
     Log,
@@ -60,16 +59,14 @@ def group_written(write: GroupWrite, append_error: ErrorCode, now_ms: int) -> Ef
     error = _ANSWERS.get(append_error, append_error)
     if append_error is not ErrorCode.NONE:
         _log_failure(group, append_error, error, out)
-    match write:
-        case AssignmentWrite():
-            if group.state is GroupState.COMPLETING_REBALANCE and group.generation == write.generation:
-                _assignment_written(group, write, error, now_ms, out)
-        case StaticMemberWrite():
-            _static_member_written(group, write, error, out)
-        case EmptyGroupWrite():
-            if error is not ErrorCode.NONE:
-                text = f"Failed to write empty metadata for group {group.group_id}: {error.meaning}"
-                out.append(Log(Level.WARN, text))
+    if isinstance(write, AssignmentWrite):
+        if group.state is GroupState.COMPLETING_REBALANCE and group.generation == write.generation:
+            _assignment_written(group, write, error, now_ms, out)
+    elif isinstance(write, StaticMemberWrite):
+        _static_member_written(group, write, error, out)
+    elif error is not ErrorCode.NONE:
+        text = f"Failed to write empty metadata for group {group.group_id}: {error.meaning}"
+        out.append(Log(Level.WARN, text))
     return out
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from itertools import count
 
 from barnabas.broker.core.group import effects as fx
-from barnabas.broker.core.group.commits import check_offset_commit
+from barnabas.broker.core.group.commits import check_offset_commit, check_txn_offset_commit
 from barnabas.broker.core.group.groups import PartitionGroups
 from barnabas.broker.core.group.heartbeat import heartbeat
 from barnabas.broker.core.group.join import join_group
 from barnabas.broker.core.group.leave import leave_group
 from barnabas.broker.core.group.requests import GroupProtocol, JoinGroup, LeavingMember, MemberCall, SyncGroup
 from barnabas.broker.core.group.settings import GroupConfig
+from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.core.group.sync import sync_group
 from barnabas.broker.core.group.timeouts import timer_expired
 from barnabas.broker.core.group.unloading import unload_groups
@@ -20,6 +22,7 @@ from barnabas.broker.core.group.writes import group_written
 from barnabas.cluster.model.errors import ErrorCode
 
 CONFIG = GroupConfig(6000, 1_800_000, 2**31 - 1, 3000)
+NO_DELAY = replace(CONFIG, initial_rebalance_delay_ms=0)
 G = "g"
 PARTITION = 12
 RANGE = (GroupProtocol("range", b"r"),)
@@ -136,6 +139,12 @@ class Coordinator:
         self.perform(effects)
         return error
 
+    def txn_commit(self, member_id, *, generation, instance=None) -> ErrorCode:
+        call = MemberCall(G, generation, member_id, instance)
+        error, effects = check_txn_offset_commit(self.groups, call, self.now_ms)
+        self.perform(effects)
+        return error
+
     def leave(self, *members, group=G) -> list[ErrorCode]:
         """Let members leave, each given by its id or as (id, instance id)."""
         leaving = [
@@ -162,13 +171,18 @@ class Coordinator:
             if self.timers[key] > end:
                 break
             self.now_ms = max(self.now_ms, self.timers.pop(key))
-            self.perform(timer_expired(self.groups, key, self.now_ms))
+            self.expire(key)
         self.now_ms = end
+
+    def expire(self, key) -> None:
+        """End a timer that was taken out of `timers`."""
+        self.perform(timer_expired(self.groups, key, self.now_ms))
 
     def stable(self, *members: str, **kwargs) -> list[str]:
         """Form a group of the named clients and bring it to Stable; returns the member ids."""
         tokens = [self.join(client=name, **kwargs) for name in members]
-        self.advance(self.config.initial_rebalance_delay_ms * 10)
+        while self.group.state is GroupState.PREPARING_REBALANCE:
+            self.advance(self.timers[fx.TimerKey(JOIN, G)] - self.now_ms)
         ids = [self.answers[token].member_id for token in tokens]
         self.sync_all(ids)
         return ids

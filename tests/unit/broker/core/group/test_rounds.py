@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from barnabas.broker.core.group.requests import GroupProtocol
 from barnabas.broker.core.group.results import JoinedMember, JoinGroupResult, SyncGroupResult
 from barnabas.broker.core.group.states import GroupState
 from barnabas.cluster.model.errors import ErrorCode
-from tests.unit.broker.core.group.parts import Coordinator
+from tests.unit.broker.core.group.parts import BOTH, NO_DELAY, RANGE, Coordinator
 
 
 def test_from_the_first_join_to_stable():
@@ -47,3 +50,216 @@ def test_from_the_first_join_to_stable():
             "The group has 2 members, 0 of which are static."
         ),
     ]
+
+
+def test_the_initial_delay_runs_to_its_end():
+    coordinator = Coordinator()
+    coordinator.join()
+    coordinator.advance(2999)
+    assert not coordinator.answers
+    coordinator.advance(1)
+    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
+
+
+def test_no_delay_still_answers_from_the_timer():
+    coordinator = Coordinator(NO_DELAY)
+    token = coordinator.join()
+    assert token not in coordinator.answers
+    coordinator.advance(0)
+    assert coordinator.answers[token].generation == 1
+
+
+@pytest.mark.parametrize(
+    ("rebalance_ms", "joins_ms", "ends_ms"),
+    [
+        (60_000, [], 3000),
+        (60_000, [1], 6000),
+        (60_000, [1, 2999], 6000),
+        (60_000, [1, 3001], 9000),
+        (7000, [1, 3001, 6001], 7000),
+        (3000, [1], 3000),
+        (1000, [1], 3000),
+    ],
+)
+def test_the_initial_delay_is_extended_up_to_the_rebalance_timeout(rebalance_ms, joins_ms, ends_ms):
+    coordinator = Coordinator()
+    start = coordinator.now_ms
+    coordinator.join(rebalance=rebalance_ms)
+    for at in joins_ms:
+        coordinator.advance(start + at - coordinator.now_ms)
+        coordinator.join(rebalance=rebalance_ms)
+    coordinator.advance(start + ends_ms - 1 - coordinator.now_ms)
+    assert coordinator.group.state is GroupState.PREPARING_REBALANCE
+    coordinator.advance(1)
+    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
+
+
+def test_a_group_that_comes_back_waits_once():
+    coordinator = Coordinator()
+    (member,) = coordinator.stable("a")
+    coordinator.leave(member)
+    assert (coordinator.group.state, coordinator.group.generation) == (GroupState.EMPTY, 2)
+    coordinator.join()
+    coordinator.advance(1000)
+    coordinator.join()
+    coordinator.advance(2000)
+    assert (coordinator.group.state, coordinator.group.generation) == (GroupState.COMPLETING_REBALANCE, 3)
+
+
+def test_a_group_whose_last_member_left_during_the_delay_is_empty_after_it():
+    coordinator = Coordinator()
+    token = coordinator.join()
+    assert coordinator.leave("c-uuid1") == [ErrorCode.NONE]
+    assert coordinator.answers[token].error is ErrorCode.UNKNOWN_MEMBER_ID
+    coordinator.advance(3000)
+    assert (coordinator.group.state, coordinator.group.generation) == (GroupState.EMPTY, 1)
+
+
+def test_the_last_member_leaves():
+    coordinator = Coordinator()
+    (member,) = coordinator.stable("a")
+    coordinator.leave(member)
+    record = coordinator.writes[0].record
+    assert (record.protocol_type, record.generation, record.protocol, record.leader) == (
+        "consumer",
+        2,
+        None,
+        None,
+    )
+    assert record.members == ()
+    assert coordinator.lines()[-1] == "Group g with generation 2 is now empty (__consumer_offsets-12)"
+    coordinator.written(ErrorCode.NOT_ENOUGH_REPLICAS)
+    assert coordinator.lines("warn") == [
+        "Failed to write empty metadata for group g: there is no coordinator now",
+    ]
+    assert not coordinator.timers
+
+
+def test_a_group_whose_last_member_left_waits_for_an_unused_member_id_only_a_moment():
+    coordinator = Coordinator()
+    (member,) = coordinator.stable("a")
+    coordinator.join(known=False)
+    coordinator.leave(member)
+    assert coordinator.group.state is GroupState.PREPARING_REBALANCE
+    coordinator.advance(0)
+    assert coordinator.group.state is GroupState.EMPTY
+
+
+def test_the_round_ends_as_soon_as_everyone_has_joined():
+    coordinator = Coordinator()
+    first, second = coordinator.stable("a", "b")
+    third = coordinator.join(client="c")
+    coordinator.join(first)
+    assert third not in coordinator.answers
+    coordinator.join(second)
+    assert coordinator.answers[third].generation == 2
+    assert [line for line in coordinator.lines() if "Preparing" in line][-1] == (
+        "Preparing to rebalance group g in state PreparingRebalance with old generation 1 "
+        "(__consumer_offsets-12) (reason: Adding new member c-uuid3 with group instance id None)"
+    )
+
+
+def test_the_round_waits_for_an_unused_member_id():
+    coordinator = Coordinator()
+    (first,) = coordinator.stable("a")
+    pending = coordinator.answers[coordinator.join(known=False)].member_id
+    rejoined = coordinator.join(first)
+    assert rejoined not in coordinator.answers
+    coordinator.join(pending)
+    assert coordinator.answers[rejoined].generation == 2
+
+
+def test_the_round_ends_at_the_largest_rebalance_timeout():
+    coordinator = Coordinator()
+    first = coordinator.join(client="a", rebalance=20_000)
+    second = coordinator.join(client="b", rebalance=30_000, session=1_000_000)
+    coordinator.advance(6000)
+    coordinator.sync_all([coordinator.answers[first].member_id, coordinator.answers[second].member_id])
+    third = coordinator.join(client="c", rebalance=40_000, session=1_000_000)
+    coordinator.join("a-uuid1", rebalance=99_000)
+    coordinator.advance(39_999)
+    assert third not in coordinator.answers
+    coordinator.advance(1)
+    assert coordinator.answers[third].generation == 2
+    assert list(coordinator.group.members) == ["a-uuid1", "c-uuid3"]
+    assert "Group g removed dynamic members who haven't joined: Set(b-uuid2)" in coordinator.lines()
+
+
+def test_a_leader_that_does_not_join_is_replaced():
+    coordinator = Coordinator()
+    leader, follower = coordinator.stable("a", "b", session=100_000)
+    coordinator.join(follower, protocols=BOTH)
+    coordinator.advance(60_000)
+    assert coordinator.group.leader == follower
+    assert leader not in coordinator.group.members
+
+
+def test_a_static_leader_that_does_not_join_stays_and_is_replaced():
+    coordinator = Coordinator()
+    token = coordinator.join(instance="i", client="a", session=1_000_000)
+    coordinator.join(client="b")
+    coordinator.advance(6000)
+    leader = coordinator.answers[token].member_id
+    coordinator.sync_all([leader, "b-uuid2"])
+    third = coordinator.join(client="c")
+    coordinator.join("b-uuid2")
+    coordinator.advance(60_000)
+    assert coordinator.answers[third].leader == "b-uuid2"
+    assert list(coordinator.group.members) == [leader, "b-uuid2", "c-uuid3"]
+    assert (
+        f"Group leader [member.id: {leader}, group.instance.id: Some(i)] failed to join before rebalance "
+        "timeout, while new leader MemberMetadata(memberId=b-uuid2, groupInstanceId=None, clientId=b, "
+        "clientHost=/127.0.0.1, sessionTimeoutMs=10000, rebalanceTimeoutMs=60000, "
+        "supportedProtocols=List(range), ) was elected."
+    ) in coordinator.lines()
+    # It is expected to sync as the others are.
+    assert coordinator.group.pending_sync == {leader, "b-uuid2", "c-uuid3"}
+
+
+def test_a_round_that_nobody_joins_is_tried_again():
+    coordinator = Coordinator(NO_DELAY)
+    coordinator.stable("a", instance="i", session=100_000, rebalance=500)
+    coordinator.join(client="b", rebalance=500)
+    coordinator.leave("b-uuid2")
+    coordinator.advance(500)
+    assert coordinator.lines("error") == ["Group g could not complete rebalance because no members rejoined"]
+    assert (
+        "the group couldn't proceed to next generation because no member joined." in coordinator.lines()[-1]
+    )
+    coordinator.advance(999)
+    assert len(coordinator.lines("error")) == 1
+    coordinator.advance(1)
+    assert len(coordinator.lines("error")) == 2
+    token = coordinator.join("i-uuid1", instance="i")
+    assert coordinator.answers[token].generation == 2
+
+
+@pytest.mark.parametrize(
+    ("preferences", "protocol"),
+    [
+        (["ab", "ba", "ba"], "b"),
+        (["ab", "ba"], "a"),
+        (["ba", "ab"], "b"),
+        (["abc", "cb"], "b"),
+        (["cab", "bca", "b"], "b"),
+    ],
+)
+def test_the_protocol_that_most_members_prefer_is_chosen(preferences, protocol):
+    coordinator = Coordinator()
+    for names in preferences:
+        token = coordinator.join(protocols=tuple(GroupProtocol(name, name.encode()) for name in names))
+    coordinator.advance(60_000)
+    assert coordinator.answers[token].protocol == protocol
+    leader = coordinator.answers[1]
+    assert [each.metadata for each in leader.members] == [protocol.encode()] * len(preferences)
+
+
+def test_a_protocol_counts_once_per_member():
+    """A protocol that a member names twice counts once, and removed members leave no counts behind."""
+    coordinator = Coordinator()
+    coordinator.join(protocols=(*RANGE, *RANGE))
+    coordinator.join(protocols=RANGE)
+    coordinator.advance(6000)
+    assert coordinator.answers[1].protocol == "range"
+    coordinator.leave("c-uuid1", "c-uuid2")
+    assert not coordinator.group._supported

@@ -1,0 +1,204 @@
+"""Heartbeat, LeaveGroup, the checks of commits, and the end of a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.broker.core.group.states import GroupState
+from barnabas.cluster.model.errors import ErrorCode
+from tests.unit.broker.core.group.parts import PENDING, SESSION, Coordinator, G, fx
+
+
+def in_state(state):
+    """A coordinator whose group of ``a-uuid1`` and ``b-uuid2`` is in ``state``, its generation 1."""
+    coordinator = Coordinator()
+    if state is GroupState.EMPTY:
+        coordinator.leave(*coordinator.stable("a"))
+        return coordinator
+    coordinator.stable("a", "b")
+    if state is not GroupState.STABLE:
+        coordinator.join("a-uuid1")
+    if state is GroupState.COMPLETING_REBALANCE:
+        coordinator.join("b-uuid2")
+    assert coordinator.group.state is state
+    return coordinator
+
+
+@pytest.mark.parametrize(
+    ("state", "error"),
+    [
+        (GroupState.PREPARING_REBALANCE, ErrorCode.REBALANCE_IN_PROGRESS),
+        (GroupState.COMPLETING_REBALANCE, ErrorCode.NONE),
+        (GroupState.STABLE, ErrorCode.NONE),
+    ],
+)
+def test_a_heartbeat_restarts_the_session(state, error):
+    coordinator = in_state(state)
+    coordinator.advance(4000)
+    assert coordinator.heartbeat("b-uuid2") is error
+    assert coordinator.timers[fx.TimerKey(SESSION, G, "b-uuid2")] == coordinator.now_ms + 10_000
+
+
+@pytest.mark.parametrize("state", [s for s in GroupState if s is not GroupState.DEAD])
+def test_a_heartbeat_is_refused(state):
+    coordinator = in_state(state)
+    timers = dict(coordinator.timers)
+    assert coordinator.heartbeat("x", generation=7) is ErrorCode.UNKNOWN_MEMBER_ID
+    wrong = ErrorCode.UNKNOWN_MEMBER_ID if state is GroupState.EMPTY else ErrorCode.ILLEGAL_GENERATION
+    assert coordinator.heartbeat("b-uuid2", generation=coordinator.group.generation - 1) is wrong
+    assert coordinator.timers == timers
+
+
+def test_a_heartbeat_of_an_unknown_group():
+    assert Coordinator().heartbeat("x", generation=1, group="h") is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(
+    ("state", "member_id", "generation", "error"),
+    [
+        (GroupState.EMPTY, "", -1, ErrorCode.NONE),
+        (GroupState.EMPTY, "x", 2, ErrorCode.UNKNOWN_MEMBER_ID),
+        (GroupState.STABLE, "", -1, ErrorCode.UNKNOWN_MEMBER_ID),
+        (GroupState.STABLE, "b-uuid2", 0, ErrorCode.ILLEGAL_GENERATION),
+        (GroupState.STABLE, "b-uuid2", -1, ErrorCode.ILLEGAL_GENERATION),
+        (GroupState.STABLE, "b-uuid2", 1, ErrorCode.NONE),
+        (GroupState.PREPARING_REBALANCE, "b-uuid2", 1, ErrorCode.NONE),
+        (GroupState.COMPLETING_REBALANCE, "b-uuid2", 2, ErrorCode.REBALANCE_IN_PROGRESS),
+        (GroupState.COMPLETING_REBALANCE, "b-uuid2", 1, ErrorCode.ILLEGAL_GENERATION),
+    ],
+)
+def test_a_commit_is_judged_and_restarts_the_session(state, member_id, generation, error):
+    coordinator = in_state(state)
+    before = coordinator.timers.get(fx.TimerKey(SESSION, G, "b-uuid2"))
+    coordinator.advance(1000)
+    assert coordinator.commit(member_id, generation=generation) is error
+    restarted = coordinator.timers.get(fx.TimerKey(SESSION, G, "b-uuid2")) != before
+    assert restarted == (error is ErrorCode.NONE and state is not GroupState.EMPTY)
+
+
+def test_a_commit_without_generation_creates_a_group():
+    coordinator = Coordinator()
+    assert coordinator.commit("", generation=0) is ErrorCode.ILLEGAL_GENERATION
+    assert not coordinator.groups.by_id
+    assert coordinator.commit("", generation=-1) is ErrorCode.NONE
+    assert coordinator.group.state is GroupState.EMPTY
+
+
+@pytest.mark.parametrize(
+    ("member_id", "generation", "error"),
+    [
+        ("", -1, ErrorCode.NONE),
+        ("", 1, ErrorCode.NONE),
+        ("", 2, ErrorCode.ILLEGAL_GENERATION),
+        ("x", -1, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("b-uuid2", -1, ErrorCode.NONE),
+        ("b-uuid2", 0, ErrorCode.ILLEGAL_GENERATION),
+    ],
+)
+def test_a_commit_in_a_transaction_checks_what_it_names(member_id, generation, error):
+    coordinator = in_state(GroupState.STABLE)
+    timers = dict(coordinator.timers)
+    assert coordinator.txn_commit(member_id, generation=generation) is error
+    assert coordinator.timers == timers
+
+
+def test_a_commit_in_a_transaction_creates_a_group():
+    coordinator = Coordinator()
+    assert coordinator.txn_commit("", generation=1) is ErrorCode.ILLEGAL_GENERATION
+    assert coordinator.txn_commit("", generation=-1) is ErrorCode.NONE
+
+
+def test_members_leave_each_for_itself():
+    coordinator = Coordinator()
+    coordinator.stable("a", "b")
+    coordinator.join(instance="i")
+    coordinator.join(known=False)
+    assert coordinator.leave("b-uuid2", "x", ("c-uuid4", "k"), "c-uuid4", ("", "i"), ("", "j")) == [
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.NONE,
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ]
+    assert list(coordinator.group.members) == ["a-uuid1"]
+    assert not coordinator.group.pending_members
+    assert not coordinator.group.static_members
+    assert fx.TimerKey(PENDING, G, "c-uuid4") not in coordinator.timers
+    assert [line for line in coordinator.lines() if "leaving" in line or "has left" in line] == [
+        ("Member[group.instance.id None, member.id b-uuid2] in group g has left, removing it from the group"),
+        "Pending member c-uuid4 is leaving group g.",
+        (
+            "Member[group.instance.id Some(i), member.id i-uuid3] in group g has left, "
+            "removing it from the group"
+        ),
+    ]
+
+
+def test_members_leave_an_unknown_group():
+    assert Coordinator().leave("a", "b", group="h") == [ErrorCode.UNKNOWN_MEMBER_ID] * 2
+
+
+def test_a_member_that_leaves_a_stable_group_begins_a_rebalance():
+    coordinator = in_state(GroupState.STABLE)
+    coordinator.leave("b-uuid2")
+    assert coordinator.group.state is GroupState.PREPARING_REBALANCE
+    assert coordinator.lines()[-1].endswith("(reason: removing member b-uuid2 on LeaveGroup)")
+
+
+def test_the_last_missing_member_leaves_and_the_round_is_complete():
+    coordinator = in_state(GroupState.PREPARING_REBALANCE)
+    coordinator.leave("b-uuid2")
+    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
+
+
+def test_the_last_unused_member_id_leaves_and_the_round_is_complete():
+    coordinator = in_state(GroupState.PREPARING_REBALANCE)
+    coordinator.join(known=False)
+    coordinator.join("b-uuid2")
+    assert coordinator.group.state is GroupState.PREPARING_REBALANCE
+    coordinator.leave("c-uuid4")
+    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
+
+
+def test_a_silent_member_is_removed():
+    coordinator = in_state(GroupState.STABLE)
+    coordinator.advance(9000)
+    coordinator.heartbeat("a-uuid1")
+    coordinator.advance(1000)
+    assert list(coordinator.group.members) == ["a-uuid1"]
+    assert coordinator.group.state is GroupState.PREPARING_REBALANCE
+    assert coordinator.lines()[-2:] == [
+        "Member b-uuid2 in group g has failed, removing it from the group",
+        (
+            "Preparing to rebalance group g in state PreparingRebalance with old generation 1 "
+            "(__consumer_offsets-12) (reason: removing member b-uuid2 on heartbeat expiration)"
+        ),
+    ]
+
+
+def test_a_silent_member_is_removed_from_a_round():
+    coordinator = in_state(GroupState.PREPARING_REBALANCE)
+    coordinator.advance(10_000)
+    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
+    assert list(coordinator.group.members) == ["a-uuid1"]
+
+
+def test_a_member_that_is_parked_is_not_silent():
+    coordinator = in_state(GroupState.PREPARING_REBALANCE)
+    for _ in range(5):
+        coordinator.advance(9000)
+        coordinator.heartbeat("b-uuid2")
+    assert list(coordinator.group.members) == ["a-uuid1", "b-uuid2"]
+
+
+def test_a_new_member_is_parked_for_five_minutes_at_most():
+    coordinator = Coordinator()
+    coordinator.join(instance="i", session=600_000, rebalance=600_000)
+    coordinator.advance(3000)
+    new = coordinator.join(client="b", session=6000, rebalance=600_000)
+    coordinator.advance(299_999)
+    assert new not in coordinator.answers
+    coordinator.advance(1)
+    assert coordinator.answers[new].error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert coordinator.answers[new].member_id == ""

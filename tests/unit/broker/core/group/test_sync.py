@@ -1,0 +1,121 @@
+"""SyncGroup: its checks in their order, and the way of an assignment to the members."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.broker.core.group.results import SyncGroupResult
+from barnabas.broker.core.group.states import GroupState
+from barnabas.cluster.model.errors import ErrorCode
+from tests.unit.broker.core.group.parts import SESSION, SYNC, Coordinator, G, fx
+
+
+@pytest.fixture
+def coordinator():
+    """A group of ``a-uuid1``, which leads, and ``b-uuid2``; generation 1 is decided, nobody has synced."""
+    coordinator = Coordinator()
+    for client in ("a", "b"):
+        coordinator.join(client=client)
+    coordinator.advance(6000)
+    return coordinator
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"group": "unknown"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"member_id": "x", "generation": 7}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"generation": 0, "type_": "connect"}, ErrorCode.ILLEGAL_GENERATION),
+        ({"generation": 2}, ErrorCode.ILLEGAL_GENERATION),
+        ({"type_": "connect"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocol": "sticky"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ],
+)
+def test_a_sync_is_refused(coordinator, fields, error):
+    token = coordinator.sync(**{"member_id": "a-uuid1", **fields})
+    assert coordinator.answers[token] == SyncGroupResult(error, None, None, b"")
+    assert not coordinator.writes
+
+
+def test_a_sync_in_a_round_comes_too_late(coordinator):
+    coordinator.join()
+    token = coordinator.sync("a-uuid1")
+    assert coordinator.answers[token].error is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_members_that_the_leader_left_out_get_an_empty_assignment(coordinator):
+    follower = coordinator.sync("b-uuid2", type_="consumer", protocol="range")
+    coordinator.sync("a-uuid1", {"a-uuid1": b"0"})
+    coordinator.written()
+    assert coordinator.answers[follower] == SyncGroupResult(ErrorCode.NONE, "consumer", "range", b"")
+    assert coordinator.lines("warn") == [
+        "Setting empty assignments for members Set(b-uuid2) of g for generation 1",
+        "Sending empty assignment to member b-uuid2 of g for generation 1 with no errors",
+    ]
+
+
+def test_a_follower_that_syncs_late_gets_its_assignment_and_a_session(coordinator):
+    coordinator.sync("a-uuid1", {"b-uuid2": b"1"})
+    coordinator.written()
+    coordinator.advance(5000)
+    token = coordinator.sync("b-uuid2")
+    assert coordinator.answers[token].assignment == b"1"
+    assert coordinator.timers[fx.TimerKey(SESSION, G, "b-uuid2")] == coordinator.now_ms + 10_000
+
+
+def test_a_second_sync_of_a_member_takes_the_place_of_the_first(coordinator):
+    first, second = coordinator.sync("b-uuid2"), coordinator.sync("b-uuid2")
+    assert coordinator.answers[first].error is ErrorCode.REBALANCE_IN_PROGRESS
+    assert coordinator.unanswered() == {second}
+
+
+def test_a_leader_that_syncs_twice_writes_twice_and_the_first_counts(coordinator):
+    coordinator.sync("a-uuid1", {"a-uuid1": b"first"})
+    second = coordinator.sync("a-uuid1", {"a-uuid1": b"second"})
+    coordinator.written()
+    assert coordinator.answers[second].assignment == b"first"
+    coordinator.written()
+    assert coordinator.group.members["a-uuid1"].assignment == b"first"
+
+
+def test_a_parked_member_is_alive_and_gets_a_session_with_its_assignment(coordinator):
+    token = coordinator.sync("b-uuid2")
+    for _ in range(5):
+        coordinator.advance(9000)
+        coordinator.heartbeat("a-uuid1")
+    coordinator.sync("a-uuid1")
+    coordinator.written()
+    assert token in coordinator.answers
+    assert coordinator.timers[fx.TimerKey(SESSION, G, "b-uuid2")] == coordinator.now_ms + 10_000
+
+
+def test_members_that_never_sync_are_removed(coordinator):
+    coordinator.sync("a-uuid1")
+    coordinator.written()
+    for _ in range(7):
+        coordinator.heartbeat("a-uuid1")
+        coordinator.heartbeat("b-uuid2")
+        coordinator.advance(8500)
+    assert coordinator.group.state is GroupState.STABLE
+    coordinator.advance(500)
+    assert list(coordinator.group.members) == ["a-uuid1"]
+    assert coordinator.group.state is GroupState.PREPARING_REBALANCE
+    assert coordinator.lines("debug") == [
+        "Group g removed members who haven't sent their sync request: Set(b-uuid2)"
+    ]
+    assert coordinator.lines()[-1].endswith(
+        "(reason: Removing Set(b-uuid2) on pending sync request expiration)"
+    )
+
+
+def test_the_wait_for_syncs_ends_with_the_last_one(coordinator):
+    coordinator.sync("b-uuid2")
+    assert fx.TimerKey(SYNC, G) in coordinator.timers
+    coordinator.sync("a-uuid1")
+    assert fx.TimerKey(SYNC, G) not in coordinator.timers
+
+
+def test_a_member_that_leaves_while_its_sync_is_parked_gets_an_answer(coordinator):
+    token = coordinator.sync("b-uuid2")
+    coordinator.leave("b-uuid2")
+    assert coordinator.answers[token].error is ErrorCode.UNKNOWN_MEMBER_ID
