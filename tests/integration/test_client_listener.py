@@ -149,6 +149,7 @@ async def bootstrap():
         replicas,
         replicas,
         replicas,
+        replicas,
         controller,
         controller,
         CountingProducerIds(),
