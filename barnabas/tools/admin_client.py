@@ -1,8 +1,8 @@
 """The admin client of the tools, which survives failovers.
 
-Kafka's ``KafkaAdminClient`` looks at metadata again and retries within ``default.api.timeout.ms``; the Python
-clients cling to the controller that they knew. Here the controller is looked for before every try, and has to
-answer a question before it is sent a request that alters anything.
+Kafka's ``KafkaAdminClient`` refreshes its metadata and retries within ``default.api.timeout.ms``; the Python
+clients keep the controller that they know. This client finds the controller before every try, and sends it a
+metadata request before a request that alters something.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Answer:
     body: Any
     tried_before: bool = False
 
-    def told(self, result: Any) -> str:
-        """The refusal of a part of the request, a structure with ``error_code``, as the tools print it."""
+    def message_of(self, result: Any) -> str:
+        """Return the tools' message for an error; ``result`` has ``error_code`` and ``error_message``."""
         text = result.error_message or ErrorCode.from_code(result.error_code).meaning
         if not self.tried_before:
             return str(text)
@@ -104,7 +104,7 @@ class _Client(kafka.KafkaAdminClient):  # type: ignore[misc]  # the library has 
         self._manager.get_connection(broker, timeout_ms=PROBE_MS)
         return self._manager.send(request, broker, timeout_ms)
 
-    def look_again(self) -> None:
+    def refresh_metadata(self) -> None:
         """Refresh the addresses of all brokers."""
         self._manager.cluster.request_update()
 
@@ -195,7 +195,7 @@ class AdminClient:
         try:
             return self._client.ask(request, broker_id, timeout_ms)
         except errors.KafkaError:
-            self._client.look_again()
+            self._client.refresh_metadata()
             raise
         except (struct.error, UnicodeEncodeError) as error:
             raise AdminError(

@@ -1,7 +1,7 @@
 """The options of ``kafka-configs.sh``, their valid combinations, and the entity that they name.
 
-They are those of Kafka 2.8's ``kafka.admin.ConfigCommand``; what brokers here have no settings of is refused
-by its name.
+They are those of Kafka 2.8's ``kafka.admin.ConfigCommand``. Entity types that have no settings in Barnabas
+are refused by name.
 """
 
 from __future__ import annotations
@@ -189,10 +189,10 @@ def _names(given: Given) -> Iterator[str]:
 
 def _check_servers(given: Given) -> None:
     if not given.has("bootstrap-server"):
-        refused = ": no tool here speaks to ZooKeeper" if given.has("zookeeper") else ""
+        refused = ": the tools do not connect to ZooKeeper" if given.has("zookeeper") else ""
         raise InvalidArgument(f"--bootstrap-server must be specified{refused}")
     if given.has("zookeeper"):
-        raise InvalidArgument("--zookeeper is not taken: no tool here speaks to ZooKeeper")
+        raise InvalidArgument("--zookeeper is not supported: the tools do not connect to ZooKeeper")
 
 
 def _check_alter(given: Given, kind: str, names: list[str]) -> None:

@@ -1,7 +1,7 @@
 """``kafka-configs.sh``: describe and alter the settings of topics and brokers.
 
-Options and output are those of Kafka 2.8's ``kafka.admin.ConfigCommand``, for the entity types that there are
-here. Exit code 0, or 1 on any error.
+Options and output are those of Kafka 2.8's ``kafka.admin.ConfigCommand``, for the entity types
+that Barnabas serves. Exit code 0, or 1 on any error.
 """
 
 from __future__ import annotations
@@ -144,8 +144,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             lines = run(given)
         except (AdminError, Refusal, CommandConfigError) as error:
-            told = str(error) if isinstance(error, CommandConfigError) else _failure(error)
-            sys.stderr.write(f"Error while executing config command with args '{' '.join(words)}'\n{told}\n")
+            message = str(error) if isinstance(error, CommandConfigError) else _failure(error)
+            sys.stderr.write(
+                f"Error while executing config command with args '{' '.join(words)}'\n{message}\n"
+            )
             return 1
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return 0

@@ -1,7 +1,7 @@
 """The entry point of all tools: reading options, reporting errors and returning the exit code.
 
-As in ``kafka.utils.CommandLineUtils`` of Kafka 2.8 the help goes to standard error with exit code 1, also
-where it was asked for.
+As in ``kafka.utils.CommandLineUtils`` of Kafka 2.8, the help goes to standard error with exit code 1, even
+after ``--help``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``kafka-leader-election.sh``: elect preferred or unclean leaders through an ordinary Kafka client.
 
 Options and output are those of Kafka 2.8's ``kafka.admin.LeaderElectionCommand``. Exit code 0, or 1 on any
-error, which goes to standard error as Java tells of it. One word is another: Kafka 2.8 names the partitions
-that were elected where it says of others that their leader leads already (mended in 3.0).
+error, which goes to standard error in Java's format. One line differs: for "Valid replica already elected",
+Kafka 2.8 lists the partitions whose election succeeded instead of those that needed none (fixed in 3.0).
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ OPTIONS = Options(
     Option("admin.config", "a file of properties for the admin client", "config file"),
     Option(
         "election-type",
-        '"preferred", or "unclean": a replica from outside the ISR if need be, records may be lost; required',
+        '"preferred", or "unclean": if necessary a replica outside the ISR, which may lose records; required',
         "election type",
     ),
     Option("topic", "the topic of the one partition; not with the next two", "topic name"),
     Option("partition", "its number; required with --topic", "partition id", kind=Kind.INTEGER),
-    Option("all-topic-partitions", "every partition there is"),
+    Option("all-topic-partitions", "all partitions"),
     Option("path-to-json-file", f"the partitions, such as {_EXAMPLE}", "Path to JSON file"),
 )
 
@@ -262,7 +262,7 @@ def work(given: Given) -> int:
     """Carry out the options, and return the exit code.
 
     Raises:
-        JavaError: It could not be done, at least of some partitions.
+        JavaError: The election of at least one partition failed.
     """
     check(given)
     flags = given.values()

@@ -1,8 +1,8 @@
 """The options of Kafka's tools: parsing, errors and help.
 
-Kafka reads them with joptsimple 5.0.4, whose rules and words these are: an option may stand behind one dash
-or two, its value behind ``=`` or a blank, whatever it looks like; what is no option does not count; a value
-is judged when it is asked for. Sources: ``joptsimple.OptionParser``, ``ExceptionMessages.properties``,
+Rules and messages are those of joptsimple 5.0.4, which Kafka uses. An option has one or two dashes. Its value
+follows ``=`` or a blank and may look like an option. Words that are not options are ignored. A value is
+checked when it is read. Sources: ``joptsimple.OptionParser``, ``ExceptionMessages.properties``,
 ``BuiltinHelpFormatter``.
 """
 
@@ -100,12 +100,12 @@ class Option:
         return f"--{self.name} <{self.kind.java_name}{': ' if self.takes else ''}{self.takes}>"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """Return the right column of the help."""
         return self.meaning if self.default is None else f"{self.meaning} (default: {self.default})"
 
     def split(self, value: str) -> list[str]:
-        """The values in one; an empty one is a value, an empty one among others is none."""
+        """Split ``value`` at the separator; drop empty parts, unless all are empty."""
         parts = [value] if self.separator is None else value.split(self.separator)
         return [part for part in parts if part] or [value]
 
@@ -144,10 +144,12 @@ class Given:
         return self._found.get(name, [])
 
     def values(self) -> SimpleNamespace:
-        """The value of each option, None where it has none; a list of a repeated one, a bool of a switch.
+        """Return the value of each option as attributes; None if the option is not given.
+
+        A repeated option has a list, a switch a bool.
 
         Raises:
-            OptionError: A value is of another type, or there are two for one.
+            OptionError: A value has the wrong type, or an option that may not be repeated has two.
         """
         return SimpleNamespace(**{each.attribute: self._value(each) for each in self._options.values()})
 
@@ -198,12 +200,12 @@ class Options:
     def usage(self) -> str:
         """Return the help."""
         rows = [("Option", "Description"), ("------", "-----------")]
-        rows += [(each.shown, each.told) for _, each in sorted(self._options.items())]
+        rows += [(each.shown, each.description) for _, each in sorted(self._options.items())]
         left = min((HELP_WIDTH - _GAP) // 2, max(len(shown) for shown, _ in rows))
         right = HELP_WIDTH - _GAP - left
         lines = []
-        for shown, told in rows:
-            halves = _wrapped(shown, left), _wrapped(told, right)
+        for shown, description in rows:
+            halves = _wrapped(shown, left), _wrapped(description, right)
             height = max(map(len, halves))
             columns = [[*half, *[""] * (height - len(half))] for half in halves]
             lines += [f"{one:{left + _GAP}}{other}".rstrip() for one, other in zip(*columns, strict=True)]
@@ -243,7 +245,7 @@ COMMAND_CONFIG = Option(
 """The option for properties of the client."""
 
 ZOOKEEPER = Option(
-    "zookeeper", "refused: no tool here speaks to ZooKeeper; it is deprecated in Kafka, too", "hosts"
+    "zookeeper", "refused: the tools do not connect to ZooKeeper; it is deprecated in Kafka, too", "hosts"
 )
 """The option for direct access to ZooKeeper."""
 

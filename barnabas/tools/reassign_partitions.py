@@ -1,8 +1,8 @@
 """``kafka-reassign-partitions.sh``: move partitions to other brokers, through the admin API of KIP-455.
 
-Options and output are those of Kafka 2.8's ``kafka.admin.ReassignPartitionsCommand``. Replicas are not moved
-between log directories. Throttles are set and removed as there, but brokers here do not act upon them, which
-is said where one is asked for. Exit code 0, or 1 on any error.
+Options and output are those of Kafka 2.8's ``kafka.admin.ReassignPartitionsCommand``. Moves between log
+directories are not supported. Throttles are set and removed as in Kafka, but have no effect on Barnabas
+brokers; the tool prints a warning about that. Exit code 0, or 1 on any error.
 """
 
 from __future__ import annotations
@@ -55,32 +55,39 @@ ACTIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cancel": ((_FILE,), ("preserve-throttles", "timeout")),
     "list": ((), ()),
 }
-"""The options that each action requires, and those that it permits beside them and those of the client."""
+"""The options that each action requires, and those that it permits in addition.
+
+Every action permits the options of the client.
+"""
 
 OPTIONS = Options(
     bootstrap_server("the servers to connect to; required"),
     COMMAND_CONFIG,
     ZOOKEEPER,
-    Option("verify", "say how far the reassignment of the file is, and remove throttles where it is done"),
-    Option("generate", "propose a reassignment of whole topics, and carry nothing out"),
-    Option("execute", "begin the reassignment of the file"),
-    Option("cancel", "cancel what runs of the reassignment of the file"),
-    Option("list", "list all reassignments that run"),
-    Option(_FILE, "which partition goes to which brokers", "manual assignment json file path"),
+    Option("verify", "print the state of the reassignment of the file; remove throttles once it is complete"),
+    Option("generate", "propose a reassignment of whole topics, without starting it"),
+    Option("execute", "start the reassignment of the file"),
+    Option("cancel", "cancel the running reassignments of the file"),
+    Option("list", "list all running reassignments"),
+    Option(_FILE, "the target replicas of each partition", "manual assignment json file path"),
     Option("topics-to-move-json-file", "with --generate: the topics", "topics to reassign json file path"),
     Option("broker-list", 'with --generate: the brokers to use, such as "1,2,3"', "brokerlist"),
-    Option("disable-rack-aware", "with --generate: do not look at racks"),
-    Option("additional", "with --execute: also where other reassignments run, which may be replaced"),
-    Option("preserve-throttles", "leave throttles as they are"),
+    Option("disable-rack-aware", "with --generate: ignore racks"),
+    Option("additional", "with --execute: allowed while other reassignments run, which it may replace"),
+    Option("preserve-throttles", "do not remove throttles"),
     *(
         Option(
-            name, "with --execute: bytes a second; kept, not acted upon", told, kind=Kind.LONG, default="-1"
+            name,
+            "with --execute: bytes per second; stored, without effect",
+            value,
+            kind=Kind.LONG,
+            default="-1",
         )
-        for name, told in zip(_THROTTLES, ("throttle", "replicaAlterLogDirsThrottle"), strict=True)
+        for name, value in zip(_THROTTLES, ("throttle", "replicaAlterLogDirsThrottle"), strict=True)
     ),
     Option(
         "timeout",
-        "ms, for moves between log directories, of which there are none",
+        "ms, for moves between log directories; no effect",
         "timeout",
         kind=Kind.LONG,
         default="10000",
@@ -98,15 +105,15 @@ VERIFY_PERIODICALLY = (
     "is removed."
 )
 
-NOT_ACTED_UPON = "WARNING: brokers here keep a throttle as a setting and do not slow replication"
-"""Goes to standard error: what the settings mean elsewhere."""
+NO_EFFECT = "WARNING: Barnabas brokers store throttles as settings and do not throttle replication"
+"""The warning about throttles, which goes to standard error because Kafka's tool does not print it."""
 
 
 def check(given: Given) -> str:
-    """See that the options fit the action; the action.
+    """Check that the options fit the action, and return the action.
 
     Raises:
-        UsageError: They do not; the message names them.
+        UsageError: They do not fit; the message names them.
     """
     actions = [name for name in ACTIONS if given.has(name)]
     if len(actions) != 1:
@@ -127,7 +134,7 @@ def check(given: Given) -> str:
 
 
 def verify(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> None:
-    """Say of each partition whether it is where it shall be; where nothing moves, remove throttles."""
+    """Print whether each partition has its target replicas; if no reassignment runs, remove throttles."""
     targets = parse_targets(_read(flags.reassignment_json_file))
     running = cluster.running()
     current = cluster.replicas(tp.topic for tp in targets if tp not in running)
@@ -143,7 +150,7 @@ def verify(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> 
                 f"There is no active reassignment of partition {tp}, but replica set is {_join(here)} rather "
                 f"than {_join(targets[tp])}."
             )
-    # Here Kafka says how far moves between log directories are.
+    # Here Kafka prints the progress of moves between log directories.
     say("")
     if not running and not flags.preserve_throttles:
         clear_throttles(cluster, settings, targets)
@@ -152,7 +159,7 @@ def verify(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> 
 def clear_throttles(cluster: Cluster, settings: ConfigClient, targets: Moves) -> None:
     """Remove every throttle of live brokers, and of the topics of ``targets``.
 
-    A broker of ``targets`` that is dead can be asked nothing: its throttles stay, and a warning names it.
+    A dead broker of ``targets`` keeps its throttles, and a warning names it.
     """
     live = set(cluster.racks())
     dead = {broker for replicas in targets.values() for broker in replicas} - live
@@ -160,9 +167,9 @@ def clear_throttles(cluster: Cluster, settings: ConfigClient, targets: Moves) ->
     throttles.clear_brokers(settings, live)
     if dead:
         sys.stderr.write(
-            f"Warning: broker{_s(dead)} {_join(sorted(dead))} cannot be asked to remove broker-level "
-            f"throttles; expected live brokers: {_join(sorted(live))}. If throttles were set, --verify "
-            "removes them when it runs again while all brokers live\n"
+            f"Warning: broker-level throttles of dead broker{_s(dead)} {_join(sorted(dead))} were not "
+            f"removed; live brokers: {_join(sorted(live))}. If throttles were set, run --verify again when "
+            "all brokers are live\n"
         )
     topics = {tp.topic for tp in targets}
     say(f"Clearing topic-level throttles on topic{_s(topics)} {_join(sorted(topics))}")
@@ -175,7 +182,7 @@ def generate(
     flags: SimpleNamespace,
     dice: Callable[[], float] = random.random,
 ) -> None:
-    """Print what is, and what could be."""
+    """Print the current assignment and a proposed one."""
     brokers = parse_brokers(flags.broker_list)
     topics = parse_topics(_read(flags.topics_to_move_json_file))
     current = cluster.replicas_of_each(topics)
@@ -187,7 +194,7 @@ def generate(
 
 
 def execute(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> None:
-    """Begin, after printing the way back."""
+    """Print the current assignment, for a rollback, and start the reassignment."""
     targets = parse_moves(_read(flags.reassignment_json_file))
     running = cluster.running()
     if running and not flags.additional:
@@ -207,8 +214,8 @@ def execute(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) ->
     set_throttles(settings, flags, lambda: throttles.moves(running, targets, back))
     failed = cluster.alter(targets)
     if failed:
-        told = "\n".join(f"{tp}: {meaning}" for tp, meaning in failed.items())
-        raise ReassignCommandError(f"Error reassigning partition(s):\n{told}")
+        errors = "\n".join(f"{tp}: {message}" for tp, message in failed.items())
+        raise ReassignCommandError(f"Error reassigning partition(s):\n{errors}")
     say(f"Successfully started partition reassignment{_s(targets)} for {_join(sorted(targets))}")
 
 
@@ -221,12 +228,12 @@ def set_throttles(
     if flags.throttle < 0 and flags.replica_alter_log_dirs_throttle < 0:
         return
     say(VERIFY_PERIODICALLY)
-    sys.stderr.write(f"{NOT_ACTED_UPON}\n")
+    sys.stderr.write(f"{NO_EFFECT}\n")
     if flags.throttle >= 0:
         throttles.throttle(settings, moving(), flags.throttle)
         say(f"The inter-broker throttle limit was set to {flags.throttle} B/s")
     if flags.replica_alter_log_dirs_throttle >= 0:
-        # It is that of the brokers that move replicas between log directories, of which there are none.
+        # Kafka sets this rate on the brokers that move replicas between log directories. There are none.
         rate = flags.replica_alter_log_dirs_throttle
         say(f"The replica-alter-dir throttle limit was set to {rate} B/s")
 
@@ -238,8 +245,8 @@ def cancel(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> 
     if active:
         failed = cluster.alter(dict.fromkeys(active))
         if failed:
-            told = "\n".join(f"{tp}: {meaning}" for tp, meaning in failed.items())
-            raise ReassignCommandError(f"Error cancelling partition reassignment{_s(failed)} for:\n{told}")
+            errors = "\n".join(f"{tp}: {message}" for tp, message in failed.items())
+            raise ReassignCommandError(f"Error cancelling partition reassignment{_s(failed)} for:\n{errors}")
         say(f"Successfully cancelled partition reassignment{_s(active)} for: {_join(active)}")
     else:
         say("None of the specified partition reassignments are active.")
@@ -255,16 +262,16 @@ def list_running(cluster: Cluster, _: ConfigClient, __: SimpleNamespace) -> None
         say("No partition reassignments found.")
         return
     say("Current partition reassignments:")
-    for tp, told in running.items():
-        line = f"{tp}: replicas: {_join(told['replicas'])}."
-        if told["adding_replicas"]:
-            line += f" adding: {_join(told['adding_replicas'])}."
-        if told["removing_replicas"]:
-            line += f" removing: {_join(told['removing_replicas'])}."
+    for tp, reassignment in running.items():
+        line = f"{tp}: replicas: {_join(reassignment['replicas'])}."
+        if reassignment["adding_replicas"]:
+            line += f" adding: {_join(reassignment['adding_replicas'])}."
+        if reassignment["removing_replicas"]:
+            line += f" removing: {_join(reassignment['removing_replicas'])}."
         say(line)
 
 
-_DEEDS: Mapping[str, Callable[[Cluster, ConfigClient, SimpleNamespace], None]] = {
+_ACTIONS: Mapping[str, Callable[[Cluster, ConfigClient, SimpleNamespace], None]] = {
     "generate": generate,
     "execute": execute,
     "verify": verify,
@@ -306,7 +313,7 @@ def work(given: Given) -> int:
     try:
         flags = given.values()
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
-            _DEEDS[action](Cluster(admin), ConfigClient(admin), flags)
+            _ACTIONS[action](Cluster(admin), ConfigClient(admin), flags)
     except (ReassignCommandError, CommandConfigError) as error:
         say(str(error))
         return 1

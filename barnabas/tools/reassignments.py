@@ -58,7 +58,7 @@ class Cluster:
         answer = self._admin.ask_controller(request)
         _demand_success(answer)
         failed = {
-            TopicPartition(topic.name, one.partition_index): answer.told(one)
+            TopicPartition(topic.name, one.partition_index): answer.message_of(one)
             for topic in answer.body.responses
             for one in topic.partitions
             if one.error_code != ErrorCode.NONE
@@ -89,4 +89,4 @@ class Cluster:
 
 def _demand_success(answer: Answer) -> None:
     if answer.body.error_code != ErrorCode.NONE:
-        raise ReassignCommandError(f"Error: {answer.told(answer.body)}")
+        raise ReassignCommandError(f"Error: {answer.message_of(answer.body)}")

@@ -1,6 +1,6 @@
-"""The addresses that ``--bootstrap-server`` gives to Kafka's tools.
+"""The addresses that the tools take as ``--bootstrap-server``.
 
-Source: ``ClientUtils.parseAndValidateAddresses`` of Kafka 2.8, which refuses an address without a port, too.
+Source: ``ClientUtils.parseAndValidateAddresses`` of Kafka 2.8, which also refuses an address without a port.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import socket
 from collections.abc import Iterable
 
 CONNECT_S = 2.0
-"""How long an address that did not answer may take to accept a connection, in seconds."""
+"""Seconds to wait until an address that did not answer accepts a connection."""
 
 _ADDRESS = re.compile(
     r"(?:\[(?P<ip6>[0-9A-Fa-f:.]+(?:%\w+)?)\]|(?P<host>[^\s:\[\]/]+)):(?P<port>[0-9]{1,5})", re.ASCII
@@ -20,15 +20,15 @@ _PORTS = range(1, 65536)
 
 
 class ServersError(ValueError):
-    """The text is no list of addresses; the message names the option, the address and what was expected."""
+    """A text is not a list of addresses; the message names the option, the address and what was expected."""
 
 
 def parse_servers(text: str, flag: str = "--bootstrap-server") -> list[str]:
-    """Split ``host:port`` addresses at commas; empty ones between commas do not count, as in Kafka.
+    """Split ``host:port`` addresses at commas; ignore empty ones, as Kafka does.
 
     Args:
-        text: What was given.
-        flag: The option that it was given to, for the error.
+        text: The value of the option.
+        flag: The option, for the error message.
 
     Raises:
         ServersError: An address is not of the form ``host:port`` or ``[IPv6 address]:port`` with a port from
@@ -48,23 +48,22 @@ _EXPECTED = "expected host:port with a port from 1 to 65535, or several of them 
 
 
 def why_silent(servers: Iterable[str]) -> str:
-    """Connect to each address, of which none answered a request, and say what stands in the way.
+    """Connect to each address that did not answer a request, and return the reasons.
 
     Args:
         servers: Addresses as `parse_servers` returns them.
 
     Returns:
-        A finding for each address, with semicolons in between. A process that accepts a connection and stays
-        silent is told from one that is not there: the system completes connections on behalf of a broker
-        that accepts no more.
+        The reason for each address, separated by semicolons. An address that accepts a connection has a
+        process, but maybe one that hangs: the operating system completes connections on its behalf.
     """
-    return "; ".join(f"{server} {_finding(server)}" for server in servers)
+    return "; ".join(f"{server} {_reason(server)}" for server in servers)
 
 
-def _finding(server: str) -> str:
+def _reason(server: str) -> str:
     found = _ADDRESS.fullmatch(server)
     if found is None:
-        return "is no host:port"
+        return "is not host:port"
     try:
         socket.create_connection((found["ip6"] or found["host"], int(found["port"])), CONNECT_S).close()
     except socket.gaierror as error:
@@ -74,6 +73,6 @@ def _finding(server: str) -> str:
             f"cannot be connected to: {error.strerror or error}; expected the host:port of a running broker"
         )
     return (
-        "takes connections but does not answer: it is no listener for clients, or its broker hangs, is "
-        "starting, or has as many connections as it may have (its server.log says so)"
+        "accepts connections but does not answer: it is not a listener for clients, or its broker hangs, is "
+        "starting, or has reached max.connections (then its server.log says so)"
     )

@@ -1,8 +1,8 @@
-"""The settings by which ``--throttle`` slows the replication of what is moved: which, of whom, and no longer.
+"""The settings that ``--throttle`` uses to slow the replication of partitions that are being reassigned.
 
-Which they are is that of ``ReassignPartitionsCommand`` of Kafka 2.8: the replicas that lead and those that
-follow, by topic, and the rate of every broker that takes part. Brokers here keep these settings, so that they
-can be set, read and removed, and do not act upon them.
+As in ``ReassignPartitionsCommand`` of Kafka 2.8 they are the throttled leader and follower replicas of each
+topic, and the rates of every broker that takes part. Barnabas brokers store these settings, so that tools can
+set, read and remove them, but do not throttle.
 """
 
 from __future__ import annotations
@@ -20,25 +20,30 @@ from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.config_client import ConfigClient
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
-"""How fast a broker may send, and fetch, what is throttled, in bytes a second."""
+"""The settings of the rates at which a broker sends and fetches throttled replicas, in bytes per second."""
 
 LOG_DIR_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
-"""How fast a broker may move replicas between its log directories."""
+"""The setting of the rate at which a broker moves replicas between log directories, in bytes per second."""
 
 REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-"""Which replicas of a topic are throttled, each as ``partition:broker``."""
+"""The settings of the throttled replicas of a topic, each as ``partition:broker``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a partition is, and where it comes to beside that."""
+    """The move of a partition.
+
+    Attributes:
+        sources: The brokers that have a replica.
+        destinations: The brokers to which replicas are added.
+    """
 
     sources: frozenset[int]
     destinations: frozenset[int]
 
 
 class NoReplicasError(Exception):
-    """A partition that is to be moved is nowhere."""
+    """A partition to reassign has no replicas."""
 
 
 def moves(
@@ -46,20 +51,20 @@ def moves(
     targets: Mapping[TopicPartition, Sequence[int]],
     current: Mapping[TopicPartition, Sequence[int]],
 ) -> dict[TopicPartition, Move]:
-    """Everything that moves once ``targets`` are asked for.
+    """Return all moves once the reassignment to ``targets`` is requested.
 
     Args:
-        running: What moves already: ``replicas`` and ``adding_replicas`` of each partition.
-        targets: Where partitions shall be.
-        current: Where they are.
+        running: The running reassignments: ``replicas`` and ``adding_replicas`` of each partition.
+        targets: The target replicas of the partitions to reassign.
+        current: The replicas of the partitions now.
 
     Raises:
-        NoReplicasError: One of them is not in ``current``.
+        NoReplicasError: A partition of ``targets`` is neither in ``running`` nor in ``current``.
     """
     found = {}
-    for tp, told in running.items():
-        adding = frozenset(told["adding_replicas"])
-        found[tp] = Move(frozenset(told["replicas"]) - adding, adding)
+    for tp, reassignment in running.items():
+        adding = frozenset(reassignment["adding_replicas"])
+        found[tp] = Move(frozenset(reassignment["replicas"]) - adding, adding)
     for tp, replicas in targets.items():
         if tp in found:
             sources = found[tp].sources
@@ -72,7 +77,7 @@ def moves(
 
 
 def throttled_replicas(moving: Mapping[TopicPartition, Move]) -> dict[str, tuple[str, str]]:
-    """By topic, the settings of `REPLICAS`: whoever has records, and whoever fetches them."""
+    """Return the values of `REPLICAS` for each topic: the sources lead, the destinations follow."""
     leaders: dict[str, set[str]] = {tp.topic: set() for tp in moving}
     followers: dict[str, set[str]] = {tp.topic: set() for tp in moving}
     for tp, move in moving.items():
@@ -84,7 +89,7 @@ def throttled_replicas(moving: Mapping[TopicPartition, Move]) -> dict[str, tuple
 
 
 def throttle(client: ConfigClient, moving: Mapping[TopicPartition, Move], rate: int) -> None:
-    """Set what slows ``moving`` down to ``rate`` bytes a second."""
+    """Set the throttled replicas and rates that limit ``moving`` to ``rate`` bytes per second."""
     for topic, texts in throttled_replicas(moving).items():
         _alter(client, ConfigResourceType.TOPIC, topic, dict(zip(REPLICAS, texts, strict=True)))
     brokers = {broker for move in moving.values() for broker in move.sources | move.destinations}
@@ -107,7 +112,7 @@ def clear_topics(client: ConfigClient, topics: Collection[str]) -> None:
 def _alter(
     client: ConfigClient, kind: ConfigResourceType, name: str, settings: Mapping[str, str | None]
 ) -> None:
-    """Set each setting, or remove it where its text is None."""
+    """Set each setting, or delete it if its value is None."""
     client.alter_incrementally(
         ConfigResource(kind, name),
         [

@@ -1,4 +1,4 @@
-"""What ``kafka-topics.sh --describe`` prints, and which partitions its reports leave.
+"""The lines of ``kafka-topics.sh --describe``, and the reports that show only some partitions.
 
 Layout and rules are those of ``TopicDescription``, ``PartitionDescription``, ``DescribeOptions`` in Kafka.
 """
@@ -17,8 +17,8 @@ class TopicConfigs:
     """The settings of a topic.
 
     Attributes:
-        overrides: Those that are no defaults.
-        min_isr: ``min.insync.replicas``, whoever set it.
+        overrides: The settings that differ from the defaults.
+        min_isr: ``min.insync.replicas`` of the topic, its broker or Kafka's default.
     """
 
     overrides: Mapping[str, str] = field(default_factory=dict)
@@ -27,12 +27,12 @@ class TopicConfigs:
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """A reassignment that runs.
+    """A running reassignment.
 
     Attributes:
-        replicas: The brokers that the partition is on now, those that come and those that go included.
-        adding: Those that come.
-        removing: Those that go.
+        replicas: All replicas, including those being added or removed.
+        adding: The replicas being added.
+        removing: The replicas being removed.
     """
 
     replicas: Sequence[int]
@@ -42,11 +42,11 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What a description needs to know beside topics and settings.
+    """The state of the cluster that a description needs beside topics and settings.
 
     Attributes:
         live: The live brokers.
-        moving: The reassignments that run, by topic and partition.
+        moving: The running reassignments, by topic and partition.
     """
 
     live: Collection[int] = ()
@@ -54,7 +54,10 @@ class Cluster:
 
 
 Report = Callable[[Any, int, TopicConfigs, Collection[int]], bool]
-"""Whether a partition is shown: its metadata and replication factor, its topic's settings, live brokers."""
+"""The rule by which a report shows a partition.
+
+It takes the partition's metadata and replication factor, its topic's settings and the live brokers.
+"""
 
 
 def _has_leader(partition: Any) -> bool:
@@ -73,13 +76,14 @@ REPORTS: Mapping[str, Report] = {
         not _has_leader(partition) or partition.leader not in live
     ),
 }
-"""Each report by its flag."""
+"""The reports, by the names of their options."""
 
 
 def replication_factor(partition: Any, moving: Reassignment | None) -> int:
-    """How many replicas a partition has; while it is moved, those that come do not count.
+    """Return the number of a partition's replicas, without those being added.
 
-    As in Kafka the reassignment counts only where the metadata, which were asked for before it, show it.
+    The metadata were requested before the reassignments. As in Kafka, a reassignment that the metadata do not
+    show yet is ignored.
     """
     if moving is None or not {*moving.adding, *moving.removing} & set(partition.replicas):
         return len(partition.replicas)
@@ -87,12 +91,12 @@ def replication_factor(partition: Any, moving: Reassignment | None) -> int:
 
 
 def brokers(ids: Iterable[int]) -> str:
-    """Broker ids as the tool prints them."""
+    """Return broker ids as the tool prints them."""
     return ",".join(map(str, ids))
 
 
 def topic_line(topic: Any, configs: TopicConfigs, factor: int) -> str:
-    """The line of a topic, a ``TopicMetadata``."""
+    """Return the line of a topic, given as a ``TopicMetadata``."""
     overrides = ",".join(f"{name}={value}" for name, value in configs.overrides.items())
     return (
         f"Topic: {topic.topic}\tPartitionCount: {len(topic.partitions)}"
@@ -101,7 +105,7 @@ def topic_line(topic: Any, configs: TopicConfigs, factor: int) -> str:
 
 
 def partition_line(topic: str, partition: Any, moving: Reassignment | None = None) -> str:
-    """The line of a partition, a ``PartitionMetadata``."""
+    """Return the line of a partition, given as a ``PartitionMetadata``."""
     line = (
         f"\tTopic: {topic}\tPartition: {partition.id}"
         f"\tLeader: {partition.leader if _has_leader(partition) else 'none'}"
@@ -120,14 +124,14 @@ def describe_lines(
     report: str | None = None,
     only_overrides: bool = False,
 ) -> list[str]:
-    """The lines of ``--describe`` for one topic.
+    """Return the lines of ``--describe`` for one topic.
 
     Args:
         topic: A ``TopicMetadata``.
-        configs: Its settings.
-        cluster: What else there is to know.
-        report: One of `REPORTS`: only the partitions it shows, without the topic's own line.
-        only_overrides: Only the topic's own line, and only where it has settings of its own.
+        configs: The topic's settings.
+        cluster: The live brokers and running reassignments.
+        report: One of `REPORTS`, which returns only the partitions that it shows, without the topic's line.
+        only_overrides: Whether to return only the topic's line, and that only if it overrides a setting.
     """
     partitions = [topic.partitions[number] for number in sorted(topic.partitions)]
     moving = [cluster.moving.get((topic.topic, one.id)) for one in partitions]

@@ -1,7 +1,7 @@
-"""The flags of ``kafka-topics.sh``: which there are, and which go together.
+"""The options of ``kafka-topics.sh``, and the combinations that are allowed.
 
-They are those of Kafka 2.8's ``kafka.admin.TopicCommand`` but for ``--zookeeper``, which it calls deprecated,
-and what serves that alone.
+They are those of Kafka 2.8's ``kafka.admin.TopicCommand``, without the deprecated ``--zookeeper`` and the
+options that only ``--zookeeper`` needs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 """Kafka's own topics."""
 
 MAX_REPLICATION_FACTOR = 32767
-"""What the protocol has room for."""
+"""The largest replication factor that the protocol can express (int16)."""
 
 PURPOSE = "This tool helps to create, delete, describe, or change a topic."
 PURPOSE_OF_NOTHING = "Create, delete, describe, or change a topic."
-"""What stands above the help where the command line is empty."""
+"""The first lines of the help; the second one is for an empty command line."""
 
 ACTIONS = ("create", "alter", "delete", "describe", "list")
 
@@ -39,7 +39,7 @@ REPORTS = (
     "at-min-isr-partitions",
     "unavailable-partitions",
 )
-"""The options of ``--describe`` that show some partitions only."""
+"""The options of ``--describe`` that show only some partitions."""
 
 _CONFIGS_CAN_ALTER = (
     " (the kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
@@ -57,24 +57,24 @@ _ONLY_WITH: dict[str, tuple[str, ...]] = {
     "if-not-exists": ("create",),
     "exclude-internal": ("list", "describe"),
 }
-"""With which actions each option goes, in the order in which Kafka looks at them."""
+"""The actions that allow each option, in the order of Kafka's checks."""
 
 _NEVER_WITH: dict[str, tuple[str, ...]] = {
     "delete-config": ("bootstrap-server",),
     **{one: (*(other for other in REPORTS if other != one), "topics-with-overrides") for one in REPORTS},
 }
-"""Which other options each does not go with."""
+"""The other options that each option excludes."""
 
 OPTIONS = Options(
     bootstrap_server("the servers to connect to; required"),
     COMMAND_CONFIG,
     ZOOKEEPER,
     Option("create", "create a topic"),
-    Option("alter", "give topics more partitions"),
+    Option("alter", "add partitions to topics"),
     Option("delete", "delete topics"),
     Option("describe", "list details of the given topics, or of all"),
     Option("list", "list the names of the given topics, or of all"),
-    Option("topic", "the topic to create; else a regular expression that matches whole names", "topic"),
+    Option("topic", "the topic to create; with other actions a regular expression for whole names", "topic"),
     Option(
         "partitions",
         "default at creation: the broker's num.partitions",
@@ -96,8 +96,8 @@ OPTIONS = Options(
     Option("delete-config", "refused: see kafka-configs.sh", "name", repeated=True),
     Option("if-not-exists", "with --create: an existing topic is no error"),
     Option("if-exists", "with --alter, --delete, --describe: a missing topic is no error"),
-    Option("exclude-internal", "with --list, --describe: leave Kafka's own topics out"),
-    Option("topics-with-overrides", "with --describe: only topics with settings of their own"),
+    Option("exclude-internal", "with --list, --describe: omit Kafka's internal topics"),
+    Option("topics-with-overrides", "with --describe: only topics that override a setting"),
     Option("under-replicated-partitions", "with --describe: only partitions whose ISR lacks a replica"),
     Option("under-min-isr-partitions", "with --describe: only those whose ISR is below the minimum"),
     Option("at-min-isr-partitions", "with --describe: only those whose ISR is at the minimum"),
@@ -108,24 +108,24 @@ OPTIONS = Options(
 
 
 class TopicCommandError(Exception):
-    """What the tool reports as ``Error while executing topic command : …``."""
+    """An error that the tool prints as ``Error while executing topic command : …``."""
 
 
 def check(given: Given) -> None:
-    """See that the options given go together.
+    """Check that the given options are complete and can be used together.
 
     Raises:
-        UsageError: One is missing or does not go with another; the message names both.
+        UsageError: An option is missing or excludes another; the message names both.
     """
     if sum(map(given.has, ACTIONS)) != 1:
         raise UsageError(
             "Command must include exactly one action: --list, --describe, --create, --alter or --delete"
         )
     if not given.has("bootstrap-server"):
-        refused = ": no tool here speaks to ZooKeeper" if given.has("zookeeper") else ""
+        refused = ": the tools do not connect to ZooKeeper" if given.has("zookeeper") else ""
         raise UsageError(f'Missing required argument "[bootstrap-server]"{refused}')
     if given.has("zookeeper"):
-        raise UsageError('Option "[zookeeper]" is not taken: no tool here speaks to ZooKeeper')
+        raise UsageError('Option "[zookeeper]" is not supported: the tools do not connect to ZooKeeper')
     _check_required(given)
     for one, actions in _ONLY_WITH.items():
         for other in (*(action for action in ACTIONS if action not in actions), *_NEVER_WITH.get(one, ())):
@@ -155,10 +155,10 @@ def _refuse_together(given: Given, one: str, other: str) -> None:
 
 
 def check_numbers(flags: SimpleNamespace) -> None:
-    """Refuse to create what Kafka's tool refuses before it asks anyone.
+    """Check the numbers of partitions and replicas, as Kafka's tool does before it sends a request.
 
     Raises:
-        TopicCommandError: There would be no partitions, or no replicas, or too many.
+        TopicCommandError: A number is below 1, or the replication factor exceeds `MAX_REPLICATION_FACTOR`.
     """
     factor = flags.replication_factor
     if factor is not None and not 1 <= factor <= MAX_REPLICATION_FACTOR:
@@ -170,10 +170,10 @@ def check_numbers(flags: SimpleNamespace) -> None:
 
 
 def parse_configs(settings: Iterable[str]) -> dict[str, str]:
-    """The ``--config`` options as a dictionary.
+    """Parse the ``--config`` options.
 
     Raises:
-        TopicCommandError: One has not exactly one ``=``, or nothing behind it.
+        TopicCommandError: An option does not have exactly one ``=``, or has no value.
     """
     pairs = [re.split(r"\s*=\s*", setting) for setting in settings]
     if any(len(pair) != 2 or not pair[1] for pair in pairs):
@@ -185,11 +185,11 @@ def parse_configs(settings: Iterable[str]) -> dict[str, str]:
 
 
 def parse_replica_assignment(text: str) -> list[list[int]]:
-    """``1:2,2:3`` as the brokers of each partition.
+    """Parse the brokers of each partition, such as ``1:2,2:3``.
 
     Raises:
-        TopicCommandError: A broker is no number or comes twice, or the partitions have different numbers of
-            replicas.
+        TopicCommandError: A broker is not a number or is given twice for a partition, or the partitions have
+            different numbers of replicas.
     """
     assignment: list[list[int]] = []
     for number, replicas in enumerate(text.split(",")):
@@ -212,15 +212,15 @@ def parse_replica_assignment(text: str) -> list[list[int]]:
 
 
 def select(names: Iterable[str], wanted: str | None, *, exclude_internal: bool = False) -> Sequence[str]:
-    """Those of ``names`` that ``--topic`` and ``--exclude-internal`` leave, in order.
+    """Return the topics that ``--topic`` and ``--exclude-internal`` select, in order.
 
     Args:
         names: All topics.
         wanted: A regular expression for whole names, in which a comma separates alternatives; None for all.
-        exclude_internal: Leave Kafka's own topics out.
+        exclude_internal: Whether to omit Kafka's internal topics.
 
     Raises:
-        TopicCommandError: ``wanted`` is no regular expression.
+        TopicCommandError: ``wanted`` is not a valid regular expression.
     """
     kept = sorted(name for name in names if not (exclude_internal and name in INTERNAL_TOPICS))
     if wanted is None:

@@ -45,7 +45,7 @@ from barnabas.tools.topic_flags import (
 )
 
 MOVES_MS = 10_000
-"""How long ``--describe`` waits for a controller to say what is being moved."""
+"""Milliseconds that ``--describe`` waits for the controller's list of reassignments."""
 
 COLLISION_WARNING = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could "
@@ -54,7 +54,7 @@ COLLISION_WARNING = (
 
 
 def create(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
-    """Create ``flags.topic``; the lines to print."""
+    """Create ``flags.topic`` and return the lines to print."""
     configs = parse_configs(flags.config)
     replicas = parse_replica_assignment(flags.replica_assignment) if flags.replica_assignment else None
     may_collide = "." in flags.topic or "_" in flags.topic
@@ -75,7 +75,10 @@ def create(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
 
 
 def alter(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
-    """Give the topics wanted ``flags.partitions`` partitions; by hand, those that they have keep theirs."""
+    """Add partitions to the selected topics, up to ``flags.partitions``.
+
+    A manual assignment names the replicas of all partitions; those of existing partitions are ignored.
+    """
     replicas = parse_replica_assignment(flags.replica_assignment) if flags.replica_assignment else None
     wanted = []
     for name, topic in known_topics(admin, flags).items():
@@ -89,10 +92,10 @@ def alter(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
 
 
 def delete(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
-    """Delete the topics wanted."""
+    """Delete the selected topics."""
     names = list(known_topics(admin, flags))
     if names:
-        # From version 6 on topics are named by ids, too.
+        # From version 6 on, a list of names or ids (KIP-516) replaces this field.
         request = DeleteTopicsRequest(topic_names=names, timeout_ms=SERVER_MS, max_version=5)
         answer = admin.ask_controller(request)
         _demand_success(answer, answer.body.responses)
@@ -100,12 +103,12 @@ def delete(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
 
 
 def list_topics(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
-    """The names of the topics wanted; where there are none, an empty line as in Kafka."""
+    """Return the names of the selected topics; if there are none, one empty line as in Kafka."""
     return list(select(admin.topics(), flags.topic, exclude_internal=flags.exclude_internal)) or [""]
 
 
 def describe(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
-    """The lines of ``--describe`` for the topics wanted."""
+    """Return the lines of ``--describe`` for the selected topics."""
     topics = known_topics(admin, flags)
     if not topics:
         return []
@@ -123,28 +126,28 @@ def describe(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
 
 
 def reassignments(cluster: Reassignments) -> dict[tuple[str, int], Reassignment]:
-    """The reassignments that run; none where brokers are too old to say, or without a controller."""
+    """Return the running reassignments; none if brokers are too old to list them or no controller answers."""
     try:
         running = cluster.running(MOVES_MS)
     except NotSupported:
         return {}
     except AdminError as failure:
         sys.stderr.write(
-            f"WARNING: reassignments that run are not shown, no controller tells them: {failure}\n"
+            f"WARNING: running reassignments are not shown, because no controller listed them: {failure}\n"
         )
         return {}
     except ReassignCommandError as failure:
         raise TopicCommandError(str(failure)) from failure
     return {
         (tp.topic, tp.partition): Reassignment(
-            told["replicas"], told["adding_replicas"], told["removing_replicas"]
+            each["replicas"], each["adding_replicas"], each["removing_replicas"]
         )
-        for tp, told in running.items()
+        for tp, each in running.items()
     }
 
 
 def topic_configs(client: ConfigClient, topics: Iterable[str]) -> dict[str, TopicConfigs]:
-    """The settings of each topic; a hidden value is ``null``, as Java prints it."""
+    """Return the settings of each topic; a sensitive value is ``null``, as Java prints it."""
     configs: dict[str, TopicConfigs] = {}
     for topic in topics:
         entries = client.describe(ConfigResource(ConfigResourceType.TOPIC, topic))
@@ -159,10 +162,10 @@ def topic_configs(client: ConfigClient, topics: Iterable[str]) -> dict[str, Topi
 
 
 def known_topics(admin: AdminClient, flags: SimpleNamespace) -> dict[str, TopicMetadata]:
-    """The metadata of the topics wanted, by name in order.
+    """Return the metadata of the selected topics, ordered by name.
 
     Raises:
-        TopicCommandError: There is none, though one was asked for without ``--if-exists``.
+        TopicCommandError: ``--topic`` selects none, and ``--if-exists`` is not given.
     """
     topics = admin.topics()
     names = select(topics, flags.topic, exclude_internal=flags.exclude_internal)
@@ -172,10 +175,10 @@ def known_topics(admin: AdminClient, flags: SimpleNamespace) -> dict[str, TopicM
 
 
 def _demand_success(answer: Answer, results: Iterable[Any]) -> None:
-    """See that what was asked of each topic was done; the first failure is reported."""
+    """Raise the first error among ``results``, which have one for each topic of a request."""
     for result in results:
         if result.error_code != ErrorCode.NONE:
-            raise TopicCommandError(answer.told(result))
+            raise TopicCommandError(answer.message_of(result))
 
 
 _RUN: Mapping[str, Callable[[AdminClient, SimpleNamespace], list[str]]] = {
@@ -188,7 +191,7 @@ _RUN: Mapping[str, Callable[[AdminClient, SimpleNamespace], list[str]]] = {
 
 
 def work(given: Given) -> int:
-    """Do what the options say; the exit code."""
+    """Run the action that the options name, and return the exit code."""
     check(given)
     action = next(name for name in ACTIONS if given.has(name))
     try:
@@ -203,7 +206,7 @@ def work(given: Given) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool; the exit code."""
+    """Run the tool, and return the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     return run_with_options(OPTIONS, PURPOSE if words else PURPOSE_OF_NOTHING, words, work)
 

@@ -1,9 +1,9 @@
-"""``kafka-verifiable-producer.sh``: write 0, 1, 2, … and say of each, as a line of JSON, what became of it.
+"""``kafka-verifiable-producer.sh``: write 0, 1, 2, … and print the outcome of each as a line of JSON.
 
 Flags and lines are those of Kafka 2.8's ``org.apache.kafka.tools.VerifiableProducer``, without
-``--producer.config``, ``--message-create-time`` and ``--repeating-keys``. It goes on until it is interrupted
-or ``--max-messages`` are sent. Kafka's gives up a record at its first error; here the client tries again for
-ten minutes, so that an outage that somebody mends is a pause. Exit code 0, or 1 where no broker answered.
+``--producer.config``, ``--message-create-time`` and ``--repeating-keys``. The tool runs until it is
+interrupted or ``--max-messages`` are sent. Kafka's tool drops a record at its first error; this one retries
+for ten minutes, so that an outage delays records and loses none. Exit code 0, or 1 if no broker answered.
 """
 
 from __future__ import annotations
@@ -27,41 +27,46 @@ from barnabas.tools.entry import run_tool
 from barnabas.tools.servers import ServersError, parse_servers, why_silent
 
 RECONNECT_BACKOFF_MAX_MS = 500
-"""How long to leave a dead broker alone; kafka-python's own half a minute hides that it is back."""
+"""The longest pause in ms before reconnecting to a broker.
+
+kafka-python's default of 30 s would delay the use of a restarted broker.
+"""
 
 DELIVERY_TIMEOUT_MS = 600_000
-"""When a record is given up."""
+"""Milliseconds after which the client stops retrying a record."""
 
 Write = Callable[[str], None]
 
 
 def due_s(number: int, throughput: float) -> float:
-    """When the message of this number, from 0 on, is to be sent: seconds after the first.
+    """Return when a message is due, in seconds after the first message.
 
     Args:
-        number: How many were sent before it.
-        throughput: Messages per second; no limit where it is not above 0.
+        number: The message's number, from 0.
+        throughput: Messages per second; no limit if it is 0 or less.
     """
     return number / throughput if throughput > 0 else 0.0
 
 
 @dataclass(slots=True)
 class Tally:
-    """How many messages were handed to the client, and how many a broker acknowledged."""
+    """The numbers of messages handed to the client, and acknowledged by a broker."""
 
     sent: int = 0
     acked: int = 0
 
 
-class Told:
-    """The lines of JSON; outcomes arrive in the client's own thread.
+class Events:
+    """The events of the tool, printed as lines of JSON.
+
+    The client reports outcomes on its own thread, so printing takes a lock.
 
     Args:
         write: Prints a line.
-        now_ms: The time of day in milliseconds.
+        now_ms: Returns the time in milliseconds since 1970.
 
     Attributes:
-        tally: What was told so far.
+        tally: The counts so far.
     """
 
     def __init__(self, write: Write, now_ms: Callable[[], int]) -> None:
@@ -71,13 +76,13 @@ class Told:
         self.tally = Tally()
 
     def event(self, name: str, **values: Any) -> None:
-        """One line: the time, the event's name and its values."""
+        """Print an event: the time, its name and its values."""
         line = json.dumps({"timestamp": self._now_ms(), "name": name, **values}, separators=(",", ":"))
         with self._lock:
             self._write(line)
 
     def success(self, value: str, placed: Any) -> None:
-        """The record is acknowledged; ``placed`` has its ``topic``, ``partition`` and ``offset``."""
+        """Count and print an acknowledged record; ``placed`` has ``topic``, ``partition`` and ``offset``."""
         self.tally.acked += 1
         self.event(
             "producer_send_success",
@@ -89,7 +94,7 @@ class Told:
         )
 
     def failure(self, value: str, topic: str, error: BaseException) -> None:
-        """The client has given the record up."""
+        """Print a record that the client could not deliver."""
         self.event(
             "producer_send_error",
             key=None,
@@ -101,31 +106,31 @@ class Told:
 
 
 def write_messages(
-    producer: kafka.KafkaProducer, flags: argparse.Namespace, told: Told, stop: threading.Event
+    producer: kafka.KafkaProducer, flags: argparse.Namespace, events: Events, stop: threading.Event
 ) -> None:
-    """Send until there are ``flags.max_messages``, or ``stop`` is set."""
+    """Send messages until ``flags.max_messages`` are sent or ``stop`` is set."""
     prefix = "" if flags.value_prefix is None else f"{flags.value_prefix}."
     started = time.monotonic()
-    while flags.max_messages < 0 or told.tally.sent < flags.max_messages:
-        ahead = started + due_s(told.tally.sent, flags.throughput) - time.monotonic()
+    while flags.max_messages < 0 or events.tally.sent < flags.max_messages:
+        ahead = started + due_s(events.tally.sent, flags.throughput) - time.monotonic()
         if stop.wait(max(0.0, ahead)):
             return
-        value = f"{prefix}{told.tally.sent}"
-        told.tally.sent += 1
+        value = f"{prefix}{events.tally.sent}"
+        events.tally.sent += 1
         try:
             future = producer.send(flags.topic, value=value.encode())
-        except (errors.KafkaError, ValueError) as error:  # ValueError: no topic can have this name
-            told.failure(value, flags.topic, error)
+        except (errors.KafkaError, ValueError) as error:  # ValueError: the topic name is invalid
+            events.failure(value, flags.topic, error)
             continue
-        future.add_callback(lambda placed, value=value: told.success(value, placed))
-        future.add_errback(lambda error, value=value: told.failure(value, flags.topic, error))
+        future.add_callback(lambda placed, value=value: events.success(value, placed))
+        future.add_errback(lambda error, value=value: events.failure(value, flags.topic, error))
 
 
 def parser() -> argparse.ArgumentParser:
-    """Kafka's flags."""
+    """Return the parser of the command line."""
     flags = argparse.ArgumentParser(
         prog="kafka-verifiable-producer.sh",
-        description="Write increasing numbers to a topic and tell as JSON which were acknowledged.",
+        description="Write increasing numbers to a topic and print as JSON which were acknowledged.",
         allow_abbrev=False,
     )
     flags.add_argument("--bootstrap-server", "--broker-list", required=True, metavar="HOST:PORT[,...]")
@@ -142,14 +147,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool; the exit code."""
+    """Run the tool, and return the exit code."""
     flags = parser().parse_args(arguments)
     try:
         servers = parse_servers(flags.bootstrap_server)
     except ServersError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    # What matters of the client's struggles is told as events.
+    # Errors of the client are printed as events.
     logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
     stop = threading.Event()
 
@@ -163,12 +168,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def interrupted(_signal: int, _frame: FrameType | None) -> None:
         stop.set()
-        # What is under way is waited for, but not by somebody who insists.
+        # The first Ctrl-C waits for the messages in flight, the second one ends the process.
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     signal.signal(signal.SIGINT, interrupted)
     signal.signal(signal.SIGTERM, interrupted)
-    told = Told(write, lambda: time.time_ns() // 1_000_000)
+    events = Events(write, lambda: time.time_ns() // 1_000_000)
     try:
         producer = kafka.KafkaProducer(
             bootstrap_servers=servers,
@@ -182,17 +187,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"No broker answered at --bootstrap-server {flags.bootstrap_server}: {why_silent(servers)}\n"
         )
         return 1
-    told.event("startup_complete")
+    events.event("startup_complete")
     started = time.monotonic()
-    write_messages(producer, flags, told, stop)
+    write_messages(producer, flags, events, stop)
     producer.close()
-    told.event("shutdown_complete")
-    told.event(
+    events.event("shutdown_complete")
+    events.event(
         "tool_data",
-        sent=told.tally.sent,
-        acked=told.tally.acked,
+        sent=events.tally.sent,
+        acked=events.tally.acked,
         target_throughput=flags.throughput,
-        avg_throughput=told.tally.acked / (time.monotonic() - started),
+        avg_throughput=events.tally.acked / (time.monotonic() - started),
     )
     return 0
 

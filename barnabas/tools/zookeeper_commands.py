@@ -1,7 +1,7 @@
-"""The commands of ZooKeeper's shell, as far as people use them with Kafka.
+"""The commands of ZooKeeper's shell that people use with Kafka.
 
-Names, flags, words and where they are printed are those of ``org.apache.zookeeper.cli`` of ZooKeeper 3.5.9,
-which Kafka 2.8 brings.
+Names, flags, texts and output streams are those of ``org.apache.zookeeper.cli`` of ZooKeeper 3.5.9, which is
+part of Kafka 2.8.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from barnabas.cluster.zk import errors
 from barnabas.cluster.zk.operations import ANY_VERSION, Node, Stat
 
 NOT_FOUND_CODE = 127
-"""The exit code where there is no such command."""
+"""The exit code for an unknown command."""
 
 
 class CommandError(Exception):
-    """A command that was not carried out; its text is what is printed to standard error.
+    """The failure of a command; the text goes to standard error.
 
     Attributes:
-        exit_code: That of a shell that was called for it.
+        exit_code: The exit code of a shell that runs only this command.
     """
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
@@ -33,26 +33,26 @@ class CommandError(Exception):
         self.exit_code = exit_code
 
 
-class Said(NamedTuple):
-    """What a command prints, in lines: to standard output, and before that to standard error."""
+class Output(NamedTuple):
+    """The lines that a command prints. Those for standard error come first."""
 
     out: Sequence[str] = ()
     err: Sequence[str] = ()
 
 
 class Session(Protocol):
-    """What the commands need of a ``ZooKeeperSession``."""
+    """The part of a ``ZooKeeperSession`` that the commands use."""
 
     async def get(self, path: str) -> Node:
         """Read a node."""
         ...
 
     async def exists(self, path: str) -> Stat | None:
-        """A node's stat."""
+        """Return a node's stat; None if there is no such node."""
         ...
 
     async def get_children(self, path: str) -> list[str]:
-        """The names of a node's children."""
+        """Return the names of a node's children."""
         ...
 
     async def create(
@@ -71,7 +71,7 @@ class Session(Protocol):
 
 
 class _Flags(argparse.ArgumentParser):
-    """Flags that do not end the process; ``error`` shows how the command is called."""
+    """A parser that raises ``CommandError`` with the command's usage instead of ending the process."""
 
     def error(self, message: str) -> NoReturn:
         for pattern, words in _COMPLAINTS:
@@ -88,13 +88,13 @@ _COMPLAINTS = (
     ("argument -(.): expected one", f"{_CLI}.MissingArgumentException: Missing argument for option: {{}}"),
     ("the following arguments are required|unrecognized arguments", "{usage}"),
 )
-"""How the library that ZooKeeper's shell uses words what Python's complains of."""
+"""The messages of argparse as patterns, and those of Commons CLI, which ZooKeeper's shell uses."""
 
-Carry = Callable[[Session, argparse.Namespace], Awaitable[Said]]
+Run = Callable[[Session, argparse.Namespace], Awaitable[Output]]
 
 
 class Data(Enum):
-    """Whether a command takes data behind its path."""
+    """Whether a command takes data after its path."""
 
     NONE = auto()
     OPTIONAL = auto()
@@ -106,21 +106,21 @@ class Command:
     """A command.
 
     Attributes:
-        usage: How it is called.
-        flags: Reads its arguments.
-        carry_out: Does it; the answer is what to print.
+        usage: The usage line.
+        flags: The parser of the arguments.
+        run: The function that runs the command and returns its output.
     """
 
     usage: str
     flags: _Flags
-    carry_out: Carry
+    run: Run
 
 
-async def run(session: Session, words: Sequence[str]) -> Said:
-    """Carry a command out; what to print.
+async def run(session: Session, words: Sequence[str]) -> Output:
+    """Run a command and return its output.
 
     Raises:
-        CommandError: There is no such command, or ZooKeeper refused.
+        CommandError: There is no such command, its arguments are wrong, or ZooKeeper refused it.
     """
     command = COMMANDS.get(words[0])
     if command is None:
@@ -129,19 +129,19 @@ async def run(session: Session, words: Sequence[str]) -> Said:
     options = command.flags.parse_args(list(words[1:]))
     _check_path(options.path)
     try:
-        return await command.carry_out(session, options)
+        return await command.run(session, options)
     except errors.ZooKeeperError as error:
-        raise CommandError(_words(error, options.path)) from error
+        raise CommandError(_message(error, options.path)) from error
 
 
 def usage() -> str:
-    """The commands there are."""
+    """Return the help text, which lists all commands."""
     lines = "\n".join(f"\t{command.usage}" for _, command in sorted(COMMANDS.items()))
     return f"ZooKeeper -server host:port cmd args\n{lines}\n\tquit"
 
 
 def _check_path(path: str) -> None:
-    """Refuse what no node can be called (``PathUtils.validatePath``)."""
+    """Raise ``CommandError`` if ``path`` cannot name a node (``PathUtils.validatePath``)."""
     if not path:
         raise CommandError("Path length must be > 0")
     if not path.startswith("/"):
@@ -154,8 +154,8 @@ def _check_path(path: str) -> None:
         raise CommandError(f'Invalid path string "{path}" caused by {reason} @{found.end() - 1}')
 
 
-def _words(error: errors.ZooKeeperError, path: str) -> str:
-    """A refusal as ZooKeeper's shell words it."""
+def _message(error: errors.ZooKeeperError, path: str) -> str:
+    """Return the message of ZooKeeper's shell for an error."""
     for kind, text in (
         (errors.NoNode, f"Node does not exist: {path}"),
         (errors.NodeExists, f"Node already exists: {path}"),
@@ -168,7 +168,7 @@ def _words(error: errors.ZooKeeperError, path: str) -> str:
 
 
 def stat_lines(stat: Stat) -> list[str]:
-    """A node's stat, a line for each field."""
+    """Return a node's stat, one line per field."""
     return [
         f"cZxid = {stat.czxid:#x}",
         f"ctime = {_date(stat.ctime_ms)}",
@@ -195,20 +195,20 @@ async def _stat(session: Session, path: str) -> Stat:
     return stat
 
 
-async def _ls(session: Session, options: argparse.Namespace) -> Said:
+async def _ls(session: Session, options: argparse.Namespace) -> Output:
     if options.R:
-        return Said([options.path, *await _below(session, options.path)])
+        return Output([options.path, *await _below(session, options.path)])
     children = await _children(session, options.path)
     if not options.s:
-        return Said([children])
+        return Output([children])
     first, *others = stat_lines(await _stat(session, options.path))
-    # Nothing stands between the two there, and an empty line behind them.
-    return Said([children + first, *others, ""])
+    # ZooKeeper's shell prints the stat right behind the children, and an empty line after it.
+    return Output([children + first, *others, ""])
 
 
-async def _ls2(session: Session, options: argparse.Namespace) -> Said:
+async def _ls2(session: Session, options: argparse.Namespace) -> Output:
     children = await _children(session, options.path)
-    return Said(
+    return Output(
         [children, *stat_lines(await _stat(session, options.path))],
         ["'ls2' has been deprecated. Please use 'ls [-s] path' instead."],
     )
@@ -219,7 +219,7 @@ async def _children(session: Session, path: str) -> str:
 
 
 async def _below(session: Session, path: str) -> list[str]:
-    """All below a node: its children, then all below each of them."""
+    """Return the paths below a node: its children first, then the paths below each child."""
     children = [f"{path.rstrip('/')}/{name}" for name in sorted(await session.get_children(path))]
     paths = list(children)
     for child in children:
@@ -227,46 +227,46 @@ async def _below(session: Session, path: str) -> list[str]:
     return paths
 
 
-async def _get(session: Session, options: argparse.Namespace) -> Said:
+async def _get(session: Session, options: argparse.Namespace) -> Output:
     node = await session.get(options.path)
     data = node.data.decode("utf-8", errors="replace") if node.data else "null"
-    return Said([data, *(stat_lines(node.stat) if options.s else ())])
+    return Output([data, *(stat_lines(node.stat) if options.s else ())])
 
 
-async def _print_stat(session: Session, options: argparse.Namespace) -> Said:
-    return Said(stat_lines(await _stat(session, options.path)))
+async def _print_stat(session: Session, options: argparse.Namespace) -> Output:
+    return Output(stat_lines(await _stat(session, options.path)))
 
 
-async def _set(session: Session, options: argparse.Namespace) -> Said:
+async def _set(session: Session, options: argparse.Namespace) -> Output:
     stat = await session.set(options.path, options.data.encode(errors="surrogateescape"), options.v)
-    return Said(stat_lines(stat) if options.s else ())
+    return Output(stat_lines(stat) if options.s else ())
 
 
-async def _create(session: Session, options: argparse.Namespace) -> Said:
+async def _create(session: Session, options: argparse.Namespace) -> Output:
     data = options.data.encode(errors="surrogateescape")
     path = await session.create(options.path, data, ephemeral=options.e, sequential=options.s)
-    return Said(err=[f"Created {path}"])
+    return Output(err=[f"Created {path}"])
 
 
-async def _delete(session: Session, options: argparse.Namespace) -> Said:
+async def _delete(session: Session, options: argparse.Namespace) -> Output:
     await session.delete(options.path, options.v)
-    return Said()
+    return Output()
 
 
-async def _delete_all(session: Session, options: argparse.Namespace) -> Said:
+async def _delete_all(session: Session, options: argparse.Namespace) -> Output:
     if options.path == "/":
         raise CommandError("The root cannot be deleted; expected a path below it")
     for path in reversed([options.path, *await _below(session, options.path)]):
         await session.delete(path)
-    return Said()
+    return Output()
 
 
-async def _rmr(session: Session, options: argparse.Namespace) -> Said:
+async def _rmr(session: Session, options: argparse.Namespace) -> Output:
     await _delete_all(session, options)
-    return Said(err=["The command 'rmr' has been deprecated. Please use 'deleteall' instead."])
+    return Output(err=["The command 'rmr' has been deprecated. Please use 'deleteall' instead."])
 
 
-def _command(usage: str, carry_out: Carry, *switches: str, data: Data = Data.NONE) -> Command:
+def _command(usage: str, run: Run, *switches: str, data: Data = Data.NONE) -> Command:
     name, _, _ = usage.partition(" ")
     flags = _Flags(prog=name, usage=usage, add_help=False, allow_abbrev=False)
     for switch in switches:
@@ -279,7 +279,7 @@ def _command(usage: str, carry_out: Carry, *switches: str, data: Data = Data.NON
         flags.add_argument("data")
     elif data is Data.OPTIONAL:
         flags.add_argument("data", nargs="?", default="")
-    return Command(usage, flags, carry_out)
+    return Command(usage, flags, run)
 
 
 COMMANDS = {
@@ -293,4 +293,4 @@ COMMANDS = {
     "set": _command("set [-s] [-v version] path data", _set, "-s", "-v", data=Data.NEEDED),
     "stat": _command("stat path", _print_stat),
 }
-"""Every command by its name."""
+"""The commands by name."""

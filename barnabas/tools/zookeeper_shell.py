@@ -1,8 +1,8 @@
-"""``zookeeper-shell.sh``: look at and change what stands in ZooKeeper.
+"""``zookeeper-shell.sh``: read and change the nodes of ZooKeeper.
 
-Takes one command from the command line, or many from standard input, as ZooKeeper's own shell does. The exit
-code is that of the last command: 0, or 127 where there is none of its name, or 1 where it was not carried
-out; 1 too where no ZooKeeper answered.
+The shell takes one command from the command line, or many from standard input, as ZooKeeper's own shell does.
+The exit code is that of the last command: 0, 127 if there is no such command, 1 if the command failed. It is
+also 1 if no ZooKeeper server answered.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from barnabas.tools.entry import run_tool
 from barnabas.tools.zookeeper_commands import CommandError, run, usage
 
 SESSION_TIMEOUT_MS = 30_000
-"""As in ZooKeeper's own shell."""
+"""The session timeout in milliseconds, as in ZooKeeper's own shell."""
 
 CONNECT_TIMEOUT_MS = 10_000
-"""How long to wait for a server."""
+"""Milliseconds to wait for a connection to a server."""
 
 USAGE = "USAGE: zookeeper-shell.sh zookeeper_host:port[/path] [command [args...]]"
 
 CONNECTED = "\nWATCHER::\n\nWatchedEvent state:SyncConnected type:None path:null"
-"""What ZooKeeper's shell prints when its session stands."""
+"""The text that ZooKeeper's shell prints when it is connected."""
 
 
 def say(text: str) -> None:
-    """Print a line at once, so that a reader of a pipe sees it."""
+    """Print a line and flush it, so that the reader of a pipe sees it at once."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
@@ -41,25 +41,25 @@ def complain(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-async def carry_out(session: ZooKeeperSession, words: Sequence[str]) -> int:
-    """Carry one command out; the exit code."""
+async def run_command(session: ZooKeeperSession, words: Sequence[str]) -> int:
+    """Run one command, print its output, and return the exit code."""
     if words[0] in {"help", "?"}:
         say(usage())
         return 0
     try:
-        said = await run(session, words)
+        output = await run(session, words)
     except CommandError as error:
         complain(str(error))
         return error.exit_code
-    for line in said.err:
+    for line in output.err:
         complain(line)
-    for line in said.out:
+    for line in output.out:
         say(line)
     return 0
 
 
-async def converse(session: ZooKeeperSession, server: str) -> int:
-    """Take commands from standard input until it ends, or ``quit``; the exit code of the last one."""
+async def run_standard_input(session: ZooKeeperSession, server: str) -> int:
+    """Run commands from standard input until it ends or says ``quit``; return the last exit code."""
     number, code = 0, 0
     while True:
         if sys.stdin.isatty():
@@ -77,12 +77,12 @@ async def converse(session: ZooKeeperSession, server: str) -> int:
             continue
         if words[0] in {"quit", "close"}:
             return code
-        code = await carry_out(session, words)
+        code = await run_command(session, words)
         number += 1
 
 
 async def serve(server: str, words: Sequence[str]) -> int:
-    """Connect, do what is asked, and take leave; the exit code."""
+    """Connect, run the command or those from standard input, and return the exit code."""
     say(f"Connecting to {server}")
     try:
         session = await ZooKeeperSession.connect(
@@ -97,20 +97,20 @@ async def serve(server: str, words: Sequence[str]) -> int:
     try:
         if words:
             say(CONNECTED)
-            return await carry_out(session, words)
+            return await run_command(session, words)
         say(f"Welcome to ZooKeeper!\nJLine support is disabled\n{CONNECTED}")
-        return await converse(session, server)
+        return await run_standard_input(session, server)
     finally:
         await session.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the shell; the exit code."""
+    """Run the shell, and return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in {"-h", "--help"}:
         sys.stdout.write(f"{USAGE}\n{usage()}\n")
         return 0 if given else 1
-    # kazoo tells of every try to connect; what came of them all is one line of our own.
+    # kazoo logs every attempt to connect; the shell prints one line if all of them fail.
     logging.getLogger("kazoo").setLevel(logging.CRITICAL + 1)
     return asyncio.run(serve(given[0], given[1:]))
 

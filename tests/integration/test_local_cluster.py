@@ -70,7 +70,7 @@ def test_a_broker_that_dies_is_reported_and_left_dead_and_can_be_started_by_hand
     psutil.Process(broker["pid"]).kill()
     said = lines_until(process, "stop it by hand")
     (command,) = [line.partition("with: ")[2] for line in said if "start it again" in line]
-    assert any("broker 2 ended: killed by SIGKILL; it is left dead" in line for line in said)
+    assert any("broker 2 ended: killed by SIGKILL; it is not started again" in line for line in said)
     by_hand = subprocess.Popen(
         shlex.split(command),
         cwd=tmp_path,

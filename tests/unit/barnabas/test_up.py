@@ -31,12 +31,12 @@ def test_a_taken_port_is_one_line_and_an_exit_status(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_signals_ask_to_stop_and_are_given_back(number):
+def test_signals_request_the_stop_and_handlers_are_restored(number):
     outside = signal.signal(number, signal.SIG_DFL)
     try:
-        with up._asked_to_stop() as asked:
+        with up._stop_requested() as stop:
             signal.raise_signal(number)
-            assert asked.is_set()
+            assert stop.is_set()
         assert signal.getsignal(number) is signal.SIG_DFL
     finally:
         signal.signal(number, outside)
@@ -45,7 +45,7 @@ def test_signals_ask_to_stop_and_are_given_back(number):
 def test_a_hangup_that_is_ignored_stays_so():
     outside = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with up._asked_to_stop():
+        with up._stop_requested():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, outside)
@@ -54,9 +54,9 @@ def test_a_hangup_that_is_ignored_stays_so():
 def test_an_interrupt_counts_though_a_shell_started_it_in_the_background():
     outside = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with up._asked_to_stop() as asked:
+        with up._stop_requested() as stop:
             signal.raise_signal(signal.SIGINT)
-            assert asked.is_set()
+            assert stop.is_set()
     finally:
         signal.signal(signal.SIGINT, outside)
 
@@ -75,9 +75,9 @@ def test_a_terminal_that_was_closed_keeps_nothing_from_being_stopped(monkeypatch
 def test_brokers_that_were_started_elsewhere_are_named(tmp_path, capsys, monkeypatch):
     live = {tmp_path / "broker-1": 71, tmp_path / "broker-3": 73}
     monkeypatch.setattr(up, "live_process", live.get)
-    up._name_strangers(tmp_path, 3, sys.stdout, [1])
+    up._name_other_brokers(tmp_path, 3, sys.stdout, [1])
     assert capsys.readouterr().out == (
-        f"barnabas: broker 3 in {tmp_path} was not started here and goes on, process 73; "
+        f"barnabas: broker 3 in {tmp_path} was not started here and keeps running, process 73; "
         "stop it with: kill 73\n"
     )
 
@@ -91,4 +91,4 @@ def test_who_holds_a_taken_port_is_named(tmp_path, capsys, monkeypatch):
     assert up.run(tmp_path, 2, 9092) == 1
     first, second = capsys.readouterr().err.splitlines()
     assert first == "barnabas: taken"
-    assert second.endswith("goes on, process 72; stop it with: kill 72")
+    assert second.endswith("keeps running, process 72; stop it with: kill 72")

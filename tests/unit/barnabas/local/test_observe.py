@@ -67,7 +67,7 @@ def test_a_topic_is_created_once_somebody_knows_of_a_controller():
     assert young.created == ["t"]
 
 
-def test_a_cluster_without_a_controller_is_told_so():
+def test_a_missing_controller_is_reported():
     observer = Observer("127.0.0.1:1")
     observer._admin = young = YoungCluster()
     young.controllers = itertools.repeat(-1)
@@ -76,7 +76,7 @@ def test_a_cluster_without_a_controller_is_told_so():
     assert young.created == []
 
 
-def test_a_deletion_that_nobody_takes_on_is_told(mock_bootstrap):
+def test_a_deletion_that_no_controller_starts_is_reported(mock_bootstrap):
     # librdkafka's mock knows no DeleteTopics.
     assert Observer(mock_bootstrap).delete_topic("observed", timeout_s=5) is False
 

@@ -67,7 +67,7 @@ def test_a_later_call_returns_other_ports_though_nobody_listens_yet(monkeypatch)
     assert sorted(free_ports(4) + free_ports(4) + free_ports(2)) == list(range(20000, 20010))
 
 
-def test_a_machine_without_enough_free_ports_is_told(monkeypatch):
+def test_too_few_free_ports_are_reported(monkeypatch):
     assert len(set(free_ports(5))) == 5
     # A worker of many has a part of the range to itself (tests/conftest.py).
     monkeypatch.setattr(ports, "_FIRST", 20000)

@@ -62,7 +62,7 @@ class Client:
             topics=[SimpleNamespace(name=name, partitions=[partition]) for name in ("u", "t")],
         )
 
-    def look_again(self) -> None:
+    def refresh_metadata(self) -> None:
         Client.looked_again += 1
 
     def close(self) -> None:
@@ -76,14 +76,14 @@ def admin(monkeypatch: pytest.MonkeyPatch) -> AdminClient:
     return AdminClient("b:9092")
 
 
-def test_the_controller_is_asked_and_waited_for_longer_than_it_may_take(admin: AdminClient) -> None:
+def test_the_client_waits_longer_than_the_controller_may_take(admin: AdminClient) -> None:
     Client.answers = [answer()]
     assert not admin.ask_controller(CREATE).tried_before
     assert Client.asked == [(1, admin_client.ANSWER_MS)]
     assert admin_client.SERVER_MS < admin_client.ANSWER_MS < admin_client.DEADLINE_MS
 
 
-def test_a_controller_that_is_dead_or_missing_is_looked_for_again_and_nothing_sent(
+def test_a_dead_or_missing_controller_is_looked_up_again_before_a_request_is_sent(
     admin: AdminClient,
 ) -> None:
     Client.silent = frozenset({1})
@@ -101,18 +101,18 @@ def test_one_that_is_the_controller_no_more_did_nothing(admin: AdminClient) -> N
     assert [broker for broker, _ in Client.asked] == [1, 2]
 
 
-def test_a_try_that_was_not_answered_is_told(admin: AdminClient) -> None:
+def test_the_message_mentions_an_earlier_try_without_an_answer(admin: AdminClient) -> None:
     Client.answers = [errors.KafkaConnectionError("gone"), answer(ErrorCode.TOPIC_ALREADY_EXISTS)]
     told = admin.ask_controller(CREATE)
     assert told.tried_before
     result = SimpleNamespace(error_code=36, error_message="Topic 't' already exists.")
-    assert told.told(result) == (
+    assert told.message_of(result) == (
         "Topic 't' already exists. (An earlier try of this request was not answered and may have been "
         "carried out.)"
     )
-    assert Answer(None).told(result) == "Topic 't' already exists."
+    assert Answer(None).message_of(result) == "Topic 't' already exists."
     bare = SimpleNamespace(error_code=36, error_message=None)
-    assert Answer(None).told(bare) == ErrorCode.TOPIC_ALREADY_EXISTS.meaning
+    assert Answer(None).message_of(bare) == ErrorCode.TOPIC_ALREADY_EXISTS.meaning
 
 
 def test_the_clusters_own_timeout_is_an_answer(admin: AdminClient) -> None:
@@ -142,13 +142,13 @@ def test_an_error_that_lasts_is_not_tried_again(
     assert len(Client.asked) == 1
 
 
-def test_any_broker_is_asked_until_one_answers(admin: AdminClient) -> None:
+def test_a_request_goes_to_any_broker_until_one_answers(admin: AdminClient) -> None:
     told = answer()
     Client.answers = [errors.KafkaConnectionError("gone"), errors.UnknownBrokerIdError("who"), told]
     assert admin.ask(CREATE) is told
 
 
-def test_one_broker_is_asked_once(admin: AdminClient) -> None:
+def test_a_request_to_a_given_broker_is_sent_once(admin: AdminClient) -> None:
     told = answer()
     Client.answers = [told, errors.KafkaConnectionError("gone")]
     assert admin.ask_broker(CREATE, 2) is told
@@ -180,7 +180,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_what_is_no_address_is_refused_before_anyone_is_asked() -> None:
+def test_an_invalid_address_is_refused_before_a_request_is_sent() -> None:
     with pytest.raises(AdminError, match="--bootstrap-server has 'localhost:9xx', expected host:port"):
         AdminClient("localhost:9xx")
 

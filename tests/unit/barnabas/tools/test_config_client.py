@@ -69,7 +69,7 @@ def test_settings_come_with_their_synonyms(admin: Admin, client: ConfigClient) -
 
 
 @pytest.mark.parametrize(("resource", "asked"), [(TOPIC, None), (BROKER, 2), (ALL_BROKERS, None)])
-def test_a_brokers_own_settings_are_asked_of_itself(
+def test_a_brokers_settings_are_requested_from_that_broker(
     admin: Admin, client: ConfigClient, resource: ConfigResource, asked: int | None
 ) -> None:
     admin.answer = SimpleNamespace(results=[result(configs=[])], responses=[result()])
@@ -79,7 +79,7 @@ def test_a_brokers_own_settings_are_asked_of_itself(
     assert [broker_id for _, broker_id in admin.asked] == [asked] * 3
 
 
-def test_a_refusal_is_told_in_the_brokers_words(admin: Admin, client: ConfigClient) -> None:
+def test_a_refusal_has_the_brokers_message(admin: Admin, client: ConfigClient) -> None:
     admin.answer = SimpleNamespace(responses=[result(40, "Unknown topic config name: colour")])
     with pytest.raises(Refusal, match=r"^Unknown topic config name: colour$") as refused:
         client.replace(TOPIC, {})

@@ -138,7 +138,7 @@ def test_what_brings_the_help(line: str, says: str) -> None:
         ),
         (
             "--describe --topic t --zookeeper z",
-            "--zookeeper is not taken: no tool here speaks to ZooKeeper",
+            "--zookeeper is not supported: the tools do not connect to ZooKeeper",
         ),
     ],
 )
@@ -159,7 +159,10 @@ def test_what_makes_no_sense(line: str, says: str) -> None:
                 "topics,clients,users,brokers,ips,broker-loggers with the --bootstrap-server argument"
             ),
         ),
-        ("--topic t --zookeeper z", "--bootstrap-server must be specified: no tool here speaks to ZooKeeper"),
+        (
+            "--topic t --zookeeper z",
+            "--bootstrap-server must be specified: the tools do not connect to ZooKeeper",
+        ),
     ],
 )
 def test_a_server_is_needed(line: str, says: str) -> None:

@@ -87,7 +87,7 @@ def test_describe_all_tells_the_rest_too(run: Any) -> None:
     assert [line.split("=")[0] for line in out.splitlines()[1:]] == ["  flush.ms", "  retention.ms"]
 
 
-def test_every_entity_of_a_kind_is_told_of(run: Any) -> None:
+def test_all_entities_of_a_type_are_described(run: Any) -> None:
     _, out, _ = run(Client(), "--describe", "--entity-type", "brokers")
     assert out.splitlines() == [
         "Dynamic configs for broker 1 are:",
@@ -197,7 +197,7 @@ JAVA = "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors"
         (CommandConfigError("no such file"), "no such file"),
     ],
 )
-def test_what_the_cluster_says_is_told_with_the_flags(run: Any, error: Exception, told: str) -> None:
+def test_an_error_of_the_cluster_is_printed_with_the_options(run: Any, error: Exception, told: str) -> None:
     def fail(_servers: str) -> Client:
         raise error
 

@@ -79,7 +79,7 @@ def test_options_that_do_not_fit_together_bring_the_help(capsys: pytest.CaptureF
     assert capsys.readouterr() == ("", f"No.\n{OPTIONS.usage()}\n")
 
 
-def test_an_error_is_told_as_java_does_or_as_the_tool_does(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_is_printed_as_java_or_the_tool_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_with_options(OPTIONS, "", ["--colour"], lambda given: 0) == 1
     assert capsys.readouterr().err == (
         'Exception in thread "main" joptsimple.UnrecognizedOptionException: '

@@ -58,7 +58,7 @@ def test_a_command_line_is_read_as_joptsimple_reads_it(line: str, found: dict[st
     assert TABLE.parse(line.split()).values() == SimpleNamespace(**{**NOTHING, **found})
 
 
-def test_what_was_given_is_told_in_its_order() -> None:
+def test_the_given_options_are_returned_in_their_order() -> None:
     given = TABLE.parse(["--topic", "t", "--config", "a=b", "--list", "--config", "c=d"])
     assert given.names == ("topic", "config", "list")
     assert given.has("list")
@@ -108,7 +108,7 @@ def test_what_cannot_be_read(line: str, kind: str, message: str) -> None:
         ),
     ],
 )
-def test_a_value_is_judged_when_it_is_asked_for(line: str, kind: str, message: str) -> None:
+def test_a_value_is_checked_when_it_is_read(line: str, kind: str, message: str) -> None:
     given = TABLE.parse(line.split())
     with pytest.raises(OptionError) as refused:
         given.values()

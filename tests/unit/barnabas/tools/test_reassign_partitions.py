@@ -214,7 +214,7 @@ def test_a_throttle_that_cannot_be_removed_is_an_error_after_what_was_done(run: 
 def test_a_throttle_is_set_before_anything_moves(run: Any) -> None:
     admin = Admin()
     throttled = ("--throttle", "500", "--replica-alter-log-dirs-throttle", "7")
-    code, out = run(admin, "--execute", *throttled, *WITH_FILE, err=f"{tool.NOT_ACTED_UPON}\n")
+    code, out = run(admin, "--execute", *throttled, *WITH_FILE, err=f"{tool.NO_EFFECT}\n")
     assert (code, out.splitlines()[5:]) == (
         0,
         [
@@ -235,7 +235,7 @@ def test_a_throttle_is_set_before_anything_moves(run: Any) -> None:
 
 def test_a_partition_that_is_not_there_cannot_be_throttled(run: Any) -> None:
     file = '{"partitions":[{"topic":"t","partition":9,"replicas":[3]}]}'
-    err = f"{tool.NOT_ACTED_UPON}\n"
+    err = f"{tool.NO_EFFECT}\n"
     code, out = run(Admin(), "--execute", "--throttle", "5", *WITH_FILE, file=file, err=err)
     assert (code, out.splitlines()[-1]) == (
         1,
@@ -250,8 +250,8 @@ def test_a_named_broker_that_is_dead_keeps_nobody_from_success(
     admin = Admin()
     monkeypatch.setattr(admin, "racks", lambda: dict.fromkeys((1, 2, 4)))
     err = (
-        "Warning: broker 3 cannot be asked to remove broker-level throttles; expected live brokers: 1,2,4. "
-        "If throttles were set, --verify removes them when it runs again while all brokers live\n"
+        "Warning: broker-level throttles of dead broker 3 were not removed; live brokers: 1,2,4. "
+        "If throttles were set, run --verify again when all brokers are live\n"
     )
     code, out = run(admin, action, *WITH_FILE, err=err)
     assert code == 0

@@ -63,7 +63,7 @@ def test_a_request_that_is_refused_as_a_whole_is_quoted() -> None:
         cluster(admin).running()
 
 
-def test_partitions_are_altered_by_topic_and_failures_told_by_partition() -> None:
+def test_partitions_are_altered_by_topic_and_failures_returned_by_partition() -> None:
     results = [
         SimpleNamespace(partition_index=0, error_code=ErrorCode.NONE, error_message=None),
         SimpleNamespace(partition_index=1, error_code=ErrorCode.INVALID_REQUEST, error_message="no"),

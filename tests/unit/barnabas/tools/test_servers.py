@@ -50,10 +50,10 @@ def test_no_address_at_all_is_refused(text: str) -> None:
         parse_servers(text)
 
 
-def test_a_process_that_accepts_and_stays_silent_is_told_from_none() -> None:
+def test_a_process_that_accepts_but_does_not_answer_is_distinguished_from_none() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         silent = f"127.0.0.1:{listening.getsockname()[1]}"
-        assert why_silent([silent]).startswith(f"{silent} takes connections but does not answer")
+        assert why_silent([silent]).startswith(f"{silent} accepts connections but does not answer")
     assert why_silent([silent, "host.invalid:1"]) == (
         f"{silent} cannot be connected to: Connection refused; expected the host:port of a running broker; "
         f"{why_silent(['host.invalid:1'])}"

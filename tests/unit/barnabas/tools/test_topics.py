@@ -134,7 +134,9 @@ def test_describe_does_without_a_controller(run: Any, admin: Admin) -> None:
     admin.moving = AdminError("there is none")
     code, out, err = run("--describe", "--topic", "orders")
     assert (code, out.splitlines()[0]) == (0, DESCRIBED)
-    assert err == ("WARNING: reassignments that run are not shown, no controller tells them: there is none\n")
+    assert err == (
+        "WARNING: running reassignments are not shown, because no controller listed them: there is none\n"
+    )
     admin.moving = NotSupported("too old")
     assert run("--describe", "--unavailable-partitions") == (
         0,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kafka import errors
 
 from barnabas.tools import verifiable_producer
-from barnabas.tools.verifiable_producer import Told, due_s, write_messages
+from barnabas.tools.verifiable_producer import Events, due_s, write_messages
 
 SERVER = ["--bootstrap-server", "127.0.0.1:1", "--topic", "first"]
 
@@ -50,21 +50,21 @@ class Client:
         return self.futures[-1]
 
 
-def written(client: Client, *arguments: str) -> tuple[Told, list[dict[str, Any]]]:
+def written(client: Client, *arguments: str) -> tuple[Events, list[dict[str, Any]]]:
     lines: list[dict[str, Any]] = []
-    told = Told(lambda line: lines.append(json.loads(line)), lambda: 7)
+    events = Events(lambda line: lines.append(json.loads(line)), lambda: 7)
     flags = verifiable_producer.parser().parse_args([*SERVER, *arguments])
-    write_messages(client, flags, told, threading.Event())
-    return told, lines
+    write_messages(client, flags, events, threading.Event())
+    return events, lines
 
 
-def test_an_acknowledged_record_is_told_with_its_place() -> None:
+def test_an_acknowledged_record_is_printed_with_its_offset() -> None:
     client = Client()
-    told, lines = written(client, "--max-messages", "2")
+    events, lines = written(client, "--max-messages", "2")
     assert [future.value for future in client.futures] == [b"0", b"1"]
-    assert (told.tally.sent, told.tally.acked, lines) == (2, 0, [])
+    assert (events.tally.sent, events.tally.acked, lines) == (2, 0, [])
     client.futures[1].acked[0](SimpleNamespace(topic="first", partition=2, offset=40))
-    assert (told.tally.sent, told.tally.acked) == (2, 1)
+    assert (events.tally.sent, events.tally.acked) == (2, 1)
     assert lines == [
         {
             "timestamp": 7,
@@ -78,11 +78,11 @@ def test_an_acknowledged_record_is_told_with_its_place() -> None:
     ]
 
 
-def test_a_record_given_up_is_told_with_its_error() -> None:
+def test_a_failed_record_is_printed_with_its_error() -> None:
     client = Client()
-    told, lines = written(client, "--max-messages", "1", "--value-prefix", "5")
+    events, lines = written(client, "--max-messages", "1", "--value-prefix", "5")
     client.futures[0].failed[0](errors.KafkaTimeoutError("too late"))
-    assert told.tally.acked == 0
+    assert events.tally.acked == 0
     (line,) = lines
     assert (line["name"], line["value"], line["exception"]) == (
         "producer_send_error",
@@ -92,17 +92,17 @@ def test_a_record_given_up_is_told_with_its_error() -> None:
     assert "too late" in line["message"]
 
 
-def test_a_record_that_the_client_does_not_take_is_told_and_the_next_is_tried() -> None:
-    told, lines = written(Client(refusal=errors.KafkaTimeoutError("no metadata")), "--max-messages", "3")
-    assert told.tally.sent == 3
+def test_a_record_that_the_client_refuses_is_printed_and_the_next_is_sent() -> None:
+    events, lines = written(Client(refusal=errors.KafkaTimeoutError("no metadata")), "--max-messages", "3")
+    assert events.tally.sent == 3
     assert [line["value"] for line in lines] == ["0", "1", "2"]
 
 
-def test_nothing_is_sent_once_it_is_told_to_stop() -> None:
+def test_nothing_is_sent_after_the_request_to_stop() -> None:
     client, stop = Client(), threading.Event()
     stop.set()
     flags = verifiable_producer.parser().parse_args(SERVER)
-    write_messages(client, flags, Told(lambda _: None, lambda: 0), stop)
+    write_messages(client, flags, Events(lambda _: None, lambda: 0), stop)
     assert client.futures == []
 
 
@@ -133,7 +133,7 @@ def test_what_is_no_address_is_refused(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err.startswith("--bootstrap-server has 'localhost:9xx', expected host:port")
 
 
-def test_a_topic_that_cannot_be_is_told_as_an_error() -> None:
+def test_an_invalid_topic_name_is_printed_as_an_error() -> None:
     client = Client(refusal=ValueError("Topic name is illegal"))
     _, lines = written(client, "--max-messages", "1")
     assert [(line["name"], line["message"]) for line in lines] == [

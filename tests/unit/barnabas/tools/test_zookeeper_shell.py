@@ -88,7 +88,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     assert "no ZooKeeper answered" in capsys.readouterr().err
 
 
-def test_a_dead_server_is_told_of_in_one_line(unused_tcp_port: int) -> None:
+def test_a_dead_server_is_reported_in_one_line(unused_tcp_port: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", DEAD, f"127.0.0.1:{unused_tcp_port}"],
         capture_output=True,
