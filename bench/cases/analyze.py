@@ -1,4 +1,4 @@
-"""How fast do logs become the typed table of events, against a plain Python program in the same run?"""
+"""How fast does Spark turn logs into the table of events, compared with a plain Python program?"""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from barnabas.bench.state_change_logs import write_logs
 
 LINES = 1_000_000
 PEER_LINES_MAX = 1_000_000
-"""The most lines that the peer reads, since its speed does not depend on their number."""
+"""The most lines that the plain program reads; its speed does not depend on their number."""
 
 SAMPLE_S = 2.0
-"""The seconds between two samples. Sampling makes the kernel walk all pages, and counts as Spark's work."""
+"""Seconds between two samples. Sampling walks all pages, and its CPU time counts as Spark's."""
 
 
 class PeakMemory:
-    """The most memory that this process and those below it held while its ``with`` block ran.
+    """The peak memory of this process and its descendants during a ``with`` block, in 10^6 bytes.
 
     Attributes:
-        driver_mb: This process, in 10^6 bytes.
-        java_mb: Spark's Java process: driver and executors.
-        python_mb: All its Python workers together.
+        driver_mb: The peak of this process.
+        java_mb: The peak of Spark's Java process, which has the driver and the executors.
+        python_mb: The peak of all Python workers together.
     """
 
     def __init__(self) -> None:
@@ -54,12 +54,12 @@ class PeakMemory:
         self._thread.join()
 
     def _watch(self) -> None:
-        # Once more at the end, so that a short block is seen too.
+        # A last sample at the end covers blocks shorter than SAMPLE_S.
         while not self._done.wait(SAMPLE_S):
-            self._look()
-        self._look()
+            self._sample()
+        self._sample()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         java = python = 0.0
         for process in psutil.Process().children(recursive=True):
             try:
@@ -72,7 +72,7 @@ class PeakMemory:
 
 
 def _own_mb(process: psutil.Process) -> float:
-    # Workers are forked, so memory shared with their parent counts once.
+    # USS leaves out shared pages, so forked workers do not count their parent's memory again.
     return float(process.memory_full_info().uss) / 1e6
 
 
@@ -83,7 +83,7 @@ def _core_seconds() -> float:
 
 
 def measure(lines: int) -> Run:
-    """Write logs, let both programs read them, and compare lines per CPU-second."""
+    """Write logs, read them with both programs, and compare lines per CPU-second."""
     cores = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory:
         folder = Path(directory)
@@ -119,7 +119,7 @@ def measure(lines: int) -> Run:
 BENCHES = (
     Bench(
         name="analyze",
-        question="How many times the lines/s per core of plain Python go from text to typed Parquet?",
+        question="Logs to typed Parquet: how many times the lines/s per core of plain Python?",
         unit="times the peer",
         target=at_least(2.0),
         measure=measure,

@@ -1,9 +1,9 @@
-"""How long until others lead what a dead broker led?
+"""How long does the controller take to replace a dead broker as leader?
 
-Three brokers hold every partition and lead a third each; the one that dies is not the controller's. The clock
-starts when the watch on ``/brokers/ids`` fires, so that the session timeout is not in the figure, and stops
-when a survivor has answered the last LeaderAndIsr: of the partitions that the dead one led, and of those it
-followed.
+Three brokers have a replica of every partition and lead a third each. The one that dies is not the
+controller's. The clock starts when the watch on ``/brokers/ids`` fires, so the figure does not contain the
+session timeout. It stops when the survivors have answered the last LeaderAndIsr, for the partitions that the
+dead broker led and for those that it followed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from barnabas.bench.stub_cluster import (
 
 
 def measure(leaders: int) -> Run:
-    """The death of a broker that leads so many partitions and follows twice as many."""
+    """Measure the death of a broker that leads ``leaders`` partitions and follows twice as many."""
     return with_zookeeper(partial(_measure, leaders))
 
 
@@ -33,13 +33,13 @@ async def _measure(leaders: int, zookeeper: str, directory: Path) -> Run:
     *survivors, victim = BROKERS
     topics = layout(len(BROKERS) * leaders)
     await lay_out(zookeeper, topics)
-    with stub_brokers(zookeeper, survivors), stub_brokers(zookeeper, [victim]) as life:
+    with stub_brokers(zookeeper, survivors), stub_brokers(zookeeper, [victim]) as dying:
         async with candidate(zookeeper, directory) as controller:
             await controller.take_over()
             await controller.answers.settle()
             controller.answers.expect()
             controller.lag.forget()
-            life.close()
+            dying.close()
             began, cpu = await controller.brokers_changed, time.process_time()
             await controller.catch_up()
             handled_s, cpu_s = time.perf_counter() - began, time.process_time() - cpu
@@ -61,7 +61,7 @@ async def _measure(leaders: int, zookeeper: str, directory: Path) -> Run:
 BENCHES = (
     Bench(
         name="broker-death",
-        question="How long from the watch until others lead what a broker led, state-change.log at INFO?",
+        question="How long from the watch to the new leaders of a dead broker's partitions, log at INFO?",
         unit="s",
         target=at_most(0.5),
         measure=measure,

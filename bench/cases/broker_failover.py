@@ -1,4 +1,4 @@
-"""How long can partitions not be written after their leader was killed?"""
+"""How long does the SIGKILL of a leader interrupt writes to its partitions?"""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from barnabas.local.observe import Observer
 TOPIC = "failover"
 PARTITIONS = 60
 RATE = 3_000.0
-"""Records per second: each partition is tried every 20 ms."""
+"""Records per second, so that each partition gets one every 20 ms."""
 
 
 def measure() -> Run:
-    """SIGKILL a broker that leads a third of the partitions, under load."""
+    """Kill a broker that leads a third of the partitions, under load."""
     session = {"zookeeper.session.timeout.ms": str(FAILOVER_SESSION_TIMEOUT_MS)}
     with running_cluster(session) as cluster:
         observer = Observer(cluster.bootstrap)
@@ -38,7 +38,7 @@ def measure() -> Run:
 
 
 def outage_s(history: Iterable[Op], since: float, partitions: Iterable[TopicPartition]) -> float:
-    """Seconds from ``since`` to the first acknowledgement, on the last partition, of a record sent later."""
+    """Return the seconds from ``since`` until every partition has acknowledged a record sent later."""
     sent = set()
     first: dict[TopicPartition, float] = {}
     for op in history:

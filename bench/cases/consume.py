@@ -1,4 +1,4 @@
-"""How fast does one ordinary consumer catch up?"""
+"""How fast does one confluent-kafka consumer read existing records?"""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ DEADLINE_S = 120.0
 
 
 def read(bootstrap: str, records: int) -> float:
-    """Read so many records from the start of every partition; seconds from the first poll to the last record.
+    """Read ``records`` from the start of every partition, and return the seconds from the first poll.
 
     Raises:
-        TimeoutError: They did not come within ``DEADLINE_S``.
+        TimeoutError: The records did not arrive within ``DEADLINE_S``.
     """
     consumer = confluent_kafka.Consumer(
         {
             "bootstrap.servers": bootstrap,
-            "group.id": "bench",  # librdkafka insists on one; it is never joined
+            "group.id": "bench",  # librdkafka requires one; the consumer does not join it
             "enable.auto.commit": False,
-            # librdkafka stops fetching for so long, by default 1 s, each time its own queue is full.
+            # librdkafka pauses fetching for this time (default 1 s) when its own queue is full.
             "fetch.queue.backoff.ms": 10,
             "log_level": 2,
         }
@@ -46,7 +46,7 @@ def read(bootstrap: str, records: int) -> float:
 
 
 def measure() -> Run:
-    """Read what was written before, from its first record on."""
+    """Write records, and measure how fast they are read."""
     with running_cluster() as cluster:
         Observer(cluster.bootstrap).create_topic(TOPIC, partitions=PARTITIONS)
         write(cluster.bootstrap, RECORDS, SIZE)
@@ -59,7 +59,7 @@ def measure() -> Run:
 BENCHES = (
     Bench(
         name="consume",
-        question="How fast does one confluent-kafka consumer read 1-KB records that are already there?",
+        question="How fast does one confluent-kafka consumer read existing 1-KB records?",
         unit="MB/s",
         target=at_least(300.0),
         measure=measure,

@@ -1,7 +1,7 @@
-"""How long does a broker that stops wait for the controller to move its leaders?
+"""How long does the controller take to move the leaders of a stopping broker?
 
-Three brokers hold every partition and lead a third each; the one that stops is not the controller's. The
-clock runs from its request to the controller's answer.
+Three brokers have a replica of every partition and lead a third each. The one that stops is not the
+controller's. The clock runs from its ControlledShutdown request to the response.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from barnabas.cluster.model.commands.shutdown import ControlledShutdown, Control
 
 
 def measure(leaders: int) -> Run:
-    """The shutdown of a broker that leads so many partitions and follows twice as many."""
+    """Measure the shutdown of a broker that leads ``leaders`` partitions and follows twice as many."""
     return with_zookeeper(partial(_measure, leaders))
 
 

@@ -1,7 +1,7 @@
-"""How long until a new controller is ready?
+"""How long does a controller failover take?
 
-The clock starts when the candidate looks at ``/controller``, a moment before it creates it, and stops when
-the failover is through: every LeaderAndIsr and UpdateMetadata is with the brokers' senders.
+The clock starts when the candidate reads ``/controller``, just before it creates the node. It stops when the
+failover is complete: every LeaderAndIsr and UpdateMetadata is queued for its broker.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from barnabas.bench.stub_cluster import candidate, lay_out, layout, stub_brokers
 
 
 def measure(partitions: int) -> Run:
-    """One failover over so many partitions, replication factor 3."""
+    """Measure one failover of a cluster with ``partitions`` partitions, replication factor 3."""
     return with_zookeeper(partial(_measure, partitions))
 
 

@@ -1,6 +1,6 @@
-"""How long until a new topic's leaders are known everywhere?
+"""How long does it take until every broker knows the leaders of a new topic?
 
-The clock runs from a client's CreateTopics until each of three brokers, asked itself, names a leader for
+The clock runs from a client's CreateTopics until the metadata of each of three brokers have a leader for
 every partition.
 """
 
@@ -24,7 +24,7 @@ POLL_S = 0.02
 
 
 def measure(partitions: int) -> Run:
-    """Create a topic of so many partitions."""
+    """Create a topic with ``partitions`` partitions."""
     with running_cluster() as cluster, ExitStack() as stack:
         probes = [stack.enter_context(MetadataProbe(broker.kafka)) for broker in cluster.brokers.values()]
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 2})
@@ -58,7 +58,7 @@ def _wait_until_known(probe: MetadataProbe, partitions: int, deadline: float) ->
 BENCHES = (
     Bench(
         name="create-topic",
-        question="How long from CreateTopics until all know all leaders, RF 3, state-change.log at INFO?",
+        question="How long from CreateTopics until all brokers know all leaders, RF 3, log at INFO?",
         unit="s",
         target=at_most(3.0),
         measure=measure,

@@ -1,10 +1,9 @@
-"""The cost of requests that name far more than any client does.
+"""How long do requests with very many elements keep a broker from serving others?
 
-One broker gets well-formed requests of each API at 10, 1,000 and 100,000 topics, partitions, resources,
-settings or tags. Meanwhile another connection asks for ApiVersions without a pause. The longest of its
-waits is how long the broker served nobody. It includes the time that other programs had the core, so the
-table also shows the longest turn of the event loop in CPU time, as the bound of its bucket on the broker's
-metrics page.
+One broker gets well-formed requests of each API with 10, 1,000 and 100,000 topics, partitions, resources,
+settings or tags. Meanwhile another connection sends ApiVersions requests without a pause; its longest wait is
+the figure. The wait includes the time that other programs use the core. So the table also shows the longest
+turn of the event loop in CPU time, as the bound of its bucket on the broker's metrics page.
 """
 
 from __future__ import annotations
@@ -57,8 +56,8 @@ class Cost:
         cpu_s: The broker's CPU-seconds for all of them.
         frames: The number of requests.
         bytes: The bytes of one request.
-        longest_wait_s: The longest wait of the other connection meanwhile.
-        turn_s: No turn of the broker's event loop took more CPU time than this, seconds.
+        longest_wait_s: The longest wait of the other connection, seconds.
+        turn_s: An upper bound of the CPU time of every turn of the broker's event loop, seconds.
         memory_mb: The broker's largest resident memory so far, 10^6 bytes.
     """
 
@@ -109,7 +108,7 @@ class Waits:
             self._longest_s = max(self._longest_s, time.perf_counter() - asked)
 
     def longest_s(self) -> float:
-        """The longest wait since the last call, seconds."""
+        """Return the longest wait in seconds since the last call."""
         longest, self._longest_s = self._longest_s, 0.0
         return longest
 
@@ -136,7 +135,7 @@ def _receive(connection: socket.socket) -> int:
     while left:
         some = connection.recv(min(left, 1_000_000))
         if not some:
-            raise ConnectionError("the broker hung up, expected an answer")
+            raise ConnectionError("the broker closed the connection, expected a response")
         left -= len(some)
         if size is None:
             read += some
@@ -146,13 +145,13 @@ def _receive(connection: socket.socket) -> int:
 
 
 def turns(metrics: str) -> dict[float, int]:
-    """Read how many turns of the event loop took at most so much CPU time.
+    """Parse the histogram of the CPU time of the event loop's turns.
 
     Args:
         metrics: The broker's metrics page, as text.
 
     Returns:
-        Seconds of CPU time, ascending, and the number of turns since the start that took no more.
+        The buckets' bounds in seconds, ascending, with the cumulative number of turns.
     """
     found = re.findall(r'^barnabas_event_loop_cpu_seconds_bucket{le="([^"]+)"} (\S+)$', metrics, re.MULTILINE)
     return {float(bound): int(float(count)) for bound, count in found}
@@ -172,14 +171,14 @@ def longest_turn_s(before: dict[float, int], after: dict[float, int]) -> float:
 
 
 def turns_of(address: str) -> dict[float, int]:
-    """Ask a broker's metrics ``address``, ``host:port``, for its `turns`."""
+    """Fetch the metrics page at ``address`` (``host:port``), and return its `turns`."""
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE_S) as page:
         return turns(page.read().decode())
 
 
 @contextmanager
 def _broker() -> Iterator[tuple[str, str, psutil.Process]]:
-    """Run one broker with the topic; yields its address, its metrics address and its process."""
+    """Run one broker with the topic; yield its address, its metrics address and its process."""
     settings = {"auto.create.topics.enable": "false", "state.change.log.level": "INFO"}
     with (
         tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory,
@@ -193,7 +192,7 @@ def _broker() -> Iterator[tuple[str, str, psutil.Process]]:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The broker under test, and what watches it."""
+    """The broker under test, and the connection that measures waits."""
 
     address: str
     metrics: str
@@ -219,7 +218,7 @@ def _cost(target: _Target, request: HostileRequest, elements: int) -> Cost:
 
 
 def measure(elements: int) -> Run:
-    """Send each kind of request in each size, and print a line for each."""
+    """Send each kind of request in each size, and print a line per kind and size."""
     costs: list[Cost] = []
     with _broker() as (address, metrics, process):
         waits = Waits(address)
@@ -231,11 +230,11 @@ def measure(elements: int) -> Run:
                 print(costs[-1], file=sys.stderr, flush=True)
         waits.stop()
         memory_mb = process.memory_info().rss / 1e6
-    dearest = max((cost for cost in costs if cost.elements == elements), key=lambda cost: cost.cpu_s)
+    costliest = max((cost for cost in costs if cost.elements == elements), key=lambda cost: cost.cpu_s)
     return Run(
         max(cost.longest_wait_s for cost in costs) * 1e3,
         {
-            f"s of CPU, {dearest.name}": dearest.cpu_s,
+            f"s of CPU, {costliest.name}": costliest.cpu_s,
             "ms of CPU time in one turn": max(cost.turn_s for cost in costs) * 1e3,
             "MB at most": max(cost.memory_mb for cost in costs),
             "MB at the end": memory_mb,
@@ -246,7 +245,7 @@ def measure(elements: int) -> Run:
 BENCHES = (
     Bench(
         name="hostile",
-        question="How long does a broker serve nobody while it gets requests of 100,000 elements?",
+        question="How long do requests of 100,000 elements keep a broker from serving others?",
         unit="ms",
         target=at_most(20.0),
         measure=measure,

@@ -1,4 +1,4 @@
-"""How much memory does a broker take that has nothing to do?"""
+"""How much memory does an idle broker take?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SETTLE_S = 5.0
 
 
 def measure() -> Run:
-    """The largest of three brokers, a few seconds after they began to serve."""
+    """Measure the resident memory of three brokers ``SETTLE_S`` after their start; the largest counts."""
     with running_cluster() as cluster:
         time.sleep(SETTLE_S)
         resident = {f"MB {name}": resident_mb(pid) for name, pid in broker_pids(cluster).items()}

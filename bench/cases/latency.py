@@ -1,7 +1,7 @@
-"""How long does an acknowledgement of all in-sync replicas take at a thousand records a second?
+"""How long does a produce with acks=all take at a thousand records per second?
 
-Twice: as a client does it that nobody has told anything, which waits 5 ms for company (``linger.ms``), and as
-one that sends every record by itself, which is a thousand requests a second.
+Two benches: with the client's defaults, which wait 5 ms to fill a batch (``linger.ms``), and with every
+record in a request of its own, which is a thousand requests per second.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ RATE = 1_000
 SECONDS = 10
 WARM_UP_S = 2
 LEAST_WAIT_S = 0.001
-"""The client counts waits in whole milliseconds: it takes less for no wait at all, and would spin."""
+"""The shortest wait. The client rounds waits down to whole milliseconds, so a shorter one would spin."""
 
 
 def latencies_ms(bootstrap: str, seconds: int, settings: Mapping[str, int]) -> list[float]:
-    """Write at ``RATE`` records/s for so long; the time from each produce to its acknowledgement.
+    """Write at ``RATE`` records/s, and return the time from each produce to its acknowledgement.
 
     Args:
-        bootstrap: The brokers.
-        seconds: How long.
-        settings: What the producer is told besides.
+        bootstrap: The bootstrap servers.
+        seconds: The duration.
+        settings: Settings of the producer in addition to acks=all.
     """
     seen: list[float] = []
     producer = confluent_kafka.Producer(
@@ -61,7 +61,7 @@ def latencies_ms(bootstrap: str, seconds: int, settings: Mapping[str, int]) -> l
 
 
 def _measure(settings: Mapping[str, int]) -> Run:
-    """The 99th percentile, after a warm-up."""
+    """Measure the 99th percentile, after a warm-up."""
     with running_cluster() as cluster:
         Observer(cluster.bootstrap).create_topic(TOPIC, partitions=PARTITIONS)
         latencies_ms(cluster.bootstrap, WARM_UP_S, settings)

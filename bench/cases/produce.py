@@ -1,4 +1,4 @@
-"""How fast do ordinary producers write with acks=all, RF 3, to three brokers?"""
+"""How fast do confluent-kafka producers write with acks=all, RF 3, to three brokers?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WARM_UP_BYTES = 20_000_000
 
 
 def measure(size: int, total_bytes: int, *, in_records: bool, producers: int) -> Run:
-    """Write ``total_bytes`` after a warm-up; the figure in MB/s, or in records/s."""
+    """Write ``total_bytes`` after a warm-up, and return the figure in MB/s or records/s."""
     with running_cluster() as cluster:
         Observer(cluster.bootstrap).create_topic(TOPIC, partitions=PARTITIONS)
         with Producers(cluster.bootstrap, producers, size) as clients:
@@ -23,10 +23,10 @@ def measure(size: int, total_bytes: int, *, in_records: bool, producers: int) ->
             records = total_bytes // size
             seconds = clients.write(records)
             spent = meter.per_gb(records * size)
-            everybody = {"cpu_s_per_million_records": sum(meter.spent().values()) / (records / 1e6)}
+            all_processes = {"cpu_s_per_million_records": sum(meter.spent().values()) / (records / 1e6)}
         rate = records / seconds
         floor = {"cpu_s_per_gb of three plain files": 3 * plain_write_s_per_gb()}
-        return Run(rate if in_records else rate * size / 1e6, {**spent, **everybody, **floor})
+        return Run(rate if in_records else rate * size / 1e6, {**spent, **all_processes, **floor})
 
 
 BENCHES = (

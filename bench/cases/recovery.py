@@ -1,4 +1,4 @@
-"""How long is a broker away that was killed: the recovery of its log, against the speed of its disk."""
+"""How fast is the recovery of a log after SIGKILL, compared with reading it from disk?"""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from barnabas.broker.disk.files import expect_sequential_reads
 
 MEGABYTES = 1_000
 CHUNK = 1 << 20
-"""Bytes that the peer reads at once, as many as recovery."""
+"""Bytes per read of the plain reader, the same as in recovery."""
 
 TURNS = 3
-"""How often each is done in a run: a disk that others use, too, is not as fast at all times."""
+"""Repetitions of reading and recovery in a run, because the speed of a shared disk varies."""
 
 
 def write_and_kill(directory: Path, megabytes: int) -> int:
-    """Let a process write a log of a given size, kill it, and return the last end offset that it printed.
+    """Start a process that writes a log of a given size, kill it, and return the last offset it printed.
 
     Raises:
         RuntimeError: The process ended by itself.
     """
     wanted = megabytes * 1_000_000 // RECORD_SIZE
     command = [sys.executable, "-m", "barnabas.bench.log_writer", str(directory)]
-    told = 0
+    printed = 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         for line in writer.stdout:
-            told = int(line)
-            if told >= wanted:
+            printed = int(line)
+            if printed >= wanted:
                 break
         writer.send_signal(signal.SIGKILL)
-    if told < wanted:
-        raise RuntimeError(f"the writer ended at offset {told}, expected {wanted}")
-    return told
+    if printed < wanted:
+        raise RuntimeError(f"the writer ended at offset {printed}, expected {wanted}")
+    return printed
 
 
 def files_of(directory: Path) -> list[Path]:
-    """The segments of the log."""
+    """Return the segments of the log."""
     return sorted(directory.glob(f"{TP}/*.log"))
 
 
@@ -91,17 +91,17 @@ def recover(directory: Path, expected: int) -> tuple[float, float]:
 
 
 def measure(megabytes: int) -> Run:
-    """Write and kill; then read the files and recover them in turns, and compare the best of each."""
+    """Write a log and kill the writer; read and recover the log in turns; compare the best of each."""
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as folder:
         directory = Path(folder)
-        told = write_and_kill(directory, megabytes)
+        end_offset = write_and_kill(directory, megabytes)
         paths = files_of(directory)
         size = sum(path.stat().st_size for path in paths)
-        read_all(paths)  # so that no layer below us knows more the second time than the first
+        read_all(paths)  # fills caches below the page cache, so that all turns find the same
         disk, recovered = [], []
         for _ in range(TURNS):
             disk.append(read_all(paths))
-            recovered.append(recover(directory, told))
+            recovered.append(recover(directory, end_offset))
         (seconds, cpu), fastest = min(recovered), min(disk)
         return Run(
             fastest / seconds,
@@ -117,7 +117,7 @@ def measure(megabytes: int) -> Run:
 BENCHES = (
     Bench(
         name="recovery",
-        question="Which share of the disk's sequential speed has the recovery of a 1-GB log after SIGKILL?",
+        question="Recovery of a 1-GB log after SIGKILL: which share of the disk's sequential speed?",
         unit="of the disk's",
         target=at_least(0.8),
         measure=measure,

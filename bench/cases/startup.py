@@ -1,4 +1,4 @@
-"""How long after ``barnabas up`` do three brokers and ZooKeeper serve?"""
+"""How long does ``barnabas up`` take until three brokers and ZooKeeper serve?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEADLINE_S = 60.0
 
 
 def measure() -> Run:
-    """Type the command, and ask every broker until each knows all others and the controller."""
+    """Run the command, and poll every broker until each knows all others and the controller."""
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory:
         start = time.perf_counter()
         command = [str(Path(sys.executable).with_name("barnabas")), "up", "--dir", directory, "--port", "0"]
@@ -44,7 +44,7 @@ def _addresses(cluster_json: Path, deadline: float) -> list[str]:
 
 
 def _wait_until_whole(address: str, deadline: float) -> None:
-    """Wait until the broker at ``address`` tells clients of all brokers and of a controller."""
+    """Wait until the metadata of the broker at ``address`` have all brokers and a controller."""
     observer = Observer(address)
     while time.perf_counter() < deadline:
         try:
@@ -60,7 +60,7 @@ def _wait_until_whole(address: str, deadline: float) -> None:
 BENCHES = (
     Bench(
         name="startup",
-        question="How long after `barnabas up` do three brokers and ZooKeeper serve?",
+        question="How long does `barnabas up` take until three brokers and ZooKeeper serve?",
         unit="s",
         target=at_most(5.0),
         measure=measure,

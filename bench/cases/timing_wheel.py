@@ -1,4 +1,4 @@
-"""Do timing wheels pay, against a heap and against the timers of the event loops, in the same run?"""
+"""How much cheaper are timing wheels than a heap and than the timers of the event loops?"""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def compare(pending: int, operations: int) -> dict[str, float]:
 
 
 def measure(operations: int) -> Run:
-    """How much cheaper the wheel is than the best peer of its kind, at the size where that is least."""
+    """Measure how many times cheaper the wheel is than its cheapest peer, at the worst size."""
     ratios: list[float] = []
     details: dict[str, float] = {}
     for pending in PENDING:
