@@ -190,7 +190,7 @@ def run(picture: Path | None = None) -> int:
         picture: An SVG file for the cluster at its worst and the verdict; None for no file.
 
     Returns:
-        The exit status: 0 where every acknowledged record was read back, once and in order, and the logs
+        The exit status: 0 if every acknowledged record was read back, once and in order, and the logs
         could be read; 130 where Ctrl-C ended it, 143 where SIGTERM did; otherwise 1, and history and logs
         are kept.
     """
@@ -243,9 +243,9 @@ def _tell(console: Console, directory: Path, picture: Path | None) -> bool:
     console.print("What the brokers' state-change.log files say, read by Spark:")
     from barnabas.analysis import job  # Spark takes seconds to import
 
-    told = job.run(logs, directory / "analysis")
+    analyzed = job.run(logs, directory / "analysis")
     console.print(f"The demo took {time.monotonic() - began:.0f} s.", highlight=False)
-    return verdict.valid and told == 0
+    return verdict.valid and analyzed == 0
 
 
 def _draw(path: Path, climax: Scene, verdict: Verdict) -> None:

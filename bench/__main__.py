@@ -13,10 +13,10 @@ from barnabas.tools.entry import run_tool
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the command line asks for.
+    """Run the bench that the command line names, or list all.
 
     Returns:
-        0 where the bench ran, whether or not its target was met; 2 where there is no such bench or size.
+        0 if the bench ran, even if it missed its target; 2 if there is no such bench or size.
     """
     parser = argparse.ArgumentParser(prog="python -m barnabas.bench", description=__doc__)
     parser.add_argument("name", nargs="?", help="the bench to run")
@@ -28,21 +28,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in sizes:
         owners = [bench.name for bench in benches.values() if name in bench.sizes]
         parser.add_argument(f"--{name}", type=int, metavar="N", help=f"how many, in {', '.join(owners)}")
-    asked = parser.parse_args(arguments)
-    if asked.list:
+    options = parser.parse_args(arguments)
+    if options.list:
         print("\n".join(_entry(bench) for bench in benches.values()))
         return 0
-    if asked.name not in benches:
-        print(f"no bench {asked.name!r}; there are: {', '.join(benches)}", file=sys.stderr)
+    if options.name not in benches:
+        print(f"no bench {options.name!r}; there are: {', '.join(benches)}", file=sys.stderr)
         return 2
-    given = {name: size for name in sizes if (size := getattr(asked, name)) is not None}
+    given = {name: size for name in sizes if (size := getattr(options, name)) is not None}
     try:
-        bench = benches[asked.name].sized(given)
+        bench = benches[options.name].sized(given)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    result = run(bench, asked.runs)
-    print(json.dumps(result.as_json()) if asked.json else result.as_text())
+    result = run(bench, options.runs)
+    print(json.dumps(result.as_json()) if options.json else result.as_text())
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Well-formed requests of any number of elements, such as no client has a reason to send."""
+"""Well-formed requests with any number of elements, far more than clients send."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class HostileRequest:
-    """A kind of request that can be made as large as one likes.
+    """A kind of request that can have any number of elements.
 
     Attributes:
         name: The API, and where it is not the obvious array that is large, which part is.
@@ -254,7 +254,7 @@ HOSTILE: tuple[HostileRequest, ...] = (
 
 
 def hostile_frame(request: HostileRequest, elements: int) -> bytes:
-    """A request of the API's highest version with so many elements, its size in front."""
+    """Return a request of the API's highest version with ``elements`` elements, with its size in front."""
     body = request.build(_Schema(request.api), elements)
     header = body.__header_schema__(
         request_api_key=request.api,

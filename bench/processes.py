@@ -48,10 +48,10 @@ def resident_mb(pid: int) -> float:
 
 
 def plain_write_s_per_gb() -> float:
-    """CPU-seconds for every 10^9 bytes that are just written to a new file, where the clusters' logs lie too.
+    """Measure the CPU-seconds of writing 10^9 bytes to a new file, in the folder where clusters keep logs.
 
-    No log can cost less. Where a virtual machine's host hands out its memory page by page, this is ten times
-    what it is elsewhere, and half of what a whole broker costs.
+    This is a lower bound for a log. On a virtual machine whose host allocates memory page by page it is ten
+    times as high as elsewhere, which is half of a broker's cost.
     """
     piece = os.urandom(PIECE_BYTES)
     with tempfile.TemporaryFile(prefix="barnabas-bench-", buffering=0) as file:

@@ -1,7 +1,7 @@
-"""Ordinary producers that write as fast as they can with acks=all, each in a process of its own.
+"""Producers that write as fast as they can with acks=all, each in a process of its own.
 
-``python -m barnabas.bench.producers BOOTSTRAP SIZE`` is one of them: for each line with a
-number that it reads it writes so many records, and answers with a line when all of them had their outcome.
+``python -m barnabas.bench.producers BOOTSTRAP SIZE`` runs one producer. It reads numbers from standard input,
+one a line, writes that many records for each, and prints a line when all of them have an outcome.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import confluent_kafka
 
 TOPIC = "produce"
 PARTITIONS = 3
-"""One leader a broker."""
+"""The partitions of the topic, so that each of three brokers leads one."""
 
 LINGER_MS = 20
 """The linger.ms of the producers; 10 to 100 ms are recommended for throughput."""
@@ -34,8 +34,8 @@ class LostRecordsError(Exception):
 def write(bootstrap: str, records: int, size: int) -> float:
     """Write records of ``size`` bytes, wait for all outcomes, and return the seconds.
 
-    The outcome of the single record is not asked for, which would cost the client a third more: ``committed``
-    tells whether any has failed.
+    Delivery callbacks would cost the client a third more, so there are none; ``committed`` shows whether a
+    record failed.
 
     Raises:
         TimeoutError: Some had no outcome after ``FLUSH_TIMEOUT_S``.

@@ -48,8 +48,7 @@ class Run:
 
     Attributes:
         figure: The figure in the bench's unit.
-        details: What else was seen, such as CPU-seconds per GB of each process: name to figure, the unit in
-            the name.
+        details: Other figures by name, such as CPU-seconds per GB of each process; the name has the unit.
     """
 
     figure: float

@@ -1,4 +1,4 @@
-"""Brokers to the controller alone, in a process of their own: registered, reachable, and content with all.
+"""Stub brokers in a process: they are registered and answer every request of the controller without error.
 
 ``python -m barnabas.bench.stub_brokers ZOOKEEPER ID…`` registers them, prints their ids when
 the controller may come, and serves until its input ends.
@@ -26,19 +26,19 @@ from barnabas.cluster.zk.store import ZooKeeperStore
 SESSION_TIMEOUT_MS = 30_000
 
 
-class ContentBroker(BrokerControlServicer):
-    """Answers every request of the controller without error, and keeps nothing."""
+class StubBroker(BrokerControlServicer):
+    """A gRPC service that answers every request of the controller without error and stores nothing."""
 
     async def LeaderAndIsr(self, _request: Any, _context: Any) -> pb.LeaderAndIsrResponse:  # noqa: N802  # the proto's
-        """Done."""
+        """Answer without an error."""
         return pb.LeaderAndIsrResponse()
 
     async def UpdateMetadata(self, _request: Any, _context: Any) -> pb.UpdateMetadataResponse:  # noqa: N802
-        """Done."""
+        """Answer without an error."""
         return pb.UpdateMetadataResponse()
 
     async def StopReplica(self, _request: Any, _context: Any) -> pb.StopReplicaResponse:  # noqa: N802
-        """Done."""
+        """Answer without an error."""
         return pb.StopReplicaResponse()
 
 
@@ -52,7 +52,7 @@ async def serve(zookeeper: str, ids: Sequence[int]) -> None:
     servers = []
     for broker_id in ids:
         server = grpc.aio.server(options=server_options(SESSION_TIMEOUT_MS))
-        add_BrokerControlServicer_to_server(ContentBroker(), server)  # type: ignore[no-untyped-call]  # generated
+        add_BrokerControlServicer_to_server(StubBroker(), server)  # type: ignore[no-untyped-call]  # generated
         endpoint = Endpoint(GRPC_LISTENER, "127.0.0.1", server.add_insecure_port("127.0.0.1:0"))
         await server.start()
         servers.append(server)

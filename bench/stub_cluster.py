@@ -41,12 +41,12 @@ BROKERS = tuple(BrokerId(number) for number in (1, 2, 3))
 SESSION_TIMEOUT_MS = 30_000
 DEADLINE_S = 120
 SILENCE_S = 2.0
-"""After so long without an answer none is to come: the slowest message takes a tenth of it."""
+"""Seconds without a response after which no more are expected; the slowest message takes a tenth of it."""
 LAG_PERIOD_S = 0.001
 
 
 def with_zookeeper(measure: Callable[[str, Path], Awaitable[Run]]) -> Run:
-    """One run of ``measure``, which is given the address of an empty ZooKeeper and a directory."""
+    """Run ``measure`` with the address of an empty ZooKeeper and a directory."""
     with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory:
         zookeeper = EmbeddedZooKeeper(Path(directory) / "zookeeper")
         zookeeper.start()
@@ -61,7 +61,7 @@ async def _awaited(measured: Awaitable[Run]) -> Run:
 
 
 def layout(partitions: int) -> dict[str, dict[int, Assignment]]:
-    """So many partitions over `TOPICS` topics; the replicas of each begin with another broker."""
+    """Return assignments of ``partitions`` partitions in `TOPICS` topics; the preferred leaders rotate."""
     topics: dict[str, dict[int, Assignment]] = {}
     for number in range(partitions):
         start = number % len(BROKERS)
@@ -72,7 +72,7 @@ def layout(partitions: int) -> dict[str, dict[int, Assignment]]:
 
 @asynccontextmanager
 async def session(zookeeper: str, on_event: OnEvent = lambda _: None) -> AsyncIterator[ZooKeeperStore]:
-    """The stores of a session that ends with the block."""
+    """Open a ZooKeeper session for the block, and yield its stores."""
     opened = await ZooKeeperSession.connect(
         zookeeper, session_timeout_ms=SESSION_TIMEOUT_MS, on_event=on_event
     )
@@ -83,7 +83,7 @@ async def session(zookeeper: str, on_event: OnEvent = lambda _: None) -> AsyncIt
 
 
 async def lay_out(zookeeper: str, topics: Mapping[str, Mapping[int, Assignment]]) -> None:
-    """Write the topics and their leaderships, as a former controller has left them."""
+    """Write the topics and their partition states, as a former controller would have left them."""
     async with session(zookeeper) as store:
         await store.cluster.create_persistent_paths()
         fence = await store.controller.elect(BROKERS[0], 0)
@@ -99,7 +99,7 @@ async def lay_out(zookeeper: str, topics: Mapping[str, Mapping[int, Assignment]]
 
 
 async def led_by(zookeeper: str, broker: BrokerId, topics: Mapping[str, Mapping[int, Assignment]]) -> int:
-    """How many partitions of ``topics`` the broker leads, by what stands in ZooKeeper."""
+    """Return the number of partitions of ``topics`` that the broker leads according to ZooKeeper."""
     tps = [TopicPartition(topic, number) for topic, numbers in topics.items() for number in numbers]
     async with session(zookeeper) as store:
         states = await store.partitions.read(tps)
@@ -108,7 +108,7 @@ async def led_by(zookeeper: str, broker: BrokerId, topics: Mapping[str, Mapping[
 
 @contextmanager
 def stub_brokers(zookeeper: str, ids: Sequence[BrokerId] = BROKERS) -> Iterator[IO[bytes]]:
-    """Brokers of these ids in a process of their own; closing what is yielded ends their registrations."""
+    """Run stub brokers in a process, and yield its standard input; closing that ends their registrations."""
     command = [
         sys.executable,
         "-P",
@@ -130,66 +130,66 @@ def stub_brokers(zookeeper: str, ids: Sequence[BrokerId] = BROKERS) -> Iterator[
 
 
 class Answers(StateChangeLog):
-    """A state-change.log that knows when the last answer to LeaderAndIsr came."""
+    """A state-change.log that records the time of the last LeaderAndIsr response."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, Level.INFO)
         self.expect()
 
     def expect(self) -> None:
-        """Forget the answers that came so far."""
+        """Forget the responses so far."""
         self._last: float | None = None
-        self._come = asyncio.Event()
+        self._received = asyncio.Event()
 
     def write(self, line: StateChange) -> None:
-        """Take note of an answer, and log ``line``."""
+        """Log ``line``, and record its time if it reports a LeaderAndIsr response."""
         if line.kind is Kind.RESPONSE_RECEIVED and line.values["api"] == "LEADER_AND_ISR":
             self._last = time.perf_counter()
-            self._come.set()
+            self._received.set()
         super().write(line)
 
     async def settle(self) -> float:
-        """When the last answer came, in seconds of ``time.perf_counter``, once no more come.
+        """Wait until no more responses arrive, and return the time of the last (``time.perf_counter``).
 
         Raises:
-            RuntimeError: None came.
+            RuntimeError: There was no response.
         """
         with suppress(TimeoutError):
             while True:
                 async with asyncio.timeout(SILENCE_S):
-                    await self._come.wait()
-                self._come.clear()
+                    await self._received.wait()
+                self._received.clear()
         if self._last is None:
             raise RuntimeError(f"no LeaderAndIsr was answered within {SILENCE_S:g} s")
         return self._last
 
 
 class Lag:
-    """How late the loop is: what its other work has to wait for.
+    """The lag of the event loop, which other work has to wait for.
 
     Attributes:
-        most_s: The longest that other work had to wait, by the clock.
-        most_cpu_s: The longest that the loop's own thread worked without looking at other work, by its CPU
-            time: what of ``most_s`` is the program's and not the machine's.
+        most_s: The longest lag, seconds.
+        most_cpu_s: The longest turn of the loop in CPU time, seconds; it excludes the time that other
+            processes use the core.
     """
 
     def __init__(self) -> None:
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        """Begin anew."""
+    def reset(self) -> None:
+        """Start a new measurement."""
         self.most_s = self.most_cpu_s = 0.0
 
     @property
     def details(self) -> dict[str, float]:
-        """Both, in milliseconds, for a bench to print."""
+        """Return both in milliseconds, as details of a run."""
         return {
             "ms of loop lag at most": self.most_s * 1000,
             "ms of CPU in the loop's longest turn": self.most_cpu_s * 1000,
         }
 
     async def watch(self) -> None:
-        """Look every millisecond, until cancelled."""
+        """Measure every millisecond, until cancelled."""
         while True:
             due, cpu = time.perf_counter() + LAG_PERIOD_S, time.thread_time()
             await asyncio.sleep(LAG_PERIOD_S)
@@ -198,13 +198,13 @@ class Lag:
 
 
 class Candidate:
-    """The first broker's controller in this process, which nobody else contests.
+    """The controller of broker 1 in this process; no other broker contests the election.
 
     Attributes:
         node: The controller.
-        answers: Its state-change.log, at INFO.
-        lag: How late the loop was since the candidate stood.
-        brokers_changed: When the list of brokers last changed, in seconds of ``time.perf_counter``.
+        answers: The controller's state-change.log, at INFO.
+        lag: The lag of the event loop.
+        brokers_changed: The time of the first change of ``/brokers/ids`` (``time.perf_counter``).
     """
 
     def __init__(self, store: ZooKeeperStore, supervisor: Supervisor, answers: Answers) -> None:
@@ -214,51 +214,54 @@ class Candidate:
         self._store = store
         self._elected = asyncio.Event()
         settings = ControllerSettings(BROKERS[0], state_change_log_traces=False)
-        self.node = ControllerNode(settings, supervisor, answers, Metrics(), self._hear_of_controller)
+        self.node = ControllerNode(settings, supervisor, answers, Metrics(), self._controller_changed)
 
-    def _hear_of_controller(self, broker: BrokerId, _epoch: object) -> None:
+    def _controller_changed(self, broker: BrokerId, _epoch: object) -> None:
         if broker == BROKERS[0]:
             self._elected.set()
 
-    def hear(self, event: WatchEvent) -> None:
-        """Hand a watch's event on."""
+    def on_watch_event(self, event: WatchEvent) -> None:
+        """Pass a watch event on to the controller, and record a change of the brokers."""
         if event.path == BROKER_IDS and not self.brokers_changed.done():
             self.brokers_changed.set_result(time.perf_counter())
         self.node.on_zookeeper_event(event)
 
     async def take_over(self) -> None:
-        """Win the race and fail over; returns when every request is with its sender."""
+        """Win the election, and return when the failover has queued every request for its broker."""
         await self.node.start(self._store)
         await self._elected.wait()
         await self.catch_up()
 
     async def catch_up(self) -> None:
-        """Wait until everything in the controller's mailbox is handled: this waits behind it."""
+        """Wait until the controller's mailbox is empty, by submitting a command behind its inputs."""
         await self.node.port.submit(CreateTopics(()), DEADLINE_S * 1000)
 
 
 @asynccontextmanager
 async def candidate(zookeeper: str, directory: Path) -> AsyncIterator[Candidate]:
-    """A candidate that has not stood yet, with its session and, as a broker does, its start frozen."""
-    standing: Candidate | None = None
+    """Create a candidate with a session; like a broker, exclude its start from garbage collection.
 
-    def heard(event: ZooKeeperEvent) -> None:
-        if standing is not None and isinstance(event, WatchEvent):
-            standing.hear(event)
+    The candidate contests the election when ``take_over`` is called.
+    """
+    created: Candidate | None = None
+
+    def on_event(event: ZooKeeperEvent) -> None:
+        if created is not None and isinstance(event, WatchEvent):
+            created.on_watch_event(event)
 
     logs.set_up(directory, "INFO")
     supervisor = Supervisor(lambda name, error: sys.exit(f"{name} died of {error!r}"))
     answers = Answers(directory / "state-change.log")
-    async with session(zookeeper, heard) as store, asyncio.timeout(DEADLINE_S):
-        standing = Candidate(store, supervisor, answers)
+    async with session(zookeeper, on_event) as store, asyncio.timeout(DEADLINE_S):
+        created = Candidate(store, supervisor, answers)
         gc.collect()
         gc.freeze()
-        watching = asyncio.get_running_loop().create_task(standing.lag.watch())
+        watching = asyncio.get_running_loop().create_task(created.lag.watch())
         try:
-            yield standing
+            yield created
         finally:
             watching.cancel()
-            await standing.node.stop()
+            await created.node.stop()
             await supervisor.close(DEADLINE_S)
             answers.close()
             gc.unfreeze()

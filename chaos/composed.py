@@ -120,7 +120,7 @@ class Container:
         self._wait()
 
     def kill(self) -> None:
-        """SIGKILL, and wait for its end."""
+        """Send SIGKILL and wait for the end."""
         self.signal(signal.SIGKILL)
         self._wait()
 
@@ -238,7 +238,7 @@ class ComposedCluster:
         _down(self._project)
 
     def kill(self, broker_id: BrokerId) -> None:
-        """SIGKILL, and wait for its end."""
+        """Send SIGKILL and wait for the end."""
         self.brokers[broker_id].kill()
 
     def terminate(self, broker_id: BrokerId, timeout_s: float) -> None:

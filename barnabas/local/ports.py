@@ -11,8 +11,11 @@ from dataclasses import dataclass
 HOST = "127.0.0.1"
 
 _FIRST, _LAST = 20000, 32000
-"""Below the range from which the system takes ports for outgoing connections (32768 and up on Linux): while a
-broker is dead nobody else gets its port by chance."""
+"""The range of unused ports.
+
+It lies below the ports of outgoing connections (32768 and up on Linux), so that no connection takes the port
+of a dead broker.
+"""
 
 _GRPC, _METRICS, _ZOOKEEPER = 1000, 2000, 3000
 """The distances of these ports from those for clients."""

@@ -1,4 +1,4 @@
-"""An embedded ZooKeeper: the real Apache ZooKeeper server, run from the jars that pyspark's wheel carries.
+"""An embedded ZooKeeper: the Apache ZooKeeper server, run from the jars in pyspark's wheel.
 
 One directory holds all files: ``zoo.cfg``, ``data/`` (snapshots), ``datalog/`` (the transaction log apart
 from the snapshots, as ZooKeeper's administrator's guide asks) and ``zookeeper.log`` (warnings, errors). The
@@ -61,16 +61,18 @@ _ANSWER_S = 2.0
 _MODE = re.compile(rb"^Mode: (\w+)$", re.MULTILINE)
 
 INIT_LIMIT_TICKS, SYNC_LIMIT_TICKS = 100, 20
-"""How long a member of an ensemble may take to join its leader, and how long the two may hear nothing of each
-other before they part, in ticks."""
+"""``initLimit`` and ``syncLimit`` of an ensemble, in ticks.
+
+A member must join its leader within the first, and the two disconnect after the second without a message.
+"""
 
 _ALONE, _MEMBER = (
     f"org.apache.zookeeper.server.{name}" for name in ("ZooKeeperServerMain", "quorum.QuorumPeerMain")
 )
 
 _MEMBER_FLAGS = (
-    "-Dzookeeper.cnxTimeout=2000",  # to a member that is cut off; the default of 5 s holds an election up
-    # Who fell behind is sent so many transactions rather than a snapshot, which leaves a gap in its log.
+    "-Dzookeeper.cnxTimeout=2000",  # ms to connect to another member; the default of 5 s delays elections
+    # A member that lags by fewer transactions gets these. A snapshot would leave a gap in its log.
     "-Dzookeeper.commitLogCount=100000",
 )
 
@@ -275,17 +277,17 @@ def run_in_foreground(directory: Path | str, port: int) -> int:
     Raises:
         ZooKeeperStartError: As ``EmbeddedZooKeeper.start``.
     """
-    asked = threading.Event()
+    stop_requested = threading.Event()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
-        asked.set()
+        stop_requested.set()
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with EmbeddedZooKeeper(directory, port) as server:
             sys.stdout.write(f"ZooKeeper answers on {server.address}, process {server.pid}\n")
             sys.stdout.flush()
-            while not asked.wait(0.2):
+            while not stop_requested.wait(0.2):
                 if server.pid is None:
                     sys.stderr.write(
                         f"ZooKeeper ended by itself with status {server.wait()}; see {server.log_file}\n"

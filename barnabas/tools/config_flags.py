@@ -86,7 +86,7 @@ OPTIONS = Options(
     Option("add-config", "settings to set, k1=v1,k2=[v1,v2]; a list stands in square brackets", ""),
     Option("add-config-file", "a file of properties: the settings to set", ""),
     Option("delete-config", "settings to remove, k1,k2", "", repeated=True, separator=","),
-    Option("force", "of no effect: nothing is asked here"),
+    Option("force", "of no effect: the tool never prompts"),
 )
 
 

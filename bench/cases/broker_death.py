@@ -38,7 +38,7 @@ async def _measure(leaders: int, zookeeper: str, directory: Path) -> Run:
             await controller.take_over()
             await controller.answers.settle()
             controller.answers.expect()
-            controller.lag.forget()
+            controller.lag.reset()
             dying.close()
             began, cpu = await controller.brokers_changed, time.process_time()
             await controller.catch_up()

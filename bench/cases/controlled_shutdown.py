@@ -42,7 +42,7 @@ async def _measure(leaders: int, zookeeper: str, directory: Path) -> Run:
             async with session(zookeeper) as store:
                 registered = (await store.brokers.read([leaving]))[leaving]
             request = ControlledShutdown(leaving, registered.epoch)
-            controller.lag.forget()
+            controller.lag.reset()
             began, cpu = time.perf_counter(), time.process_time()
             result = await controller.node.port.submit(request, DEADLINE_S * 1000)
             moved_s, cpu_s = time.perf_counter() - began, time.process_time() - cpu
