@@ -24,6 +24,8 @@ from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands.topics import CreateTopicsResult, TopicResult
+from barnabas.cluster.model.configs import with_defaults
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs_described import BrokerSettings
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
@@ -155,7 +157,7 @@ async def bootstrap():
         CountingProducerIds(),
         RequestMeter(Metrics()),
         NoOverrides(),
-        lambda: BrokerSettings({"max.connections": 100}, {}),
+        lambda: BrokerSettings(with_defaults(BROKER_CONFIGS, {"max.connections": 100}), {}),
     )
     listener = ClientListener(context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
     bound = socket.create_server(("127.0.0.1", 0))
