@@ -1,1 +1,1 @@
-"""Kafka's own file formats: segments, indexes, logs, checkpoints, and what opens them again after a crash."""
+"""Kafka's file formats: segments, indexes, logs, checkpoints, and their recovery after a crash."""

@@ -18,30 +18,30 @@ from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 _MOST_DIGITS = 19
-"""Those of the largest number; of thousands of digits Python makes none."""
+"""The digits of the largest number; a longer text is refused before Python parses it."""
 
 CHECKPOINT_VERSION = 0
 META_PROPERTIES_VERSION = 0
 
 RECOVERY_POINT = "recovery-point-offset-checkpoint"
-"""First offset of each log that is not known to be flushed."""
+"""The file with the first offset of each log that is not known to be flushed."""
 
 LOG_START_OFFSET = "log-start-offset-checkpoint"
-"""Start of each log that does not start where its first segment does."""
+"""The file with the log start offset of each log that starts above its first segment."""
 
 HIGH_WATERMARK = "replication-offset-checkpoint"
-"""High watermark of each replica."""
+"""The file with the high watermark of each replica."""
 
 META_PROPERTIES = "meta.properties"
 
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """Whose a log directory is.
+    """The owner of a log directory.
 
     Attributes:
-        broker_id: The broker's.
-        cluster_id: Its cluster's, 22 characters; None in files older than cluster ids.
+        broker_id: The id of the broker.
+        cluster_id: The id of its cluster, 22 characters; None in files older than cluster ids.
     """
 
     broker_id: BrokerId
@@ -49,10 +49,10 @@ class MetaProperties:
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, Offset]:
-    """Return the offsets of an offset checkpoint; none where the file is missing or empty.
+    """Return the offsets of an offset checkpoint; none if the file is missing or empty.
 
     Raises:
-        CorruptCheckpointError: A line that is none of the format, or another number of rows than stated.
+        CorruptCheckpointError: A line is not in the format, or the number of rows differs from line 2.
     """
     offsets: dict[TopicPartition, Offset] = {}
     for number, row in _read_rows(path):
@@ -71,7 +71,7 @@ def write_offsets(path: Path, offsets: Mapping[TopicPartition, int]) -> None:
 
 
 def read_epochs(path: Path) -> list[EpochEntry]:
-    """Return the entries of a ``leader-epoch-checkpoint``; none where the file is missing or empty.
+    """Return the entries of a ``leader-epoch-checkpoint``; none if the file is missing or empty.
 
     Raises:
         CorruptCheckpointError: As ``read_offsets``.
@@ -92,7 +92,7 @@ def write_epochs(path: Path, entries: Iterable[EpochEntry], *, durable: bool) ->
 
 
 def read_meta_properties(path: Path) -> MetaProperties | None:
-    """Whose directory it is, or None for one that is still nobody's.
+    """Return the owner of a log directory, or None if it has none yet.
 
     Raises:
         CorruptCheckpointError: Another version, or a property that is missing or no number.
@@ -113,7 +113,7 @@ def read_meta_properties(path: Path) -> MetaProperties | None:
 
 
 def write_meta_properties(path: Path, meta: MetaProperties) -> None:
-    """Make a directory this broker's."""
+    """Write the owner of a log directory."""
     lines = [
         "#",
         f"version={META_PROPERTIES_VERSION}",
@@ -128,7 +128,7 @@ def _encode_rows(rows: list[str]) -> bytes:
 
 
 def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows behind version and count, each with its line number."""
+    """Return the rows after version and count, each with its line number."""
     try:
         lines = _read_lines(path)
     except FileNotFoundError:
@@ -152,7 +152,7 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _is_natural(text: str, most: int) -> bool:
-    """Return whether the text is a number of Java's type, whose largest is ``most``."""
+    """Return whether the text is a number from 0 to ``most``, the largest of Java's type."""
     digits = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= _MOST_DIGITS
     return digits and int(text) <= most
 

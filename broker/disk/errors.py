@@ -1,4 +1,4 @@
-"""What goes wrong below the log: the disk itself, or files that contradict each other."""
+"""The errors below the log: of the disk itself, or of files that contradict each other."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 
 NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE})
-"""How the system says that too many files are open, by the process or by all of the machine."""
+"""The error numbers for too many open files, of the process or of the machine."""
 
 
 class KafkaStorageError(Exception):
-    """The disk refused a read or a write; the log directory can no longer be trusted and goes offline.
+    """An error of the disk, after which a log directory cannot be trusted and goes offline.
 
     Attributes:
         log_dir: The directory that goes offline, with all its partitions.
@@ -28,10 +28,10 @@ class KafkaStorageError(Exception):
 
 
 class PartitionWithoutLogError(KafkaStorageError):
-    """One partition has no log here; the log directories stay online, and so do their other partitions.
+    """An error of one partition that has no log here; the log directories stay online.
 
     Attributes:
-        topic_partition: Which partition.
+        topic_partition: The partition.
     """
 
     def __init__(
@@ -42,23 +42,23 @@ class PartitionWithoutLogError(KafkaStorageError):
 
 
 class LogNameError(PartitionWithoutLogError):
-    """The file system takes no directory of a partition's name."""
+    """An error of a file system that accepts no directory of a partition's name."""
 
     def __init__(self, log_dir: Path, topic_partition: TopicPartition, cause: OSError) -> None:
         super().__init__(log_dir, topic_partition, f"no log of {topic_partition} can be made", cause)
 
 
 class MissingLogError(PartitionWithoutLogError):
-    """The log of a partition that has records elsewhere, or had them here, is not where it was.
+    """An error of a partition whose log is missing, though this replica is in sync or leads.
 
-    An empty log in its place would lead, or be in sync, with nothing.
+    An empty log in its place would lead, or be in sync, without the partition's records.
     """
 
     def __init__(self, log_dir: Path, topic_partition: TopicPartition) -> None:
         doing = (
             f"there is no log of {topic_partition}, though the partition is not new and this replica is in "
             "its ISR: the log directory was emptied, or is not mounted. If another broker of the ISR is "
-            "alive, it leads, and this one begins with an empty log and copies. If none is, start one, or "
+            "alive, it leads, and this one copies its records into an empty log. If none is, start one, or "
             "put the directory back and start this broker again, or lose the records by an unclean election "
             "(kafka-leader-election.sh --election-type unclean)"
         )
@@ -66,9 +66,9 @@ class MissingLogError(PartitionWithoutLogError):
 
 
 class OtherTopicsLogError(PartitionWithoutLogError):
-    """The log of a partition of which this replica is in sync is that of another topic of the same name.
+    """An error of an in-sync replica whose log belongs to another topic of the same name.
 
-    The log stays where it is: it may hold the only records that there are, and a person may know better.
+    The log is not renamed: it may hold the only copy of the records, and an operator must decide.
     """
 
     def __init__(self, directory: Path, topic_partition: TopicPartition) -> None:
@@ -81,27 +81,27 @@ class OtherTopicsLogError(PartitionWithoutLogError):
 
 
 class NoDescriptorError(KafkaStorageError):
-    """The process, or the machine, has too many files open to open another: what was asked for was not done.
+    """An error of opening a file: the process, or the machine, has too many files open.
 
-    The disk itself is sound: the log directory stays online, and the same may succeed a moment later.
+    The disk itself is sound: the log directory stays online, and another try may succeed.
     """
 
 
 def storage_error(log_dir: Path, doing: str, cause: OSError) -> KafkaStorageError:
-    """What ``cause`` means to a log directory."""
+    """Return the error of a log directory for ``cause``."""
     kind = NoDescriptorError if cause.errno in NO_DESCRIPTOR else KafkaStorageError
     return kind(log_dir, doing, cause)
 
 
 class CorruptLogError(Exception):
-    """A batch of a log is not what its place, or the index, says; the log is served but for that place.
+    """An error of a batch that differs from what its place, or the index, implies.
 
-    The disk itself may be sound, so no directory goes offline for it (``CorruptRecordException`` of Kafka).
+    The disk itself may be sound, so no directory goes offline for it (Kafka's ``CorruptRecordException``).
 
     Attributes:
         path: The segment's file.
-        position: Where in it, in bytes.
-        next_offset: The offset after the last batch that was found right before it.
+        position: The byte in it.
+        next_offset: The offset after the last valid batch before it.
     """
 
     error = ErrorCode.CORRUPT_MESSAGE
@@ -114,8 +114,8 @@ class CorruptLogError(Exception):
 
 
 class CorruptCheckpointError(Exception):
-    """A checkpoint file that is not in Kafka's format; names the file, the line and what was expected."""
+    """An error of a checkpoint file that is not in Kafka's format; names file, line and format."""
 
 
 class InconsistentDirectoryError(Exception):
-    """A log directory that this broker may not use: locked, or another broker's or cluster's."""
+    """An error of a log directory that this broker may not use: locked, or of another broker or cluster."""

@@ -1,7 +1,7 @@
-"""What a log does when the disk refuses a read or a write: every later call fails in the same way.
+"""The handling of disk errors in a log: after one, every later call fails in the same way.
 
-A log that went on after a failed write could serve records that are not on the disk (Kafka's
-``LogDirFailureChannel`` takes the whole directory offline for the same reason).
+A log that stayed in use after a failed write could serve records that are not on the disk. Kafka's
+``LogDirFailureChannel`` takes the whole directory offline for the same reason.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class FailureGuard:
-    """Turns the ``OSError`` of one log's files into ``KafkaStorageError``, and keeps the first failure.
+    """A guard that turns ``OSError`` into ``KafkaStorageError`` and keeps the first failure of a log.
 
     Args:
         log_dir: The log directory, which the error names.
@@ -25,7 +25,7 @@ class FailureGuard:
         on_failure: Called for each error of the disk; takes the directory offline.
 
     Attributes:
-        failure: What every call of the log raises; None while the log is usable.
+        failure: The error that every call of the log raises; None while the log is usable.
     """
 
     __slots__ = ("_log_dir", "_on_failure", "_topic_partition", "failure")
@@ -58,7 +58,7 @@ class FailureGuard:
             raise self.fail(doing, error) from error
 
     def fail(self, doing: str, error: OSError) -> KafkaStorageError:
-        """Note that the disk refused, and return the error to raise.
+        """Note an error of the disk, and return the error to raise.
 
         If the process has too many files open (``NoDescriptorError``), nothing was changed and the log stays
         usable. A truncation is the exception: it may have removed some of its files before it failed.

@@ -1,4 +1,4 @@
-"""Batches that stay in their file until a client takes them (``FileRecords.java`` of Kafka 2.8)."""
+"""Batches that stay in their file until a client reads them (``FileRecords.java`` of Kafka 2.8)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class FileRecords:
     """A part of a segment's file.
 
     Attributes:
-        on_failure: Called where the file cannot be read though it is open.
+        on_failure: Called if the file is open but cannot be read.
 
     Args:
-        descriptor: Gives the file's descriptor as it is now; a closed one ends the transfer.
-        position: Where the part begins.
+        descriptor: Returns the file's current descriptor; a closed one ends the transfer.
+        position: The position of the part in the file.
         size: Its bytes.
     """
 
@@ -28,21 +28,22 @@ class FileRecords:
         self.on_failure: Callable[[OSError], object] = lambda _: None
 
     def __len__(self) -> int:
-        """Its bytes."""
+        """Return the bytes of the part."""
         return self._size
 
     def __bytes__(self) -> bytes:
-        """Return all of it, read now; less where the file ends before."""
+        """Read all of it now; the result is shorter if the file ends before."""
         return read_exactly(self._descriptor(), self._size, self._position)
 
     def write_to(self, socket: int, position: int, size: int) -> int:
-        """Send at most ``size`` bytes from ``position`` of the part on to a socket that does not block.
+        """Send at most ``size`` bytes, from ``position`` of the part on, to a non-blocking socket.
 
         Returns:
-            How many the socket took: 0 where it is full, or the file cannot be read, which ``read`` says.
+            The number of bytes sent: 0 if the socket is full, or the file cannot be read, which ``read``
+            reports.
 
         Raises:
-            ConnectionError: The socket is gone.
+            ConnectionError: The client has closed the socket.
         """
         try:
             return send_file(socket, self._descriptor(), self._position + position, size)
@@ -52,7 +53,7 @@ class FileRecords:
             return 0
 
     def read(self, position: int, size: int) -> bytes:
-        """Exactly ``size`` bytes from ``position`` of the part on.
+        """Read exactly ``size`` bytes from ``position`` of the part on.
 
         Raises:
             OSError: The file is closed, ends before, or cannot be read.

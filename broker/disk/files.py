@@ -1,7 +1,7 @@
-"""The seam to the operating system: every call that changes what a log has on disk is made here.
+"""The system calls that change a log's files, all in this module.
 
-What needs care is done once: short writes, durable renames, synced directories. A test that has one of these
-calls fail has seen all the ways in which a disk can refuse.
+The delicate ones are written once: short writes, durable renames, synced directories. A test that makes each
+of these calls fail has seen all the ways in which a disk can fail.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from barnabas.broker.disk.errors import NO_DESCRIPTOR
 from barnabas.broker.disk.names import TEMPORARY_SUFFIX
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-"""Where Linux tells one boot of one machine from all others."""
+"""The file in which Linux keeps the id of the current boot."""
 
 MAX_BUFFERS = 1024
-"""The most buffers that one ``pwritev`` takes (IOV_MAX)."""
+"""The largest number of buffers for one ``pwritev`` (IOV_MAX)."""
 
 CLOSED = -1
-"""No file descriptor: what is done with it fails, and touches nobody else's file."""
+"""A file descriptor that is none: every call with it fails, and no other file is touched."""
 
 _MODE = 0o644
 
 
 class _SpareDescriptors:
-    """Descriptors that are kept open on nothing, to be given up where a file could not be opened else.
+    """Descriptors in reserve, opened on ``/dev/null`` and closed when a file cannot be opened otherwise.
 
     Any thread may open a file.
     """
@@ -46,7 +46,7 @@ class _SpareDescriptors:
         self._lock = threading.Lock()
 
     def keep(self, count: int) -> None:
-        """Have ``count`` of them, or as many as there are."""
+        """Keep ``count`` descriptors in reserve, or as many as can be opened."""
         with self._lock:
             self._wanted = count
             while len(self._spare) > count:
@@ -55,19 +55,19 @@ class _SpareDescriptors:
             pass
 
     def open(self, path: Path, flags: int) -> int:
-        """As ``os.open``, by giving up spare descriptors where there is no other."""
+        """Open a file as ``os.open`` does; if no descriptor is free, close one of the reserve first."""
         while True:
             try:
                 fd = os.open(path, flags, _MODE)
             except OSError as error:
                 if error.errno not in NO_DESCRIPTOR or not self._give_up():
                     raise
-                continue  # unless somebody else was quicker
+                continue  # another thread may have taken the descriptor
             self._take_back()
             return fd
 
     def _give_up(self) -> bool:
-        """Close one; False if none is left."""
+        """Close a descriptor of the reserve; return False if none is left."""
         with self._lock:
             if self._spare:
                 os.close(self._spare.pop())
@@ -75,7 +75,7 @@ class _SpareDescriptors:
             return False
 
     def _take_back(self) -> bool:
-        """Have one more; False if enough are there, or no more can be had."""
+        """Open a descriptor for the reserve; return False if it is complete, or no more can be opened."""
         with self._lock:
             if len(self._spare) >= self._wanted:
                 return False
@@ -90,49 +90,49 @@ _SPARE = _SpareDescriptors()
 
 
 def keep_spare_descriptors(count: int) -> None:
-    """Keep so many descriptors of this process back for the files that are opened here."""
+    """Reserve ``count`` descriptors of this process for the files that are opened here."""
     _SPARE.keep(count)
 
 
 def open_file(path: Path) -> int:
-    """Return a descriptor to read and write ``path``, which is created where it is missing."""
+    """Open ``path`` to read and write, and create it if it is missing; return the descriptor."""
     return _SPARE.open(path, os.O_RDWR | os.O_CREAT)
 
 
 def open_to_read(path: Path) -> int:
-    """Return a descriptor to read ``path``, which must be there."""
+    """Open ``path``, which must exist, to read; return the descriptor."""
     return os.open(path, os.O_RDONLY)
 
 
 def close_file(fd: int) -> None:
-    """Give a descriptor back."""
+    """Close a descriptor."""
     os.close(fd)
 
 
 def size_of(fd: int) -> int:
-    """Return the file's bytes."""
+    """Return the file's size in bytes."""
     return os.fstat(fd).st_size
 
 
 def last_change_ms(fd: int) -> int:
-    """When the file was last written to, in milliseconds since 1970."""
+    """Return the time of the file's last change, in milliseconds since 1970."""
     return os.fstat(fd).st_mtime_ns // 1_000_000
 
 
 def set_size(fd: int, size: int) -> None:
-    """Cut the file, or lengthen it by zeros."""
+    """Truncate the file to ``size`` bytes, or extend it with zeros."""
     os.ftruncate(fd, size)
 
 
 def sync(fd: int) -> None:
-    """Put the file on the disk itself."""
+    """Flush the file to the disk."""
     os.fsync(fd)
 
 
 def write_all(fd: int, buffers: Sequence[Buffer], size: int, position: int) -> None:
-    """Write the buffers, ``size`` bytes in all, one behind the other from ``position`` on.
+    """Write the buffers, ``size`` bytes in all, one after the other from ``position`` on.
 
-    One system call, unless the system writes less than it was given.
+    This takes one system call, unless the system writes less than it was given.
     """
     written = os.pwritev(fd, buffers, position) if len(buffers) <= MAX_BUFFERS else 0
     if written == size:
@@ -147,7 +147,7 @@ def write_all(fd: int, buffers: Sequence[Buffer], size: int, position: int) -> N
 
 
 def read_exactly(fd: int, size: int, position: int) -> bytes:
-    """Return the ``size`` bytes from ``position`` on; fewer only where the file ends."""
+    """Read ``size`` bytes from ``position`` on; the result is shorter only if the file ends."""
     data = os.pread(fd, size, position)
     if len(data) == size or not data:
         return data
@@ -155,10 +155,10 @@ def read_exactly(fd: int, size: int, position: int) -> bytes:
 
 
 def send_file(socket: int, fd: int, position: int, size: int) -> int:
-    """Send at most ``size`` bytes of the file from ``position`` on to a socket that does not block.
+    """Send at most ``size`` bytes of the file, from ``position`` on, to a non-blocking socket.
 
     Returns:
-        How many the socket took, 0 where it is full.
+        The number of bytes sent, 0 if the socket is full.
     """
     try:
         return os.sendfile(socket, fd, position, size)
@@ -167,23 +167,23 @@ def send_file(socket: int, fd: int, position: int, size: int) -> int:
 
 
 def read_file(path: Path) -> bytes:
-    """Return all that a file holds."""
+    """Return the content of a file."""
     with os.fdopen(_SPARE.open(path, os.O_RDONLY), "rb") as file:
         return file.read()
 
 
 def expect_sequential_reads(fd: int) -> None:
-    """Tell the system that the file is about to be read from end to end, where it can be told."""
+    """Advise the system, if it takes advice, that the file is about to be read from end to end."""
     if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_SEQUENTIAL)
 
 
 def write_file(path: Path, content: Buffer, *, durable: bool = True) -> None:
-    """Have the file hold ``content`` and nothing else; a crash may leave less.
+    """Replace the content of a file by ``content``; a crash may leave less.
 
     Args:
         path: The file.
-        content: All of it.
+        content: Its whole new content.
         durable: Whether it must survive a loss of power, not only of the process.
     """
     fd = _SPARE.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -196,7 +196,7 @@ def write_file(path: Path, content: Buffer, *, durable: bool = True) -> None:
 
 
 def append_to_file(path: Path, content: Buffer) -> None:
-    """Have the file, which is made where it is missing, hold ``content`` behind what it holds."""
+    """Append ``content`` to a file, which is created if it is missing."""
     fd = open_file(path)
     try:
         write_all(fd, [content], len(content), size_of(fd))
@@ -205,7 +205,7 @@ def append_to_file(path: Path, content: Buffer) -> None:
 
 
 def write_zeros(path: Path, size: int) -> None:
-    """Have the file hold ``size`` zeros, which take no room on the disk."""
+    """Replace the content of a file by ``size`` zeros, which take no space on the disk."""
     fd = _SPARE.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         os.ftruncate(fd, size)
@@ -214,11 +214,11 @@ def write_zeros(path: Path, size: int) -> None:
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
-    """Put ``content`` in the place of what ``path`` holds, so that a reader sees the one or the other.
+    """Replace a file atomically: a reader sees the old content or the new one.
 
     Args:
         path: The file.
-        content: All of it.
+        content: Its whole new content.
         durable: As for ``write_file``.
     """
     temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
@@ -229,17 +229,17 @@ def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
 
 
 def rename(path: Path, name: str) -> Path:
-    """Give a file or directory another name in the same directory; returns its new path."""
+    """Rename a file or directory within its directory; return its new path."""
     return path.rename(path.with_name(name))
 
 
 def touch(path: Path, now_ms: int) -> None:
-    """Set when the directory ``path`` was last changed."""
+    """Set the time of the last change of the directory ``path``."""
     os.utime(path, ns=(now_ms * 1_000_000, now_ms * 1_000_000))
 
 
 def touched_ms(path: Path) -> int:
-    """When the directory ``path`` was last changed, in milliseconds since 1970."""
+    """Return the time of the last change of the directory ``path``, in milliseconds since 1970."""
     return path.stat().st_mtime_ns // 1_000_000
 
 
@@ -249,13 +249,13 @@ def remove(path: Path) -> None:
 
 
 def remove_empty_directory(directory: Path) -> None:
-    """Unlink a directory in which nothing lies; do nothing to another."""
+    """Remove a directory if it is empty."""
     with contextlib.suppress(OSError):
         directory.rmdir()
 
 
 def remove_whatever(path: Path) -> None:
-    """Unlink a directory with all that lies in it, or a file, which may have gone meanwhile."""
+    """Remove a file, which may be missing, or a directory with its content."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
@@ -263,27 +263,30 @@ def remove_whatever(path: Path) -> None:
 
 
 def real_path(path: Path) -> str:
-    """Where a path leads in the end: two paths to one directory have the same, though it is not made yet."""
+    """Return the path with all links resolved; it need not exist.
+
+    Two paths to one directory give the same.
+    """
     return os.path.realpath(path)
 
 
 def make_directory(directory: Path) -> None:
-    """Make a new directory in one that exists."""
+    """Create a directory in an existing one."""
     directory.mkdir()
 
 
 def make_directories(directory: Path) -> None:
-    """Make a directory, and those above it, where they are missing."""
+    """Create a directory, and those above it, if they are missing."""
     directory.mkdir(parents=True, exist_ok=True)
 
 
 def sync_directory(directory: Path) -> None:
-    """Make the names in ``directory`` durable."""
+    """Flush the names in ``directory`` to the disk."""
     sync_file(directory)
 
 
 def sync_file(path: Path) -> None:
-    """Put a file that was written before on the disk itself."""
+    """Flush a file that was written before to the disk."""
     fd = _SPARE.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -292,7 +295,7 @@ def sync_file(path: Path) -> None:
 
 
 def lock_file(path: Path) -> int | None:
-    """Create the file where it is missing and lock it for this process, until the descriptor is closed.
+    """Create the file if it is missing, and lock it for this process until the descriptor is closed.
 
     Returns:
         The descriptor, or None if another process holds the lock.
@@ -310,9 +313,9 @@ def lock_file(path: Path) -> int | None:
 
 
 def lock_identity(fd: int) -> str:
-    """What tells the lock of an open file from all other locks: 22 characters of base64url.
+    """Return an identifier of an open file's lock: 22 characters of base64url.
 
-    A lock belongs to a file of one running kernel, so the machine's boot counts as well as the file's device
+    A lock belongs to a file of one running kernel, so the id of the boot counts as well as the file's device
     and number: a copy of the file, here or on another machine, is another lock.
     """
     status = os.fstat(fd)

@@ -1,4 +1,4 @@
-"""What a log has asked its directory's thread to put on the disk, and how far that has come."""
+"""The flushes of a log, which run on the directory's thread, and the recovery point that follows them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class _Flush(NamedTuple):
 
 
 class Flushing:
-    """The flushes of one log that were begun, in order; the recovery point follows those that ended well.
+    """The flushes of one log that were submitted, in order; the recovery point follows those that succeeded.
 
-    The work runs on another thread; what came of it is collected here, by the log's own, so that nothing is
-    written from two sides.
+    The work runs on another thread. The log's own thread collects the results, so that only one thread
+    changes the recovery point.
     """
 
     def __init__(self, executor: Executor, recovery_point: Offset) -> None:
@@ -34,13 +34,13 @@ class Flushing:
         self._begun: deque[_Flush] = deque()
 
     def begin(self, work: Callable[[], None], up_to: Offset) -> None:
-        """Have ``work`` done, after which all below ``up_to`` is on the disk."""
+        """Submit ``work``, after which all records below ``up_to`` are flushed."""
         self._begun.append(_Flush(self._executor.submit(work), up_to))
 
     def recovery_point(self) -> Offset:
-        """Return the first offset not known to be on the disk.
+        """Return the first offset that is not known to be flushed.
 
-        A flush for which no file could be opened has not flushed; the next one does what it left.
+        A flush that could not open a file has flushed nothing; the next one covers what it left.
 
         Raises:
             OSError: A flush has failed.
@@ -54,7 +54,7 @@ class Flushing:
         return self._recovery_point
 
     def finish(self) -> None:
-        """Wait for all that was begun.
+        """Wait for all submitted flushes.
 
         Raises:
             OSError: A flush has failed.
@@ -63,13 +63,16 @@ class Flushing:
             self._collect()
 
     def lower_to(self, offset: Offset) -> bool:
-        """The log was cut at ``offset``, nothing is under way; True if the recovery point lay above."""
+        """Note that the log was truncated to ``offset``; return whether the recovery point lay above.
+
+        No flush may be pending.
+        """
         lowered = offset < self._recovery_point
         self._recovery_point = min(self._recovery_point, offset)
         return lowered
 
     def drop(self) -> None:
-        """Wait for what is running, forget the rest and how it ended: the files are about to be closed."""
+        """Cancel the flushes, and wait for a running one: the files are about to be closed."""
         while self._begun:
             flush = self._begun.popleft()
             if not flush.future.cancel():
@@ -82,33 +85,34 @@ class Flushing:
 
 
 class DirectoryNames:
-    """The names in a log directory: whether those of the partitions' directories are on the disk itself.
+    """The flush state of the names in a log directory.
 
-    Until they are, a log that was flushed may be gone after a loss of power, with all that lies in it.
+    Until the names of the partitions' directories are flushed, a loss of power may remove a log that was
+    flushed.
     """
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
-        self._are_synced = False  # what made them may have been killed
+        self._are_synced = False  # the process that created them may have been killed
 
     def changed(self) -> None:
-        """A directory was made."""
+        """Note that a directory was created."""
         self._are_synced = False
 
     def sync(self) -> None:
-        """Put the names on the disk, unless they are there; on the directory's thread.
+        """Flush the names, unless they are flushed already; called on the directory's thread.
 
         Raises:
             OSError: The disk refused.
         """
         if not self._are_synced:
-            # First: what is made from now on may come too late for this time.
+            # Set first: a directory that is created during the flush may need another one.
             self._are_synced = True
             sync_directory(self._log_dir)
 
 
 def sync_segments(segments: Iterable[LogSegment], directory: Path) -> None:
-    """Put the batches of these segments, the leader epochs and the names of the files on the disk."""
+    """Flush the batches of these segments, the leader epochs and the names of the files."""
     for segment in segments:
         segment.sync()
     sync_epochs(directory)
@@ -118,6 +122,6 @@ def sync_segments(segments: Iterable[LogSegment], directory: Path) -> None:
 
 
 def sync_epochs(directory: Path) -> None:
-    """Put the leader epochs, which are replaced without waiting for the disk, on it."""
+    """Flush the leader epochs; ``replace_file`` did not wait for the disk."""
     with contextlib.suppress(FileNotFoundError):
         sync_file(directory / LEADER_EPOCH_CHECKPOINT)

@@ -1,9 +1,9 @@
 """The two sparse indexes of a segment, in Kafka's file format.
 
-Source: ``core/log/AbstractIndex.scala``, ``OffsetIndex.scala``, ``TimeIndex.scala`` of Kafka 2.8. An index
-    of the active segment is kept in memory, its file preallocated with the first batch and unused: after a
-    crash it is rebuilt anyway. It is written, at its true size, when the segment is rolled or closed, and
-    read again when a lookup needs it.
+Source: ``core/log/AbstractIndex.scala``, ``OffsetIndex.scala``, ``TimeIndex.scala`` of Kafka 2.8. The indexes
+of the active segment are kept in memory; their files are preallocated with the first batch and stay unused,
+because they are rebuilt after a crash anyway. They are written, at their true size, when the segment is
+rolled or closed, and read again when a lookup needs them.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from barnabas.broker.disk.files import read_file, write_file, write_zeros
 from barnabas.cluster.model.ids import Offset
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
-"""Offsets are stored in four bytes, from the segment's base on."""
+"""The largest offset, relative to the segment's base, that fits into the four bytes of an entry."""
 
 
 class OffsetPosition(NamedTuple):
-    """An offset, and the position in the segment file from which a scan for it begins."""
+    """An offset, and the position in the segment's file at which a scan for it begins."""
 
     offset: Offset
     position: int
 
 
 class TimestampOffset(NamedTuple):
-    """A timestamp, and the offset after which every larger one lies."""
+    """A timestamp, and the offset after which all larger timestamps lie."""
 
     timestamp: int
     offset: Offset
 
 
 class SparseIndex:
-    """Entries of one size, in ascending order: what both indexes share.
+    """Entries of one size, in ascending order: the base of both indexes.
 
     Attributes:
         path: The file.
-        base_offset: The segment's, from which offsets are counted.
+        base_offset: The segment's base offset, to which offsets are relative.
     """
 
     _entry: Struct
@@ -66,32 +66,32 @@ class SparseIndex:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more entries may be appended."""
+        """Whether no more entries can be appended."""
         return len(self._entries) >= self._max_bytes
 
     def preallocate(self) -> None:
-        """Give the file its full size, all of it unused: the entries of an active segment are in memory."""
+        """Give the file its full size with unused content: the entries of an active segment are in memory."""
         self._data, self._is_stored = self._entries, False
         write_zeros(self.path, self._max_bytes)
 
     @property
     def is_stored(self) -> bool:
-        """Whether the file has the entries, as it does of a segment that was rolled or closed."""
+        """Whether the file has the entries, as after the segment was rolled or closed."""
         return self._is_stored
 
     def emptied(self) -> Self:
-        """Return an index for the same file, without entries; the file is left as it is."""
+        """Return an index without entries for the same file, which stays unchanged."""
         return type(self)(self.path, self.base_offset, self._max_bytes)
 
     def store(self) -> None:
-        """Write the entries, and nothing behind them, and sync the file: the segment is rolled or closed."""
+        """Write the entries at their true size and flush the file: the segment is rolled or closed."""
         write_file(self.path, self._entries)
         self._is_stored = True
 
     def load(self) -> bool:
-        """Take the entries from the file, when they are first needed; False if the file cannot be right.
+        """Check the file, whose entries are read when they are first needed; return False if it is invalid.
 
-        A file is right if it is there, holds whole entries and does not end in an unused (zero) one.
+        A file is valid if it exists, has whole entries and does not end in an unused entry (zeros).
         """
         try:
             with self.path.open("rb") as file:
@@ -107,7 +107,7 @@ class SparseIndex:
         return True
 
     def unload(self) -> None:
-        """Free the memory where the file has the entries; the next lookup reads them again."""
+        """Free the memory if the file has the entries; the next lookup reads them again."""
         if self._is_stored and self._data is not None:
             self._unloaded_count, self._unloaded_last = len(self), bytes(self._data[-self._entry.size :])
             self._data = None
@@ -128,7 +128,7 @@ class SparseIndex:
 
 
 class OffsetIndex(SparseIndex):
-    """From offsets to positions: 8-byte entries of int32 relative offset and int32 position."""
+    """The index from offsets to positions: 8-byte entries of int32 relative offset and int32 position."""
 
     _entry = Struct(">ii")
 
@@ -137,13 +137,13 @@ class OffsetIndex(SparseIndex):
         self._entries.extend(self._entry.pack(offset - self.base_offset, position))
 
     def lookup(self, offset: int) -> OffsetPosition:
-        """The entry with the greatest offset that is not above ``offset``, else the segment's start."""
+        """Return the entry with the greatest offset up to ``offset``, else the segment's start."""
         return self._entry_before(
             bisect_right(range(len(self)), offset - self.base_offset, key=self._offset_at)
         )
 
     def lookup_position(self, position: int) -> OffsetPosition:
-        """The entry with the greatest position that is not above ``position``, else the segment's start."""
+        """Return the entry with the greatest position up to ``position``, else the segment's start."""
         return self._entry_before(bisect_right(range(len(self)), position, key=self._position_at))
 
     def truncate_to(self, offset: int) -> None:
@@ -173,7 +173,7 @@ class OffsetIndex(SparseIndex):
 
 
 class TimeIndex(SparseIndex):
-    """From timestamps to offsets: 12-byte entries of int64 timestamp and int32 relative offset.
+    """The index from timestamps to offsets: 12-byte entries of int64 timestamp and int32 relative offset.
 
     One slot is kept free for the entry that is written when the segment is rolled.
     """
@@ -191,12 +191,12 @@ class TimeIndex(SparseIndex):
         return self._entry_before(len(self))
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
-        """Note ``timestamp``, seen at ``offset``, where it is larger than the last entry's."""
+        """Add ``timestamp``, of a batch at ``offset``, if it is larger than the last entry's."""
         if timestamp > self.last_entry.timestamp:
             self._entries.extend(self._entry.pack(timestamp, offset - self.base_offset))
 
     def lookup(self, timestamp: int) -> TimestampOffset:
-        """The entry with the greatest timestamp that is not above ``timestamp``, else the segment's start."""
+        """Return the entry with the greatest timestamp up to ``timestamp``, else the segment's start."""
         return self._entry_before(bisect_right(range(len(self)), timestamp, key=self._timestamp_at))
 
     def truncate_to(self, offset: int) -> None:

@@ -1,8 +1,9 @@
-"""What a stop has left half done in a partition's directory: ended, or taken back, before its log is opened.
+"""Files that a stop left in a partition's directory; settled before its log is opened.
 
 Source: ``core/log/Log.scala`` (``removeTempFilesAndCollectSwapFiles``, ``completeSwapOperations``) of Kafka
-    2.8. Compaction writes new segments as ``.cleaned``, calls them ``.swap`` once they are on the disk, and
-    puts them in the place of the old ones: from the first ``.swap`` on it is ended, before it is taken back.
+2.8. Compaction writes new segments as ``.cleaned``, renames them to ``.swap`` once they are flushed, and then
+puts them in the place of the old ones. From the first ``.swap`` on the compaction is completed; before, it is
+undone.
 """
 
 from __future__ import annotations
@@ -29,19 +30,20 @@ _log = structlog.get_logger("kafka.log.Log")
 
 
 def settle_leftovers(directory: Path) -> None:
-    """Leave nothing in the directory but files in use; indexes without a segment go, too.
+    """Complete or undo interrupted compactions, and remove all files that are not in use.
 
     Raises:
         OSError: The disk refused.
     """
     cleaned = [offset_of(path) for path in files_with(directory, CLEANED_SUFFIX)]
     for swap in files_with(directory, LOG_SUFFIX + SWAP_SUFFIX):
-        # A split names its parts .swap from the highest down: one that is still .cleaned takes all back.
+        # A split names its parts .swap from the highest down, so one that is still .cleaned undoes them all.
         if not cleaned or offset_of(swap) < min(cleaned):
             _complete_swap(directory, swap)
     for suffix in (DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX, SWAP_SUFFIX):
         for path in directory.glob(f"*{suffix}"):
             remove(path)
+    # Indexes without a segment are of no use.
     for suffix in SEGMENT_SUFFIXES:
         for path in files_with(directory, suffix):
             if not path.with_suffix(LOG_SUFFIX).exists():
@@ -49,7 +51,7 @@ def settle_leftovers(directory: Path) -> None:
 
 
 def _complete_swap(directory: Path, swap: Path) -> None:
-    """Put a compacted segment in the place of those it covers; its indexes are rebuilt later."""
+    """Replace the segments that a compacted one covers; its indexes are rebuilt later."""
     base_offset = offset_of(swap)
     end_offset = max(base_offset + 1, _end_of_valid_batches(swap, base_offset))
     for path in files_with(directory, LOG_SUFFIX):
@@ -61,7 +63,7 @@ def _complete_swap(directory: Path, swap: Path) -> None:
 
 
 def _end_of_valid_batches(path: Path, base_offset: int) -> int:
-    """Cut the file behind its last valid batch; returns the offset that follows."""
+    """Truncate the file after its last valid batch; return the offset that follows."""
     fd = open_file(path)
     try:
         end, next_offset = 0, base_offset

@@ -1,4 +1,4 @@
-"""One partition's log: an ordered run of segments, its epochs and its producers."""
+"""A partition's log: an ordered list of segments, its leader epochs and its producers."""
 
 from __future__ import annotations
 
@@ -45,22 +45,21 @@ from barnabas.cluster.model.ids import Offset, TopicIdentity, TopicPartition
 T = TypeVar("T")
 
 READ_AT_ONCE_BYTES = 16_384
-"""Less than this is read as it is found: it costs no more than to come back for it."""
+"""Records below this size are read at once: a second call would cost as much."""
 
 NO_TIME = -1
 NO_OFFSET = Offset(-1)
 
 
 class Log:
-    """A partition's log in one directory; one owner, on one thread.
+    """A partition's log in one directory; used by one owner on one thread.
 
-    Appends and reads are plain system calls on the caller's thread; flushing runs on the directory's own
-    thread. A disk that fails raises ``KafkaStorageError`` from any of the methods, and from then on from
-    all.
+    Appends and reads are plain system calls on the caller's thread; flushes run on the directory's thread. If
+    the disk fails, the method raises ``KafkaStorageError``, and from then on every method does.
 
     Attributes:
-        topic_partition: Whose log it is.
-        directory: Where it lies.
+        topic_partition: The partition.
+        directory: The log's directory.
         config: Its settings; may be replaced while it is open.
     """
 
@@ -92,7 +91,7 @@ class Log:
 
     @property
     def recovery_point(self) -> Offset:
-        """The first offset that is not known to be on the disk itself."""
+        """The first offset that is not known to be flushed."""
         return self._guard.run("flushing", self._files.flushing.recovery_point)
 
     @property
@@ -102,7 +101,7 @@ class Log:
 
     @property
     def epoch_at_start(self) -> LeaderEpoch:
-        """The leader epoch of the record at the log start offset, -1 where it is not known."""
+        """The leader epoch of the record at the log start offset, -1 if unknown."""
         oldest = self._files.epochs.oldest
         if oldest is None or oldest.start_offset > self.log_start_offset:
             return UNKNOWN_LEADER_EPOCH
@@ -120,7 +119,7 @@ class Log:
 
     @property
     def segment_count(self) -> int:
-        """How many segments there are."""
+        """The number of segments."""
         return len(self._files.segments)
 
     @property
@@ -142,7 +141,7 @@ class Log:
             self._guard.run("identifying", self._files.identity.store)
 
     def recompression(self, records: Buffer | None) -> Recompression | None:
-        """What takes long before a client's record field may be appended, or None."""
+        """Return the recompression that must precede the append of a client's record field, or None."""
         return long_recompression(records, self.config, self._context.clock())
 
     def append_as_leader(
@@ -151,10 +150,10 @@ class Log:
         leader_epoch: LeaderEpoch,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo | Refusal:
-        """Check a client's record field (exactly one batch), give it offsets and write it.
+        """Check a client's record field (exactly one batch), assign its offsets and write it.
 
-        Does rules 2 to 11 of what a leader checks; whether this broker leads, and min.insync.replicas, is the
-        caller's to know. What ``recompression`` returned is not checked again.
+        The caller has checked that this broker leads and that enough replicas are in sync. The result of
+        ``recompression`` is not checked again.
         """
         self._guard.check()
         now_ms = self._context.clock()
@@ -189,10 +188,10 @@ class Log:
         )
 
     def append_as_follower(self, records: Buffer) -> LogAppendInfo | Refusal:
-        """Write the whole batches of ``records`` as they come from the leader; a partial tail is dropped.
+        """Write the whole batches of ``records`` as the leader sent them, without a partial last one.
 
-        All are checked (checksum; offsets that rise from the log end offset on, without gaps unless the topic
-        is compacted) before one is written.
+        All are checked before the first is written: checksums, and offsets that ascend from the log end
+        offset, without gaps unless the topic is compacted.
         """
         self._guard.check()
         self._adopt_earlier_start(records)
@@ -203,6 +202,7 @@ class Log:
         if not batches:
             return LogAppendInfo(NO_OFFSET, NO_OFFSET, NO_TIME, self.log_start_offset)
         now_ms, view, position, done = self._context.clock(), memoryview(records), 0, 0
+        # One write per segment: a batch that does not fit into the active segment begins a new one.
         while done < len(batches):
             group = self._files.group(batches, done, self.config)
             size = sum(batch.header.size for batch in group)
@@ -216,19 +216,18 @@ class Log:
     def read(
         self, offset: Offset, max_bytes: int, upper_bound: Offset, *, min_one_batch: bool = True
     ) -> FetchDataInfo | OffsetOutOfRange:
-        """Whole batches from the one that holds ``offset`` on, none of them at or beyond ``upper_bound``.
+        """Read whole batches from the one with ``offset`` on, all below ``upper_bound``.
 
-        They are read now; ``find`` leaves them in their file.
+        The bytes are read now; ``find`` leaves them in their file.
 
         Args:
-            offset: The first record wanted; the log end offset gives nothing.
-            max_bytes: How much at most; a first batch that is larger comes anyway where ``min_one_batch`` is
-                set.
+            offset: The first record wanted; nothing is read at the log end offset.
+            max_bytes: The most bytes; a larger first batch is returned only with ``min_one_batch``.
             upper_bound: The high watermark for consumers, the log end offset for followers.
             min_one_batch: Whether progress matters more than ``max_bytes``.
 
         Raises:
-            CorruptLogError: There is no batch where one should begin.
+            CorruptLogError: There is no valid batch where one should begin.
         """
         found = self.find(offset, max_bytes, upper_bound, min_one_batch=min_one_batch)
         if isinstance(found, OffsetOutOfRange):
@@ -238,9 +237,9 @@ class Log:
     def find(
         self, offset: Offset, max_bytes: int, upper_bound: Offset, *, min_one_batch: bool = True
     ) -> FoundRecords | OffsetOutOfRange:
-        """As ``read``, but ``READ_AT_ONCE_BYTES`` of records or more stay in their file until they are sent.
+        """Find records as ``read`` does, but leave ``READ_AT_ONCE_BYTES`` or more in their file.
 
-        Where they cannot be read then, the log fails as it does now.
+        Those are read as they are sent. If they cannot be read then, the log fails as it would now.
         """
         self._guard.check()
         if not self.log_start_offset <= offset <= self.log_end_offset:
@@ -259,10 +258,10 @@ class Log:
         return found
 
     def bytes_between(self, start_offset: Offset, end_offset: Offset) -> int:
-        """Bytes of the batches from the one that holds ``start_offset`` up to ``end_offset``.
+        """Return the bytes of the batches from the one with ``start_offset`` up to ``end_offset``.
 
-        What a fetch that waits for ``min_bytes`` compares. More than anybody waits for where a batch is
-        corrupt: the read will say it.
+        A delayed fetch compares them with its ``min_bytes``. If a batch is corrupt, the number exceeds any
+        ``min_bytes``: the fetch completes, and its read reports the error.
         """
         self._guard.check()
         start = max(start_offset, self.log_start_offset)
@@ -277,24 +276,24 @@ class Log:
     def last_stable_offset(self, high_watermark: Offset) -> Offset:
         """Return the end of what a read_committed consumer may see: no transaction below it is open.
 
-        The outcome of one whose marker lies at the high watermark or above may still be lost, so it counts as
-        open.
+        A transaction whose marker lies at the high watermark or above counts as open, because its outcome may
+        be lost.
         """
         return self._files.last_stable_offset(high_watermark)
 
     def aborted_transactions(self, start_offset: Offset, end_offset: Offset) -> list[AbortedTransaction]:
-        """The aborted transactions with records from ``start_offset`` up to ``end_offset``, exclusive."""
+        """Return the aborted transactions with records from ``start_offset`` to before ``end_offset``."""
         self._guard.check()
         return self._guard.run(
             "reading aborted transactions", lambda: self._files.aborted_transactions(start_offset, end_offset)
         )
 
     def forget_replicated(self, high_watermark: Offset) -> None:
-        """A follower's high watermark rose: what ended below it is known for good."""
+        """Note a follower's new high watermark: the outcome of transactions that ended below it is final."""
         self._files.producers.transactions.replicated(high_watermark)
 
     def in_one_segment(self, first: Offset, last: Offset) -> bool:
-        """Return whether both offsets lie in one segment: a read of more ends with the first one's."""
+        """Return whether both offsets lie in one segment, in which case one read can return both."""
         return self._files.segments.are_in_one(first, last)
 
     def assign_epoch_start(self, epoch: LeaderEpoch) -> None:
@@ -304,22 +303,22 @@ class Log:
             self._guard.run("writing leader epochs", self._files.store_epochs)
 
     def end_offset_for(self, epoch: LeaderEpoch) -> EpochEndOffset:
-        """Return the answer to OffsetForLeaderEpoch (see ``LeaderEpochCache.end_offset_for``)."""
+        """Answer OffsetForLeaderEpoch (see ``LeaderEpochCache.end_offset_for``)."""
         return self._files.epochs.end_offset_for(epoch, self.log_end_offset)
 
     def batch_since(self, timestamp: int, offset: Offset) -> FoundBatch | None:
-        """The first batch with ``offset`` or later whose maximum timestamp (ms) is ``timestamp`` or later.
+        """Return the first batch with ``offset`` or later and maximum timestamp (ms) ``timestamp`` or later.
 
         Raises:
-            CorruptLogError: As ``read``.
+            CorruptLogError: There is no valid batch where one should begin.
         """
         self._guard.check()
         return self._guard.run("reading", lambda: self._files.batch_since(timestamp, offset))
 
     def truncate_to(self, offset: Offset) -> bool:
-        """Drop every batch that holds ``offset`` or lies after it; True if anything was dropped.
+        """Drop every batch that holds ``offset`` or lies after it; return whether any was dropped.
 
-        The log end offset may come to lie below ``offset`` where that was inside a batch.
+        If ``offset`` lies inside a batch, the log ends below it.
         """
         self._guard.check()
         if offset >= self.log_end_offset:
@@ -333,14 +332,14 @@ class Log:
         return True
 
     def truncate_fully_and_start_at(self, offset: Offset) -> None:
-        """Drop everything; the log is empty and starts at ``offset``."""
+        """Drop all records; the empty log starts at ``offset``."""
         self._guard.check()
         now_ms = self._context.clock()
-        if self._guard.run("truncating", lambda: self._files.start_anew_at(offset, self.config, now_ms)):
+        if self._guard.run("truncating", lambda: self._files.start_over_at(offset, self.config, now_ms)):
             self._context.on_recovery_point_lowered()
 
     def raise_log_start(self, offset: Offset) -> bool:
-        """Let the log start at ``offset`` (at most its end); never lowers it. True if it rose."""
+        """Raise the log start offset to ``offset``, at most to the log's end; return whether it rose."""
         self._guard.check()
         offset = min(offset, self.log_end_offset)
         if offset <= self.log_start_offset:
@@ -351,9 +350,10 @@ class Log:
         return True
 
     def delete_old_segments(self, high_watermark: Offset) -> tuple[Deletion, ...]:
-        """Give up the segments that the settings no longer keep; the log starts at the first that stays.
+        """Remove the segments that the settings no longer keep, and return them.
 
-        Their files are renamed, and unlinked ``file.delete.delay.ms`` later. Returns what was given up.
+        The log then starts at the first remaining segment. The files are renamed, and unlinked
+        ``file.delete.delay.ms`` later.
         """
         self._guard.check()
         now_ms = self._context.clock()
@@ -367,63 +367,65 @@ class Log:
         return gone
 
     def spans(self) -> list[SegmentSpan]:
-        """What each segment covers, oldest first, the active one last; nothing once the log is closed."""
+        """Return the span of each segment, oldest first; empty for a closed log."""
         return [] if self._guard.failure else self._files.spans()
 
     def damaged_spans(self) -> list[SegmentSpan]:
-        """What the segments cover of which a range is known to be damaged, oldest first."""
+        """Return the spans of the segments with known damage, oldest first."""
         return self._files.damaged_spans()
 
     def damage_in(self, span: SegmentSpan) -> tuple[DamagedRange, ...]:
-        """What is known to be damaged in a segment."""
+        """Return the known damage of a segment."""
         return self._files.damage_in(span)
 
     def note_damage(self, span: SegmentSpan, damaged: Sequence[DamagedRange]) -> bool:
-        """Refuse from now on to read these ranges of a segment.
+        """Note damaged ranges of a segment, which are not read any more.
 
-        Returns False if ``span`` is out of date, nothing of it was unknown, or the log is closed.
+        Returns:
+            False if ``span`` is out of date, the damage was known, or the log is closed.
         """
         return self._guard.failure is None and self._files.note_damage(span, damaged)
 
     def seal_active(self) -> None:
-        """Begin a new segment, unless the active one is empty."""
+        """Roll the active segment, unless it is empty."""
         self._guard.check()
         if self._files.segments.active.size:
             self._guard.run("rolling", lambda: self._files.roll(self.config, self._context.clock()))
 
     def replace_segment(self, span: SegmentSpan, new: LogSegment) -> bool:
-        """Put a segment that was fetched again (``SegmentReplacement``) in the place of that of ``span``.
+        """Replace the segment of ``span`` by one that was fetched again (``SegmentReplacement``).
 
-        Returns False if that one has changed since, or the log is closed: ``new`` is of no use then.
+        Returns:
+            False if the segment has changed since, or the log is closed; ``new`` is then useless.
         """
         if self._guard.failure is not None:
             return False
         return self._guard.run("replacing a segment", lambda: self._files.replace_segment(span, new))
 
     def on_disk_thread(self, work: Callable[[], T]) -> Future[T]:
-        """Do what waits for the disk on the directory's one thread."""
+        """Submit work that waits for the disk to the directory's thread."""
         return self._context.executor.submit(work)
 
     def storage_error(self, doing: str, error: OSError) -> KafkaStorageError:
-        """What to raise where the disk has refused what was done on its thread.
+        """Return the error to raise after work on the directory's thread failed.
 
-        The log and its directory are done with, unless the log was closed before: its files may be gone.
+        The log and its directory fail with it, unless the log was closed before: its files may be gone.
         """
         return self._guard.failure or self._guard.fail(doing, error)
 
     def flush(self) -> None:
-        """Put everything on the disk itself; the recovery point is then the log end offset."""
+        """Flush all records; the recovery point is then the log end offset."""
         self.begin_flush()
         self._guard.run("flushing", self._files.flushing.finish)
 
     def begin_flush(self) -> None:
-        """As ``flush``, on the directory's thread, without waiting for it."""
+        """Submit a flush to the directory's thread, without waiting for it."""
         self._guard.check()
         self._last_flush_ms = self._context.clock()
         self._guard.run("flushing", self._files.begin_flush)
 
     def close(self) -> None:
-        """Flush, take a producer snapshot at the log end offset, trim the indexes and close the files."""
+        """Flush, store a producer snapshot at the log end offset, store the indexes and close the files."""
         self.flush()
         self._guard.run("closing", self._files.seal)
         self.abandon()
@@ -432,13 +434,13 @@ class Log:
         """Close the files as they are: the log is deleted, or its directory offline.
 
         Args:
-            why: What every later call raises; else that the log is closed.
+            why: The error that every later call raises; None for one that says the log is closed.
         """
         self._guard.close(why)
         self._files.close()
 
     def expire_producers(self) -> None:
-        """Forget the producers that have been idle for too long, by the timestamps of what they wrote."""
+        """Forget the producers that have been idle too long, by the timestamps of their batches."""
         self._files.producers.expire(self._idle_since_ms)
 
     @property
@@ -450,20 +452,20 @@ class Log:
         return self.config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
 
     def _answer_duplicate(self, batch: CachedBatch) -> LogAppendInfo:
-        # Kafka tells the time of what stands in the log whatever kind of time that is.
+        # Kafka returns the timestamp in the log, whatever its timestamp type is.
         return LogAppendInfo(
             batch.first_offset, batch.last_offset, batch.timestamp, self.log_start_offset, duplicate=True
         )
 
     def _adopt_earlier_start(self, records: Buffer) -> None:
-        """An empty log that starts inside the first batch it is sent starts at that batch instead."""
+        """Restart an empty log at the first batch of ``records`` if the log starts inside that batch."""
         if self.log_start_offset == self.log_end_offset and len(records) >= FRAME_SIZE:
             base_offset = Offset(peek_frame(records)[0])
             if 0 <= base_offset < self.log_end_offset:
                 self.truncate_fully_and_start_at(base_offset)
 
     def _append(self, buffers: Sequence[Buffer], batches: Sequence[RecordBatch], now_ms: int) -> None:
-        """Write the batches, to a new segment where the first of them asks for one."""
+        """Write the batches, to a new segment if the first of them requires it."""
         try:
             header, active = batches[0].header, self._files.segments.active
             last_offset = batches[-1].header.last_offset

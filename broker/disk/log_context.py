@@ -1,4 +1,4 @@
-"""What a log is given by the directory that it lies in."""
+"""The callbacks and resources that a log gets from its directory."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from barnabas.broker.disk.errors import KafkaStorageError
 
 @dataclass(frozen=True, slots=True)
 class LogContext:
-    """A log directory, as its logs see it.
+    """The log directory, as its logs use it.
 
     Attributes:
-        log_dir: That directory.
-        executor: Its one thread, for fsync and for sealing rolled segments.
+        log_dir: The directory.
+        executor: Its one thread, for flushes and for sealing rolled segments.
         clock: Wall time in milliseconds.
-        on_failure: Told once when the disk has refused: the whole directory goes offline.
-        on_recovery_point_lowered: Told when a truncation went below the recovery point: its checkpoint is
-            written again before anything else is appended.
-        on_retired: Told of files that retention has given up, to unlink at the given time (milliseconds).
-        sync_names: Puts the names of the partitions' directories on the disk; called on that thread.
-        producer_expiration_ms: After how long an idle producer is forgotten.
+        on_failure: Called once when the disk has refused: the whole directory goes offline.
+        on_recovery_point_lowered: Called when a truncation went below the recovery point; writes its
+            checkpoint before anything else is appended.
+        on_retired: Called with the files that retention has removed and the time (milliseconds) to unlink
+            them.
+        sync_names: Flushes the names of the partitions' directories; called on the directory's thread.
+        producer_expiration_ms: The idle time after which a producer is forgotten.
     """
 
     log_dir: Path

@@ -1,7 +1,7 @@
 """One log directory: its lock, its checkpoints and the logs in it.
 
-Source: ``core/log/LogManager.scala`` of Kafka 2.8. What is asked of the disk in passing (checkpoints,
-    removals) is done on the directory's thread, in order; how it ended is looked at before the next.
+Source: ``core/log/LogManager.scala`` of Kafka 2.8. Checkpoints and removals are submitted to the directory's
+thread, which runs them in order; the result of one is checked before the next is submitted.
 """
 
 from __future__ import annotations
@@ -76,23 +76,22 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 NO_OFFSET = Offset(0)
 
 _NAME_REFUSED = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
-"""How a file system says that it has no such names, which tells nothing of the disk."""
+"""The error numbers of a file system that does not allow a name; they say nothing about the disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogDirsOptions:
-    """What the broker tells its log directories.
+    """The options of all log directories of a broker.
 
     Attributes:
-        broker_id: Must agree with ``meta.properties`` of every directory; written to new ones.
+        broker_id: Must equal the id in ``meta.properties`` of every directory; written to new ones.
         cluster_id: Likewise; 22 characters.
-        config_for: The settings of a topic's logs.
-        executor_for: The one thread that a directory's fsync, checkpoints and removals run on. Whoever made
-            it ends
-            it, after ``close``.
-        clock: Wall time in milliseconds since the epoch.
-        producer_expiration_ms: After how long an idle producer is forgotten.
-        recovery_threads: How many logs of a directory are opened at a time
+        config_for: Returns the settings of a topic's logs.
+        executor_for: Returns a directory's one thread for flushes, checkpoints and removals. The caller shuts
+            it down after ``close``.
+        clock: Wall time in milliseconds since 1970.
+        producer_expiration_ms: The idle time after which a producer is forgotten.
+        recovery_threads: The number of logs of a directory that are opened at a time
             (``num.recovery.threads.per.data.dir``).
     """
 
@@ -111,8 +110,8 @@ class LogDir:
     Attributes:
         path: The directory.
         logs: The open logs in it.
-        was_clean: Whether its last owner closed it, once it is loaded.
-        lock_id: Which lock this process holds on it (`files.lock_identity`).
+        was_clean: Whether the last shutdown was a clean one; set by the load.
+        lock_id: The identifier of this process's lock on it (`files.lock_identity`).
     """
 
     def __init__(
@@ -130,22 +129,22 @@ class LogDir:
             options.clock,
             on_failure,
             self._write_lowered_recovery_point,
-            self._doom,
+            self._remove_later,
             self._names.sync,
             options.producer_expiration_ms,
         )
         self._lock: int | None = None
         self.lock_id = ""
         self._high_watermarks: dict[TopicPartition, Offset] = {}
-        self._doomed: deque[tuple[int, Path]] = deque()
+        self._removals: deque[tuple[int, Path]] = deque()
         self._has_removed = False
-        self._under_way: deque[Future[None]] = deque()
+        self._submitted: deque[Future[None]] = deque()
 
     def lock(self) -> None:
-        """Create the directory where it is missing, and lock it for this process.
+        """Create the directory if it is missing, and lock it for this process.
 
         Raises:
-            InconsistentDirectoryError: Another process has it.
+            InconsistentDirectoryError: Another process holds the lock.
             OSError: It cannot be created, read or written.
         """
         make_directories(self.path)
@@ -157,17 +156,17 @@ class LogDir:
         self.lock_id = lock_identity(self._lock)
 
     def unlock(self) -> None:
-        """Give the directory up."""
+        """Release the lock."""
         if self._lock is not None:
             close_file(self._lock)
             self._lock = None
 
     def check_identity(self) -> bool:
-        """Compare ``meta.properties`` with this broker; False if it must be written (again).
+        """Compare ``meta.properties`` with this broker; return whether the file is complete.
 
         Raises:
-            InconsistentDirectoryError: It is another broker's or cluster's, or the file cannot be read as
-                one.
+            InconsistentDirectoryError: The directory is another broker's or cluster's, or the file is
+                invalid.
         """
         try:
             meta = read_meta_properties(self.path / META_PROPERTIES)
@@ -186,19 +185,19 @@ class LogDir:
         return True
 
     def claim(self) -> None:
-        """Write ``meta.properties``: the directory is this broker's."""
+        """Write ``meta.properties``, which makes the directory this broker's."""
         meta = MetaProperties(self._options.broker_id, self._options.cluster_id)
         write_meta_properties(self.path / META_PROPERTIES, meta)
 
     def begin_load(self) -> Future[None]:
-        """Open all logs, on the directory's thread; recovered, unless the last stop was a clean one."""
+        """Open all logs, on the directory's thread; they are recovered unless the last shutdown was clean."""
         return self._executor.submit(self._load)
 
     def create(self, topic_partition: TopicPartition) -> Log:
-        """Make a new, empty log.
+        """Create a new, empty log.
 
         Raises:
-            LogNameError: The file system takes no directory of that name.
+            LogNameError: The file system allows no directory of that name.
             OSError: The disk refused.
         """
         directory = self.path / partition_directory(topic_partition)
@@ -224,82 +223,82 @@ class LogDir:
         The checkpoints keep its entries until ``checkpoint_removals``.
         """
         log, renamed = self._rename(topic_partition, deleted_directory(topic_partition))
-        self._doomed.append((self._options.clock() + log.config.file_delete_delay_ms, renamed))
+        self._removals.append((self._options.clock() + log.config.file_delete_delay_ms, renamed))
 
     def put_aside(self, topic_partition: TopicPartition) -> Path:
-        """Close a stray log and rename its directory; it is unlinked once ``stray_delay_ms`` have passed.
+        """Close a stray log and rename its directory, which is unlinked ``stray_delay_ms`` later.
 
         Returns:
             The new path of the directory.
         """
         log, renamed = self._rename(topic_partition, stray_directory(topic_partition))
-        # The directory's own time tells the next start when it was put aside.
+        # After a restart the directory's time says when it was renamed.
         touch(renamed, self._options.clock())
-        self._doom_stray(renamed, log.config)
+        self._remove_stray_later(renamed, log.config)
         return renamed
 
     def _rename(self, topic_partition: TopicPartition, name: str) -> tuple[Log, Path]:
         log = self.logs[topic_partition]
         log.abandon()
         renamed = rename(log.directory, name)
-        # Only now: where the disk has refused, the log is one of those that are gone with the directory.
+        # Only now: if the disk refused, the log is one of those that go offline with the directory.
         del self.logs[topic_partition]
         self._high_watermarks.pop(topic_partition, None)
         self._has_removed = True
         return log, renamed
 
     def checkpoint_removals(self) -> None:
-        """Begin to write the checkpoints, if logs were deleted or put aside since the last call."""
+        """Submit writes of the checkpoints, if logs were deleted or renamed since the last call."""
         if self._has_removed:
             self._has_removed = False
             self.checkpoint_recovery_points()
             self.checkpoint_log_start_offsets()
             self.checkpoint_high_watermarks({})
 
-    def _doom_stray(self, directory: Path, config: LogConfig) -> None:
+    def _remove_stray_later(self, directory: Path, config: LogConfig) -> None:
         delay_ms = stray_delay_ms(config)
         if delay_ms is not None:
-            self._doomed.append((touched_ms(directory) + delay_ms, directory))
+            self._removals.append((touched_ms(directory) + delay_ms, directory))
 
     def purge_deleted(self) -> None:
-        """Begin to unlink the directories and files that have waited long enough."""
+        """Submit the unlinking of directories and files whose delay is over."""
         now_ms = self._options.clock()
-        due = [path for due_ms, path in self._doomed if due_ms <= now_ms]
-        self._doomed = deque(entry for entry in self._doomed if entry[0] > now_ms)
+        due = [path for due_ms, path in self._removals if due_ms <= now_ms]
+        self._removals = deque(entry for entry in self._removals if entry[0] > now_ms)
         for path in due:
             self._submit(partial(remove_whatever, path))
 
     def high_watermark(self, log: Log) -> Offset:
-        """Return the checkpointed high watermark of a log, forced into it."""
+        """Return the checkpointed high watermark of a log, limited to its range."""
         known = self._high_watermarks.get(log.topic_partition, log.log_start_offset)
         return max(log.log_start_offset, min(known, log.log_end_offset))
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Begin to write the high watermarks; a log that is not named keeps the one it has there."""
+        """Submit a write of the high watermarks; logs that are not passed keep their last one."""
         self._high_watermarks.update(
             {tp: offset for tp, offset in high_watermarks.items() if tp in self.logs}
         )
         self._submit(partial(write_offsets, self.path / HIGH_WATERMARK, dict(self._high_watermarks)))
 
     def checkpoint_recovery_points(self) -> None:
-        """Begin to write the recovery points."""
+        """Submit a write of the recovery points."""
         self._submit(partial(write_offsets, self.path / RECOVERY_POINT, self._recovery_points()))
 
     def flush_due_logs(self) -> None:
-        """Begin to flush the logs that ``flush.ms`` says are due."""
+        """Submit flushes of the logs whose ``flush.ms`` has passed."""
         for log in self.logs.values():
             if log.is_flush_due:
                 log.begin_flush()
 
     def checkpoint_log_start_offsets(self) -> None:
-        """Begin to write the starts of the logs that do not start where their first segment does."""
+        """Submit a write of the log start offsets above the logs' first segments."""
         self._submit(partial(write_offsets, self.path / LOG_START_OFFSET, self._log_start_offsets()))
 
     def close(self) -> None:
-        """Close every log, write the checkpoints and the mark of a clean stop, and unlock.
+        """Close every log, write the checkpoints and the marker of a clean shutdown, and unlock.
 
         Raises:
-            KafkaStorageError: The disk refused; there is no mark, so the next start recovers.
+            KafkaStorageError: The disk refused; there is no marker, so the next start recovers.
         """
         for log in self.logs.values():
             log.close()
@@ -315,7 +314,7 @@ class LogDir:
             self.unlock()
 
     def abandon(self, why: KafkaStorageError | None = None) -> tuple[TopicPartition, ...]:
-        """Close the files of all logs as they are: the disk has failed. Returns whose they were."""
+        """Close the files of all logs as they are, after the disk failed; return their partitions."""
         gone = tuple(self.logs)
         for log in self.logs.values():
             log.abandon(why)
@@ -324,20 +323,20 @@ class LogDir:
         return gone
 
     def check_disk(self) -> None:
-        """Look at how the work that was begun has ended.
+        """Raise the error of submitted work that has failed.
 
         Raises:
-            OSError: Some of it has failed.
+            OSError: Work has failed.
         """
-        while self._under_way and self._under_way[0].done():
-            self._under_way.popleft().result()
+        while self._submitted and self._submitted[0].done():
+            self._submitted.popleft().result()
 
     def _load(self) -> None:
         marker = self.path / CLEAN_SHUTDOWN
         clean = self.was_clean = marker.exists()
         if clean:
             remove(marker)
-            # For good: after a loss of power, what was written since would be believed unread.
+            # Durably: after a loss of power an old marker would hide what was written since.
             sync_directory(self.path)
         recovery_points = self._read_offsets(RECOVERY_POINT)
         starts = self._read_offsets(LOG_START_OFFSET)
@@ -348,12 +347,12 @@ class LogDir:
             opening = []
             for directory in sorted(path for path in self.path.iterdir() if path.is_dir()):
                 if is_deleted_directory(directory.name):
-                    self._doomed.append((self._options.clock(), directory))
+                    self._removals.append((self._options.clock(), directory))
                     continue
                 stray = stray_topic(directory.name)
                 if stray is not None:
                     _log.warning(f"Loaded stray log: {directory}")
-                    self._doom_stray(directory, self._options.config_for(stray))
+                    self._remove_stray_later(directory, self._options.config_for(stray))
                     continue
                 tp = parse_partition_directory(directory.name)
                 if tp is not None:
@@ -386,7 +385,7 @@ class LogDir:
         return log
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, Offset]:
-        """A checkpoint; one that is damaged says nothing, which costs a longer recovery and no data."""
+        """Read a checkpoint; a damaged one counts as empty, which costs a longer recovery and no data."""
         try:
             return read_offsets(self.path / name)
         except CorruptCheckpointError:
@@ -403,24 +402,24 @@ class LogDir:
         }
 
     def _write_lowered_recovery_point(self) -> None:
-        """Write the recovery points now: a crash after more appends must not trust the higher one."""
+        """Write the recovery points now: a crash after more appends must not find the higher one."""
         self._finish()
         write_offsets(self.path / RECOVERY_POINT, self._recovery_points())
 
-    def _doom(self, paths: Sequence[Path], due_ms: int) -> None:
-        self._doomed.extend((due_ms, path) for path in paths)
+    def _remove_later(self, paths: Sequence[Path], due_ms: int) -> None:
+        self._removals.extend((due_ms, path) for path in paths)
 
     def _submit(self, work: Callable[[], None]) -> None:
         self.check_disk()
-        self._under_way.append(self._executor.submit(work))
+        self._submitted.append(self._executor.submit(work))
 
     def _finish(self) -> None:
-        while self._under_way:
-            self._under_way.popleft().result()
+        while self._submitted:
+            self._submitted.popleft().result()
 
 
 def _first_failure_ends_all(opening: Sequence[Future[Log]]) -> None:
-    """Wait for all logs to be opened; after a failure those that nobody has begun with stay closed."""
+    """Wait until all logs are open; after a failure, logs whose opening has not begun stay closed."""
     done, _ = wait(opening, return_when=FIRST_EXCEPTION)
     for future in opening:
         future.cancel()

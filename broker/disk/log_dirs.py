@@ -30,8 +30,8 @@ _log = structlog.get_logger("kafka.log.LogManager")
 class LogDirs:
     """The broker's ``log.dirs``: locked, recovered and open.
 
-    A directory whose disk fails goes offline alone, with its logs: from then on each of them raises
-    ``KafkaStorageError`` to whoever still holds it. ``fail`` tells whose they were.
+    A directory whose disk fails goes offline alone. From then on each of its logs raises
+    ``KafkaStorageError``, and ``fail`` returns their partitions.
 
     Attributes:
         configured: All of ``log.dirs``, whether in use or not.
@@ -46,14 +46,14 @@ class LogDirs:
 
     @classmethod
     def open(cls, directories: Sequence[Path], options: LogDirsOptions) -> LogDirs:
-        """Lock the directories, compare ``meta.properties`` and load every log, recovered where it must be.
+        """Lock the directories, check ``meta.properties`` and load every log, with recovery if necessary.
 
-        Blocks for as long as recovery takes; run it off the loop. A directory that the disk refuses is
-        offline from the start.
+        This blocks as long as recovery takes; call it off the event loop. A directory that the disk refuses
+        is offline from the start.
 
         Raises:
-            InconsistentDirectoryError: A directory is named twice, locked by another process, or belongs to
-                another broker or cluster (nothing was changed then), or two hold the same partition.
+            InconsistentDirectoryError: A directory is configured twice, locked by another process, or belongs
+                to another broker or cluster (nothing was changed then), or two hold the same partition.
             KafkaStorageError: No directory can be used.
         """
         _refuse_the_same(directories)
@@ -61,7 +61,7 @@ class LogDirs:
         try:
             self._lock(directories)
             self._load()
-            self._refuse_twins()
+            self._refuse_duplicates()
         except InconsistentDirectoryError:
             for log_dir in self._live.values():
                 log_dir.abandon()
@@ -74,7 +74,7 @@ class LogDirs:
         return {tp: log for log_dir in self._live.values() for tp, log in log_dir.logs.items()}
 
     def logs_in(self, directory: Path) -> Mapping[TopicPartition, Log] | None:
-        """The open logs of one directory, or None where it is offline."""
+        """Return the open logs of one directory, or None if it is offline."""
         log_dir = self._live.get(directory)
         return None if log_dir is None else log_dir.logs
 
@@ -85,38 +85,41 @@ class LogDirs:
 
     @property
     def locks(self) -> frozenset[str]:
-        """Which locks this process holds, on the directories in use."""
+        """The identifiers of the locks that this process holds, on the directories in use."""
         return frozenset(log_dir.lock_id for log_dir in self._live.values())
 
     @property
     def offline(self) -> Mapping[Path, KafkaStorageError]:
-        """The directories that failed, and why."""
+        """The directories that failed, with their errors."""
         return self._offline
 
     @property
     def were_clean(self) -> bool:
-        """Whether the last owner of all directories in use closed them."""
+        """Whether the last shutdown of all directories in use was clean."""
         return all(log_dir.was_clean for log_dir in self._live.values())
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
-        """That partition's log, or None if no live directory has one."""
+        """Return the partition's log, or None if no live directory has one."""
         log_dir = self._holder(topic_partition)
         return log_dir.logs[topic_partition] if log_dir else None
 
     def get_or_create(
         self, topic_partition: TopicPartition, *, is_new: bool = True, may_begin_empty: bool = True
     ) -> Log:
-        """That partition's log; a new one is created in the live directory with the fewest partitions.
+        """Return the partition's log; if there is none, create it.
+
+        It is created in the live directory with the fewest partitions.
 
         Args:
-            topic_partition: Whose log.
-            is_new: Whether the partition has never had a log. One that has may lie in a directory that is
-                offline, and must not begin anew elsewhere: it would lead, or be in sync, with nothing.
-            may_begin_empty: Whether a log is created at all. A replica that leads or is in sync has one.
+            topic_partition: The partition.
+            is_new: Whether the partition never had a log. One that had may have it in an offline directory,
+                and must not get an empty one elsewhere, which would lead, or be in sync, without the records.
+            may_begin_empty: Whether a log may be created at all: a replica that leads or is in sync must have
+                one.
 
         Raises:
             KafkaStorageError: The disk refused, or no directory is live, or the log may lie in one that is
-                not.
+                offline.
             MissingLogError: There is no log, and none may be created; all directories stay in use.
             LogNameError: No directory can have the partition's name; all directories stay in use.
         """
@@ -138,7 +141,7 @@ class LogDirs:
             raise self._fail(emptiest.path, f"creating {topic_partition}", error) from error
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Close the log, where there is one, and rename its directory; ``purge_deleted`` unlinks it later.
+        """Close the log, if there is one, and rename its directory; ``purge_deleted`` unlinks it later.
 
         Raises:
             KafkaStorageError: The disk refused: the log is still there, and its directory offline.
@@ -152,11 +155,11 @@ class LogDirs:
             raise self._fail(log_dir.path, f"deleting {topic_partition}", error) from error
 
     def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
-        """Close a stray log and rename its directory; ``purge_deleted`` unlinks it in the end.
+        """Close a stray log and rename its directory; ``purge_deleted`` unlinks it later.
 
         Args:
-            topic_partition: Whose log; nothing happens where there is none.
-            because: Why it is a stray, as the log line says it.
+            topic_partition: The partition; nothing happens if it has no log.
+            because: The reason why it is a stray, for the log line.
 
         Raises:
             KafkaStorageError: The disk refused: the log is still there, and its directory offline.
@@ -175,60 +178,60 @@ class LogDirs:
         )
 
     def checkpoint_removals(self) -> None:
-        """Begin to write the checkpoints of each directory of which a log was deleted or put aside.
+        """Submit writes of the checkpoints of each directory that had a log deleted or renamed.
 
         Call it once per request, as Kafka does (``LogManager.asyncDelete`` of a set of partitions). A
-        checkpoint names every log of its directory, so one per deleted log would cost the square of their
-        number.
+        checkpoint has a row for every log of its directory, so writing it for each deleted log would cost the
+        square of their number.
         """
         for log_dir in self._each():
-            self._ask(log_dir, "writing checkpoints", log_dir.checkpoint_removals)
+            self._try(log_dir, "writing checkpoints", log_dir.checkpoint_removals)
 
     def expire_producers(self) -> None:
-        """Have every log forget its idle producers."""
+        """Make every log forget its idle producers."""
         for log in self.logs.values():
             log.expire_producers()
 
     def purge_deleted(self) -> None:
-        """Begin to unlink the logs and segments that were deleted ``file.delete.delay.ms`` ago."""
+        """Submit the unlinking of logs and segments that were deleted ``file.delete.delay.ms`` ago."""
         for log_dir in self._each():
-            self._ask(log_dir, "removing deleted logs", log_dir.purge_deleted)
+            self._try(log_dir, "removing deleted logs", log_dir.purge_deleted)
 
     def high_watermark(self, topic_partition: TopicPartition) -> Offset:
-        """Return the checkpointed high watermark of a log, forced into it; its start where none is known."""
+        """Return the checkpointed high watermark of a log, limited to its range, or else its start."""
         log_dir = self._holder(topic_partition)
         if log_dir is None:
             raise KeyError(f"no log of {topic_partition} in {', '.join(map(str, self._live))}")
         return log_dir.high_watermark(log_dir.logs[topic_partition])
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Begin to write ``replication-offset-checkpoint`` in every directory, each with its own logs."""
+        """Submit a write of ``replication-offset-checkpoint`` in every directory, each with its own logs."""
         for log_dir in self._each():
             work = partial(log_dir.checkpoint_high_watermarks, high_watermarks)
-            self._ask(log_dir, "writing high watermarks", work)
+            self._try(log_dir, "writing high watermarks", work)
 
     def checkpoint_recovery_points(self) -> None:
-        """Begin to write ``recovery-point-offset-checkpoint`` in every directory."""
+        """Submit a write of ``recovery-point-offset-checkpoint`` in every directory."""
         for log_dir in self._each():
-            self._ask(log_dir, "writing recovery points", log_dir.checkpoint_recovery_points)
+            self._try(log_dir, "writing recovery points", log_dir.checkpoint_recovery_points)
 
     def checkpoint_log_start_offsets(self) -> None:
-        """Begin to write ``log-start-offset-checkpoint`` in every directory."""
+        """Submit a write of ``log-start-offset-checkpoint`` in every directory."""
         for log_dir in self._each():
-            self._ask(log_dir, "writing log start offsets", log_dir.checkpoint_log_start_offsets)
+            self._try(log_dir, "writing log start offsets", log_dir.checkpoint_log_start_offsets)
 
     def flush_due_logs(self) -> None:
-        """Begin to flush, on the directories' threads, the logs that ``flush.ms`` says are due."""
+        """Submit flushes, to the directories' threads, of the logs whose ``flush.ms`` has passed."""
         for log_dir in self._each():
-            self._ask(log_dir, "flushing", log_dir.flush_due_logs)
+            self._try(log_dir, "flushing", log_dir.flush_due_logs)
 
     def fail(self, directory: Path, cause: str) -> tuple[TopicPartition, ...]:
-        """Take a directory offline, if it is not yet; returns the partitions that are gone with it."""
+        """Take a directory offline, if it is not yet; return the partitions of its logs."""
         self._take_offline(KafkaStorageError(directory, cause))
         return self._gone[directory]
 
     def close(self) -> None:
-        """Close every log, checkpoint, leave ``.kafka_cleanshutdown`` in each directory and unlock it.
+        """Close every log, write the checkpoints and ``.kafka_cleanshutdown``, and unlock the directories.
 
         Raises:
             KafkaStorageError: A directory could not be closed cleanly; the others were.
@@ -255,7 +258,7 @@ class LogDirs:
             except OSError as error:
                 self._fail_at_start(path, "opening", error)
         for log_dir in new:
-            self._ask(log_dir, "writing meta.properties", log_dir.claim)
+            self._try(log_dir, "writing meta.properties", log_dir.claim)
 
     def _load(self) -> None:
         loading = {path: log_dir.begin_load() for path, log_dir in self._live.items()}
@@ -267,15 +270,15 @@ class LogDirs:
         if not self._live:
             raise next(iter(self._offline.values()))
 
-    def _refuse_twins(self) -> None:
+    def _refuse_duplicates(self) -> None:
         seen: dict[TopicPartition, Path] = {}
         for path, log_dir in self._live.items():
             for tp in log_dir.logs:
                 if tp in seen:
                     raise InconsistentDirectoryError(
                         f"{tp} lies both in {_dated(seen[tp], tp)} and in {_dated(path, tp)}. One of the "
-                        "directories was away while the log was begun again in the other. Move one log out "
-                        "of log.dirs, mostly the one written earlier, start again, and keep it until the "
+                        "directories was offline while the log was created in the other. Move one log out "
+                        "of log.dirs, usually the one written earlier, start again, and keep it until the "
                         "partition is in sync"
                     )
                 seen[tp] = path
@@ -284,17 +287,17 @@ class LogDirs:
         return next((d for d in self._live.values() if topic_partition in d.logs), None)
 
     def _each(self) -> Iterator[LogDir]:
-        """Return the live directories; one that fails meanwhile does not disturb the rest."""
+        """Return an iterator over the live directories that a failure of one does not disturb."""
         return iter(tuple(self._live.values()))
 
-    def _ask(self, log_dir: LogDir, doing: str, work: Callable[[], None]) -> None:
-        """Have a directory do something in passing; where its disk refuses, it goes offline."""
+    def _try(self, log_dir: LogDir, doing: str, work: Callable[[], None]) -> None:
+        """Run ``work`` of a directory; if its disk refuses, take it offline."""
         try:
             work()
         except OSError as error:
             self._fail(log_dir.path, doing, error)
         except KafkaStorageError:
-            return  # A log has met the failure, and the directory is offline already.
+            return  # a log has failed, and the directory is offline already
 
     def _fail(self, path: Path, doing: str, cause: OSError) -> KafkaStorageError:
         error = storage_error(path, doing, cause)
@@ -305,7 +308,7 @@ class LogDirs:
         return error
 
     def _fail_at_start(self, path: Path, doing: str, cause: OSError) -> None:
-        """Go on without a directory whose disk refuses; with too few files to open there is no start."""
+        """Take a directory offline at the start; give up the start if too few files can be opened."""
         error = self._fail(path, doing, cause)
         if isinstance(error, NoDescriptorError):
             for log_dir in self._live.values():
@@ -322,7 +325,7 @@ class LogDirs:
 
 
 def _refuse_the_same(directories: Sequence[Path]) -> None:
-    """A directory used as two would have its logs twice, and no process is locked out by itself."""
+    """Raise an error if two of the paths are one directory, whose logs would be loaded twice."""
     seen: dict[str, Path] = {}
     for path in directories:
         real = real_path(path)
@@ -332,7 +335,7 @@ def _refuse_the_same(directories: Sequence[Path]) -> None:
 
 
 def _dated(path: Path, topic_partition: TopicPartition) -> str:
-    """Return a log directory, and when a file of that partition's log was last written there."""
+    """Describe a log directory with the time at which the partition's log was last written there."""
     times = [each.stat().st_mtime for each in (path / str(topic_partition)).glob("*.log")]
     written = datetime.fromtimestamp(max(times), UTC).isoformat(" ", "seconds") if times else "never"
     return f"{path} (last written {written})"

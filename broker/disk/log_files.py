@@ -1,6 +1,6 @@
-"""What lies behind a ``Log``: its segments, epochs and producers, and the file operations on them.
+"""The files behind a ``Log``: segments, leader epochs and producers, and the operations on them.
 
-Nothing is judged here, and ``OSError`` comes out as it is: ``Log`` does both.
+Nothing is validated here, and ``OSError`` is passed on: both are the task of ``Log``.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _log = structlog.get_logger("kafka.log.Log")
 
 
 class LogFiles:
-    """The files of one log and what is kept in memory of them.
+    """The files of one log and their state in memory.
 
     Attributes:
-        directory: Where they lie.
-        segments: At least one.
+        directory: The log's directory.
+        segments: The segments, one at least.
         epochs: The leader epoch cache, as in its checkpoint.
-        producers: What the idempotent producers have written.
+        producers: The state of the idempotent producers.
         identity: The topic of the log.
-        flushing: What is under way to the disk.
+        flushing: The flushes that were submitted.
         log_start_offset: The first offset that may be read.
         log_end_offset: The offset that the next record gets.
     """
@@ -63,11 +63,11 @@ class LogFiles:
         self._generation = 0
 
     def append(self, buffers: Sequence[Buffer], batches: Sequence[RecordBatch], config: LogConfig) -> None:
-        """Write stamped batches to the active segment in one call, and take them into everything kept of it.
+        """Write stamped batches to the active segment, and add them to indexes, epochs and producers.
 
         Args:
-            buffers: Their bytes.
-            batches: The same, with the offsets and epochs under which they are written.
+            buffers: The bytes of the batches.
+            batches: The same batches, with their final offsets and epochs.
             config: The log's settings.
         """
         if self.identity.is_pending:
@@ -104,8 +104,8 @@ class LogFiles:
         Args:
             config: The log's settings.
             now_ms: Wall time in milliseconds.
-            base_offset: Of the batch that comes next, where that is not the log end offset: a leader whose
-                log was compacted sends its followers batches with gaps between them.
+            base_offset: The base offset of the next batch, if it is not the log end offset: a compacted log's
+                leader sends batches with gaps between them.
         """
         old, end_offset = self.segments.active, self.log_end_offset if base_offset is None else base_offset
         old.end()
@@ -124,9 +124,10 @@ class LogFiles:
         self.flushing.begin(seal, end_offset)
 
     def retire_first(self, count: int) -> list[Path]:
-        """Take out the oldest ``count`` segments; their files are renamed on the directory's thread.
+        """Remove the oldest ``count`` segments; their files are renamed on the directory's thread.
 
-        Returns what they are called then, to be unlinked later.
+        Returns:
+            The new paths, to be unlinked later.
         """
         removed = self.segments.remove_first(count)
         self._retiring = [segment for segment in self._retiring if not segment.is_closed] + removed
@@ -146,7 +147,7 @@ class LogFiles:
         return max(unstable, self.log_start_offset)
 
     def aborted_transactions(self, start_offset: Offset, end_offset: Offset) -> list[AbortedTransaction]:
-        """The aborted transactions with records from ``start_offset`` up to ``end_offset``, exclusive."""
+        """Return the aborted transactions with records from ``start_offset`` to before ``end_offset``."""
         found = []
         for segment in self.segments.from_offset(start_offset):
             of_segment, is_complete = segment.transaction_index.collect(start_offset, end_offset)
@@ -156,11 +157,11 @@ class LogFiles:
         return found
 
     def spans(self) -> list[SegmentSpan]:
-        """What each segment covers, oldest first."""
+        """Return the span of each segment, oldest first."""
         return [self._span(segment) for segment in self.segments]
 
     def damaged_spans(self) -> list[SegmentSpan]:
-        """What the segments cover of which a range is known to be damaged, oldest first."""
+        """Return the spans of the segments with known damage, oldest first."""
         return [self._span(segment) for segment in self.segments if segment.damaged]
 
     def _span(self, segment: LogSegment) -> SegmentSpan:
@@ -175,13 +176,14 @@ class LogFiles:
         )
 
     def damage_in(self, span: SegmentSpan) -> tuple[DamagedRange, ...]:
-        """What is known to be damaged in the segment of ``span``."""
+        """Return the known damage of the segment of ``span``."""
         return next((each.damaged for each in self.segments if each.path == span.path), ())
 
     def note_damage(self, span: SegmentSpan, damaged: Sequence[DamagedRange]) -> bool:
-        """Read no batch of these ranges from now on.
+        """Note damaged ranges, which are not read from now on.
 
-        Returns False if ``span`` is out of date, or nothing of it was unknown.
+        Returns:
+            False if ``span`` is out of date, or the damage was known.
         """
         segment = next((each for each in self.segments if each.path == span.path), None)
         if segment is None or span.generation != self._generation or segment.damaged == tuple(damaged):
@@ -190,9 +192,10 @@ class LogFiles:
         return True
 
     def replace_segment(self, span: SegmentSpan, new: LogSegment) -> bool:
-        """Put ``new``, whose files end in ``.cleaned``, in the place of the segment of ``span``.
+        """Replace the segment of ``span`` by ``new``, whose files end in ``.cleaned``.
 
-        Returns False if that segment has changed since, or is active.
+        Returns:
+            False if that segment has changed since, or is active.
         """
         former = next((each for each in self.segments if each.path == span.path), None)
         if former is None or former is self.segments.active or span.generation != self._generation:
@@ -203,14 +206,14 @@ class LogFiles:
         self._retiring = [segment for segment in self._retiring if not segment.is_closed] + [former]
 
         def settle() -> None:
-            former.close()  # only now: a flush that began before may be at it
+            former.close()  # only now: a flush that was submitted before may still use it
             self._sync([new])
 
         self.flushing.begin(settle, Offset(0))
         return True
 
     def begin_flush(self) -> None:
-        """Have all that is not known to be on the disk put there, on the directory's thread."""
+        """Submit a flush of all that is not known to be flushed to the directory's thread."""
         doubtful = self.segments.from_offset(self.flushing.recovery_point())
         self.flushing.begin(lambda: self._sync(doubtful), self.log_end_offset)
 
@@ -219,7 +222,7 @@ class LogFiles:
         self._sync_names()
 
     def seal(self) -> None:
-        """Store the active segment's indexes and a producer snapshot; all else is flushed."""
+        """Store the active segment's indexes and a producer snapshot; everything else is flushed."""
         active = self.segments.active
         active.end()
         active.store_indexes()
@@ -228,15 +231,15 @@ class LogFiles:
     def store_epochs(self) -> None:
         """Replace the epoch checkpoint; the next flush makes it durable.
 
-        Waiting for the disk here would hold up the loop at every election (KAFKA-15046 took it out of Kafka
-        too). Should power fail before, the epochs are in the batches that recovery reads.
+        A flush here would block the event loop at every election (Kafka removed it, too: KAFKA-15046). If
+        power fails before the next flush, recovery reads the epochs from the batches.
         """
         write_epochs(self.directory / LEADER_EPOCH_CHECKPOINT, self.epochs.entries, durable=False)
 
     def read(
         self, offset: Offset, max_bytes: int, upper_bound: Offset, *, min_one_batch: bool
     ) -> FoundRecords:
-        """Whole batches from the one that holds ``offset`` on, below ``upper_bound``, of one segment.
+        """Read whole batches of one segment, from the one that holds ``offset`` on, below ``upper_bound``.
 
         Raises:
             CorruptLogError: There is no batch where that one should begin.
@@ -246,10 +249,12 @@ class LogFiles:
         end_offset, end = self._end_of_read(start, upper_bound)
         if end <= start.position:
             return FoundRecords(b"", offset)
+        # Stop before the first range that is known to be damaged ...
         for damaged in start.segment.damaged:
             if start.position < damaged.position < end:
                 end_offset, end = damaged.first_offset, damaged.position
                 break
+        # ... and before one that this read finds.
         try:
             found = self._read_up_to(end_offset, end, start, max_bytes, min_one_batch=min_one_batch)
         except CorruptLogError as error:
@@ -261,14 +266,14 @@ class LogFiles:
         return found
 
     def _refuse_damaged(self, offset: Offset) -> None:
-        """Do not even look for a batch that is known to be damaged: no index leads there."""
+        """Raise ``CorruptLogError`` for an offset in a range known to be damaged, which has no index."""
         segment = self.segments.from_offset(offset)[0]
         for damaged in segment.damaged:
             if damaged.first_offset <= offset < damaged.end_offset:
                 raise CorruptLogError(segment.path, damaged.position, damaged.first_offset, str(damaged))
 
     def _end_of_read(self, start: LogPosition, upper_bound: Offset) -> tuple[Offset, int]:
-        """Up to where the segment of ``start`` may be read: offset and position."""
+        """Return offset and position up to which the segment of ``start`` may be read."""
         segment = start.segment
         end_offset, end = self.segments.end_of(segment, self.log_end_offset), segment.size
         if upper_bound < end_offset:
@@ -289,11 +294,11 @@ class LogFiles:
         return part or FoundRecords(start.segment.records(start.position, end - start.position), end_offset)
 
     def bytes_between(self, start_offset: Offset, end_offset: Offset) -> int:
-        """Bytes of the batches from the one that holds ``start_offset`` up to ``end_offset``."""
+        """Return the bytes of the batches from the one that holds ``start_offset`` up to ``end_offset``."""
         return self.segments.bytes_between(self._locate(start_offset), self._locate(end_offset))
 
     def batch_since(self, timestamp: int, offset: Offset) -> FoundBatch | None:
-        """The first batch with ``offset`` or later whose maximum timestamp is ``timestamp`` or later."""
+        """Return the first batch with ``offset`` or later and maximum timestamp ``timestamp`` or later."""
         for segment in self.segments:
             if segment.max_timestamp < timestamp:
                 continue
@@ -305,9 +310,11 @@ class LogFiles:
     def truncate_to(self, offset: Offset, producers_idle_since_ms: int) -> bool:
         """Drop the batches that hold ``offset`` or lie after it; ``offset`` lies within the segments.
 
-        Where batches below ``offset`` cannot be read, they go, too: the log ends before the first of them.
-        Producers are known again as they were, save those of the snapshot that have been idle since then.
-        Returns whether the recovery point was lowered.
+        If batches below ``offset`` are unreadable, they go, too: the log then ends before the first of them.
+        The producer state is rebuilt, without producers of the snapshot that have been idle too long.
+
+        Returns:
+            Whether the recovery point was lowered.
         """
         self.flushing.finish()
         self._generation += 1
@@ -341,8 +348,8 @@ class LogFiles:
         )
         return self.flushing.lower_to(self.log_end_offset)
 
-    def start_anew_at(self, offset: Offset, config: LogConfig, now_ms: int) -> bool:
-        """Drop everything; returns whether the recovery point was lowered."""
+    def start_over_at(self, offset: Offset, config: LogConfig, now_ms: int) -> bool:
+        """Drop all records and start at ``offset``; return whether the recovery point was lowered."""
         self.identity.store()  # an end offset above 0 is this topic's, as records are
         self.flushing.finish()
         self._generation += 1
@@ -371,10 +378,10 @@ class LogFiles:
 
 
 def _check_first_batch(records: bytes | FileRecords, start: LogPosition, offset: Offset) -> None:
-    """See that a batch begins where a read does: a remembered boundary may have been damaged since.
+    """Check that a batch begins at the start of a read: a remembered boundary may have been damaged since.
 
     Raises:
-        CorruptLogError: None does.
+        CorruptLogError: No batch of ``offset`` begins there.
     """
     if not records:
         return

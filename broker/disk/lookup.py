@@ -1,4 +1,4 @@
-"""The first record of a time, in steps: a batch of a few KB may unpack to millions of records.
+"""The search for the first record of a time, in steps: a batch of a few KB may unpack to millions of records.
 
 Source: ``Log.fetchOffsetByTimestamp`` and ``FileRecords.searchForTimestamp`` of Kafka 2.8.
 """
@@ -18,14 +18,17 @@ from barnabas.cluster.model.ids import Offset
 def offset_at(log: Log, timestamp: int) -> Steps[TimestampAndOffset | None]:
     """Return the first record whose timestamp is ``timestamp`` (milliseconds) or later, or None.
 
-    May lie at or above the high watermark: the caller compares. Between two steps the log may change, and be
-    closed.
+    The record may lie at or above the high watermark, which the caller checks. The log may change or be
+    closed between two steps.
 
     Raises:
-        CorruptLogError: As ``Log.read``, or the batch that holds the record cannot be decoded.
+        CorruptLogError: There is no valid batch where one should begin, or the batch of the record cannot be
+            decoded.
         KafkaStorageError: The disk fails, or the log was closed meanwhile.
     """
     offset = log.log_start_offset
+    # The batch with a large enough maximum timestamp may have no such record from the log start on: try the
+    # next.
     while (found := log.batch_since(timestamp, offset)) is not None:
         header = found.batch.header
         try:
@@ -42,7 +45,7 @@ def offset_at(log: Log, timestamp: int) -> Steps[TimestampAndOffset | None]:
 
 
 def segment_times(log: Log, now_ms: int) -> list[OffsetAndTime]:
-    """Where each segment begins and when its file was last written, and the log's end if that lies behind.
+    """Return the start of each segment with the time of its last write, and the log's end if it lies above.
 
     Raises:
         KafkaStorageError: The disk fails.

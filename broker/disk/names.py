@@ -1,4 +1,4 @@
-"""How files and directories of a log are called (``core/log/Log.scala`` of Kafka 2.8)."""
+"""The names of a log's files and directories (``core/log/Log.scala`` of Kafka 2.8)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ SWAP_SUFFIX = ".swap"
 TEMPORARY_SUFFIX = ".tmp"
 
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-"""The files of one segment."""
+"""The suffixes of one segment's files."""
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 
 TOPIC_IDENTITY_CHECKPOINT = "topic-identity-checkpoint"
-"""Not Kafka's, which leaves a file of this name alone and deletes it with the log."""
+"""A file of ours: Kafka ignores a file of this name and deletes it with the log."""
 
 MAX_NAME_LENGTH = 255
-"""Of a file's name, in bytes: what common file systems take."""
+"""The longest file name, in bytes, on common file systems."""
 
 MAX_PARTITION = 2**31 - 1
 MAX_OFFSET = 2**63 - 1
-"""The largest numbers that the wire has room for; Kafka makes no file of a larger one."""
+"""The largest numbers that fit into the wire format; Kafka creates no file of a larger one."""
 
 STRAY_SUFFIX = "-stray"
-"""How the directory of a stray log ends (``LocalLog.StrayDirSuffix`` of Kafka 3.x)."""
+"""The suffix of a stray log's directory (``LocalLog.StrayDirSuffix`` of Kafka 3.x)."""
 
 _DELETED_DIRECTORY = re.compile(r"^(?P<name>\S+)\.[0-9a-f]{32}-delete$")
 _STRAY_DIRECTORY = re.compile(rf"^(?P<topic>\S+)-[0-9]+\.[0-9a-f]{{32}}{STRAY_SUFFIX}$")
@@ -43,20 +43,20 @@ _NAMED_BY_OFFSET = re.compile(r"^[0-9]{20}\.", re.ASCII)
 
 
 def segment_file(directory: Path, base_offset: int, suffix: str) -> Path:
-    """Return the segment's file of that kind: its base offset in 20 digits, and the suffix."""
+    """Return the path of a segment's file: its base offset in 20 digits, and the suffix."""
     return directory / f"{base_offset:020d}{suffix}"
 
 
 def offset_of(path: Path) -> Offset:
-    """Return the offset that one of ``files_with`` is named by."""
+    """Return the offset in the name of a file that ``files_with`` returned."""
     return Offset(int(path.name.split(".", 1)[0]))
 
 
 def files_with(directory: Path, suffix: str) -> list[Path]:
-    """Return the files in a partition's directory that are named by an offset and end so, by offset.
+    """Return the files of that suffix in a partition's directory that are named by an offset, in its order.
 
-    Files that somebody else put there, under names that Kafka does not give, are not among them: taken for
-    what they resemble, ``5.log`` would be the segment at offset 5 a second time.
+    Files whose names differ from Kafka's are ignored: ``5.log`` would be the segment at offset 5 a second
+    time.
     """
     return sorted(path for path in directory.glob(f"*{suffix}") if _is_named_by_offset(path))
 
@@ -71,12 +71,12 @@ def partition_directory(topic_partition: TopicPartition) -> str:
 
 
 def deleted_directory(topic_partition: TopicPartition) -> str:
-    """A new name for a partition's directory that waits for its removal, cut to what a file system takes."""
+    """Return a new name for the directory of a log to be deleted, cut to the length of a file name."""
     return _unique(topic_partition, "-delete")
 
 
 def stray_directory(topic_partition: TopicPartition) -> str:
-    """Return a new name for the directory of a stray log, cut to what a file system takes."""
+    """Return a new name for the directory of a stray log, cut to the length of a file name."""
     return _unique(topic_partition, STRAY_SUFFIX)
 
 
@@ -87,18 +87,18 @@ def _unique(topic_partition: TopicPartition, ending: str) -> str:
 
 
 def stray_topic(name: str) -> str | None:
-    """Return the topic of the stray log in the directory ``name``, or None if that holds none."""
+    """Return the topic of the stray log in the directory ``name``, or None if it is no such directory."""
     match = _STRAY_DIRECTORY.match(name)
     return match["topic"] if match else None
 
 
 def is_deleted_directory(name: str) -> bool:
-    """Return whether a directory waits for its removal."""
+    """Return whether the directory ``name`` holds a log to be deleted."""
     return _DELETED_DIRECTORY.match(name) is not None
 
 
 def parse_partition_directory(name: str) -> TopicPartition | None:
-    """Return the partition whose directory is called ``name``, or None if it is none's."""
+    """Return the partition of the directory ``name``, or None if it is no partition's."""
     match = _PARTITION_DIRECTORY.match(name)
     if match is None or int(match["partition"]) > MAX_PARTITION:
         return None

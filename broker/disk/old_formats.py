@@ -1,8 +1,8 @@
-"""Finds logs of message formats 0 and 1, which are not served, before recovery takes them for damage.
+"""The check for logs of message formats 0 and 1, which are not served.
 
-Layout: ``clients/.../record/LegacyRecord.java`` of Kafka 2.8: offset, size, CRC-32 of all that follows it,
-magic. A cluster that was upgraded has its old messages before its new ones, so the first of each segment
-tells.
+Recovery would discard them as damaged. Layout: ``clients/.../record/LegacyRecord.java`` of Kafka 2.8: offset,
+size, CRC-32 of all that follows it, magic. A cluster that was upgraded has its old messages before its new
+ones, so the first message of each segment suffices.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _CRC_END = 16
 
 
 def refuse_old_formats(directory: Path) -> None:
-    """See that no segment of a partition's directory begins with a message of an old format.
+    """Raise an error if a segment of a partition's directory begins with a message of an old format.
 
     Raises:
-        InconsistentDirectoryError: One does; names the file.
+        InconsistentDirectoryError: A segment does; names the file.
         OSError: The disk refused.
     """
     for path in files_with(directory, LOG_SUFFIX):
         magic = _old_format(path)
         if magic is not None:
             raise InconsistentDirectoryError(
-                f"{path} begins with a message of format {magic}, expected {MAGIC}: what releases before "
-                f"0.11 wrote is not served; it was left as it is"
+                f"{path} begins with a message of format {magic}, expected {MAGIC}: logs of releases before "
+                f"0.11 are not served; the file is unchanged"
             )
 
 
 def _old_format(path: Path) -> int | None:
-    """Return the format of the first message, where it is an old one with the right checksum; else None."""
+    """Return the format of the first message if it is an old one with a valid checksum; else None."""
     with path.open("rb") as file:
         head = file.read(_HEAD.size)
         if len(head) < _HEAD.size:

@@ -1,7 +1,7 @@
-"""The ``.snapshot`` files of a partition: what its producers had written up to an offset.
+"""The ``.snapshot`` files of a partition: the state of its producers up to an offset.
 
-Source: ``core/log/ProducerStateManager.scala`` of Kafka 2.8. A snapshot says nothing that the log does not
-    say; it spares reading the log again.
+Source: ``core/log/ProducerStateManager.scala`` of Kafka 2.8. A snapshot repeats what the log says; it saves
+reading the log again.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class ProducerSnapshots:
 
     @property
     def offsets(self) -> list[Offset]:
-        """The offsets of which there is a snapshot, lowest first."""
+        """The offsets that have a snapshot, lowest first."""
         return [offset_of(path) for path in files_with(self._directory, SNAPSHOT_SUFFIX)]
 
     def write(self, offset: Offset, content: bytes) -> None:
-        """Store an encoded state: all that lies below ``offset``."""
+        """Store the encoded state of the producers below ``offset``."""
         replace_file(self._path(offset), content)
 
     def newest(self, at_most: Offset, at_least: Offset) -> tuple[Offset, ProducerState]:
         """Return the newest readable snapshot between the two offsets, else an empty state at ``at_least``.
 
-        A snapshot that cannot be read is unlinked, and the one before it taken.
+        An unreadable snapshot is unlinked, and the one before it is tried.
         """
         for offset in reversed(self.offsets):
             if at_least <= offset <= at_most:
@@ -44,13 +44,13 @@ class ProducerSnapshots:
         return at_least, ProducerState()
 
     def remove_above(self, offset: int) -> None:
-        """Unlink the snapshots of offsets above ``offset``: the log does not reach so far any more."""
+        """Unlink the snapshots above ``offset``, at which the log now ends."""
         for known in self.offsets:
             if known > offset:
                 remove(self._path(known))
 
     def remove_strays(self, base_offsets: Collection[Offset]) -> None:
-        """Unlink snapshots at no segment's base offset, save the newest beyond the last segment."""
+        """Unlink the snapshots at no segment's base offset, except the newest after the last segment."""
         last = max(base_offsets, default=-1)
         strays = [offset for offset in self.offsets if offset not in base_offsets]
         for offset in strays:

@@ -46,7 +46,7 @@ _log = structlog.get_logger("kafka.log.Log")
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """What the checkpoints say about a log before its files are opened.
+    """The state of a log in the checkpoints, before its files are opened.
 
     Attributes:
         clean: Whether it was closed by a clean shutdown.
@@ -105,13 +105,13 @@ def new_log(directory: Path, config: LogConfig, now_ms: int) -> LoadedLog:
     return LoadedLog(LogSegments([segment]), LeaderEpochCache(), ProducerState(), start, start, start)
 
 
-def bear_out(
+def epochs_match(
     segments: LogSegments, epochs: LeaderEpochCache, start_offset: Offset, end_offset: Offset
 ) -> bool:
     """Return whether the leader epochs agree with the log's first and last batch.
 
-    A replica with an epoch that none of its batches has would ask every leader for that epoch's end and agree
-    with none; a replica that lacks epochs would truncate too little.
+    A replica with an epoch that none of its batches has would request that epoch's end from every leader and
+    never agree with one. A replica that lacks epochs would truncate too little.
 
     Args:
         segments: The log.
@@ -220,20 +220,20 @@ class _Loading:
         if end_offset < start_offset or not len(segments):
             if len(segments):
                 _log.error(
-                    f"{self._who} Deleting all segments because logEndOffset ({end_offset}) is smaller than "
-                    f"logStartOffset ({start_offset}). This could happen if segment files were deleted from "
-                    "the file system."
+                    f"{self._prefix} Deleting all segments because logEndOffset ({end_offset}) is smaller "
+                    f"than logStartOffset ({start_offset}). This could happen if segment files were deleted "
+                    "from the file system."
                 )
             end_offset = start_offset
             for segment in segments.remove_from(0):
-                self._say_deleted(segment)
+                self._log_deletion(segment)
                 segment.delete()
             segments.add(LogSegment(self._directory, start_offset, self._config, self._now_ms))
         start_offset = max(start_offset, next(iter(segments)).base_offset)
         segments.active.activate()
         epochs.truncate_from_start(start_offset)
         epochs.truncate_from_end(end_offset)
-        if not bear_out(segments, epochs, start_offset, end_offset):
+        if not epochs_match(segments, epochs, start_offset, end_offset):
             epochs = rebuild_epochs(segments, start_offset)
         if epochs.entries != stored_epochs:
             write_epochs(self._directory / LEADER_EPOCH_CHECKPOINT, epochs.entries, durable=False)
@@ -315,7 +315,7 @@ class _Loading:
             if segment.size < found:
                 for later in segments.remove_from(segment.base_offset + 1):
                     self._dropped += later.size
-                    self._say_deleted(later)
+                    self._log_deletion(later)
                     later.delete()
                 break
             if segment is not segments.active:
@@ -338,30 +338,30 @@ class _Loading:
             segment.update_producers(producers, batch.header, marker)
             end, next_offset = position + batch.header.size, Offset(batch.header.next_offset)
         if end < segment.size:
-            self._say_cut(segment, end, next_offset)
+            self._log_truncation(segment, end, next_offset)
             segment.truncate(end, next_offset)
         return next_offset
 
-    def _say_cut(self, segment: LogSegment, end: int, next_offset: Offset) -> None:
+    def _log_truncation(self, segment: LogSegment, end: int, next_offset: Offset) -> None:
         """Log what is about to be truncated, unless it is the unused rest of a preallocated file."""
         is_unused = not any(_pieces(segment, end))
         if not is_unused:
             self._dropped += segment.size - end
         if not (is_unused and self._config.preallocate):
             _log.warning(
-                f"{self._who} Found invalid messages in log segment {segment.path} at byte offset {end}. "
+                f"{self._prefix} Found invalid messages in log segment {segment.path} at byte offset {end}. "
                 f"Corruption found in segment {segment.base_offset}, truncating to offset {next_offset}: "
                 f"{segment.size - end} bytes are cut off"
             )
 
-    def _say_deleted(self, segment: LogSegment) -> None:
+    def _log_deletion(self, segment: LogSegment) -> None:
         _log.warning(
-            f"{self._who} Deleting segment {segment.path} with base offset {segment.base_offset}, "
-            f"{segment.size} bytes, behind the end of what is right"
+            f"{self._prefix} Deleting segment {segment.path} with base offset {segment.base_offset}, "
+            f"{segment.size} bytes, after the last valid batch"
         )
 
     @property
-    def _who(self) -> str:
+    def _prefix(self) -> str:
         return f"[Log partition={self._directory.name}, dir={self._directory.parent}]"
 
     def _restore_start(self, epochs: LeaderEpochCache, gap_start: Offset) -> None:

@@ -1,4 +1,4 @@
-"""A segment that is fetched again in the place of a damaged one."""
+"""A segment that was fetched again to replace a damaged one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from barnabas.cluster.model.ids import Offset
 
 
 class SegmentReplacement:
-    """Files beside the log that take the batches of one span, on the directory's thread.
+    """The files of a segment that is fetched again, written on the directory's thread.
 
-    Their names end in ``.cleaned``, as those that compaction writes: a start of the broker removes them. The
-    damaged segment is not touched before all its offsets are here.
+    Their names end in ``.cleaned``, as those of compaction: a start of the broker removes them. The damaged
+    segment stays untouched until all offsets of the span are here.
 
     Attributes:
-        next_offset: The offset that is wanted next.
+        next_offset: The offset to fetch next.
     """
 
     def __init__(self, directory: Path, span: SegmentSpan, config: LogConfig, now_ms: int) -> None:
@@ -39,10 +39,11 @@ class SegmentReplacement:
         return self.next_offset >= self._span.end_offset
 
     def add(self, records: Buffer) -> Refusal | None:
-        """Write the batches that come next; those behind the span are left out.
+        """Write the next batches; those after the span are left out.
 
-        Returns why they may not be written: a wrong checksum, offsets that are not those wanted, or a gap
-        that compaction cannot explain.
+        Returns:
+            The refusal of batches with a wrong checksum, wrong offsets, or a gap that compaction cannot
+            explain.
 
         Raises:
             OSError: The disk refused.
@@ -51,6 +52,7 @@ class SegmentReplacement:
         if isinstance(batches, Refusal):
             return batches
         segment, is_compacted = self._opened(), "compact" in self._config.cleanup_policy
+        # A batch after the span ends a compacted segment: what is missing before it was compacted away.
         for header, data in batches:
             if header.base_offset >= self._span.end_offset and is_compacted:
                 self.next_offset = self._span.end_offset
@@ -68,7 +70,7 @@ class SegmentReplacement:
         return None
 
     def finish(self) -> LogSegment:
-        """Put the segment, with its indexes, on the disk itself.
+        """Flush the segment, with its indexes.
 
         Raises:
             OSError: The disk refused.
@@ -95,5 +97,5 @@ class SegmentReplacement:
             self._segment = LogSegment(
                 self._directory, span.base_offset, self._config, self._now_ms, CLEANED_SUFFIX
             )
-            self._segment.truncate(0, span.base_offset)  # an attempt before this one may have left its files
+            self._segment.truncate(0, span.base_offset)  # an earlier attempt may have left its files
         return self._segment

@@ -1,4 +1,4 @@
-"""What a log answers when it is appended to, read or asked."""
+"""The results of a log's operations."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from barnabas.cluster.model.ids import Offset
 
 @dataclass(frozen=True, slots=True)
 class LogAppendInfo:
-    """A finished append.
+    """A completed append.
 
     Attributes:
-        first_offset: Offset of the first record; of a duplicate, the one that it was given the first time.
-        last_offset: Offset of the last record, likewise. Both -1 where a follower was handed no whole batch.
+        first_offset: The offset of the first record; for a duplicate, the offset of its first append.
+        last_offset: The offset of the last record, likewise. Both are -1 if a follower was passed no whole
+            batch.
         log_append_time: The broker's time in milliseconds on LogAppendTime topics, else -1.
-        log_start_offset: Where the log starts.
-        duplicate: True if an idempotent producer's batch was there already and nothing was written.
-        size: Bytes written.
+        log_start_offset: The log's start.
+        duplicate: Whether the batch of an idempotent producer was in the log already and nothing was written.
+        size: The bytes written.
     """
 
     first_offset: Offset
@@ -44,10 +45,9 @@ class FetchDataInfo:
     """A successful read.
 
     Attributes:
-        records: Whole batches, the first of which holds the offset asked for (and may begin below it).
-            Empty if nothing lies between that offset and the upper bound, or nothing fits.
-        next_offset: The offset after the last record in ``records``, or the offset asked for where it is
-            empty.
+        records: Whole batches, the first of which holds the requested offset (and may begin below it). Empty
+            if nothing lies between that offset and the upper bound, or nothing fits.
+        next_offset: The offset after the last record in ``records``, or the requested offset if it is empty.
     """
 
     records: bytes
@@ -56,7 +56,7 @@ class FetchDataInfo:
 
 @dataclass(frozen=True, slots=True)
 class FoundRecords:
-    """As ``FetchDataInfo``, with records that may still lie in their file."""
+    """A successful read as in ``FetchDataInfo``, with records that may still lie in their file."""
 
     records: bytes | FileRecords
     next_offset: Offset
@@ -64,7 +64,7 @@ class FoundRecords:
 
 @dataclass(frozen=True, slots=True)
 class OffsetOutOfRange:
-    """A read below the log's start or beyond its end."""
+    """A read below the log's start or above its end."""
 
     offset: Offset
     log_start_offset: Offset
@@ -81,7 +81,7 @@ class FoundBatch(NamedTuple):
 
     Attributes:
         path: The file of its segment.
-        position: Where it lies in it.
+        position: Its position in the file.
         batch: The batch.
     """
 
@@ -96,7 +96,7 @@ class TimestampAndOffset(NamedTuple):
     Attributes:
         timestamp: Its timestamp in milliseconds.
         offset: Its offset.
-        leader_epoch: The leader epoch it was written in, -1 where unknown.
+        leader_epoch: The leader epoch it was written in, -1 if unknown.
     """
 
     timestamp: int

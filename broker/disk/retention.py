@@ -1,4 +1,4 @@
-"""Taking the segments out of a log that its settings no longer keep; ``broker.core.retention`` says which."""
+"""The removal of segments that a log's settings no longer keep; ``broker.core.retention`` decides."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from barnabas.cluster.model.ids import Offset
 def retire_old_segments(
     files: LogFiles, config: LogConfig, high_watermark: Offset, now_ms: int
 ) -> tuple[tuple[Deletion, ...], list[Path]]:
-    """Take out what is due; where that is everything, the log begins a new segment at its end first.
+    """Remove the segments that are due; if these are all, roll first.
 
     Returns:
-        What was taken out, and what its files will be called until they are unlinked.
+        The removed segments, and the new names of their files until they are unlinked.
 
     Raises:
         OSError: The disk refused.

@@ -1,4 +1,4 @@
-"""Reading a segment file batch by batch: headers alone, or whole batches with their checksums."""
+"""The reading of a segment's file batch by batch: headers only, or whole batches with their checksums."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from barnabas.broker.disk.files import read_exactly
 from barnabas.cluster.model.ids import Offset
 
 HEADER_CHUNK = 16 * 1024
-"""Bytes read at once when looking for headers: several times the usual distance between index entries."""
+"""Bytes per read of headers: several times the usual distance between index entries."""
 
 BATCH_CHUNK = 1024 * 1024
-"""Bytes read at once when whole batches are needed."""
+"""Bytes per read of whole batches."""
 
 OFFSETS_PER_SEGMENT = 2**31
-"""Offsets are kept in four bytes, from the segment's base on."""
+"""The offsets of a segment: they are stored in four bytes, relative to its base offset."""
 
 _Found = tuple[int, RecordBatch]
 
@@ -33,16 +33,16 @@ _Found = tuple[int, RecordBatch]
 def scan_headers(
     fd: int, path: Path, base_offset: Offset, start: int, end: int
 ) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each batch from ``start`` to ``end``, at both of which one begins.
+    """Yield position and header of each batch from ``start`` to ``end``, which are batch boundaries.
 
-    Bodies are skipped, so damage there is not seen; readers check the checksum.
+    Bodies are skipped, so damage there goes unnoticed; readers check the checksum.
 
     Args:
         fd: The segment's file.
         path: Its path, for the error.
-        base_offset: The segment's, within four bytes of which its offsets lie.
-        start: Where to begin.
-        end: Where to stop.
+        base_offset: The segment's base offset.
+        start: The position to begin at.
+        end: The position to stop at.
 
     Raises:
         CorruptLogError: No batch lies where one should, or its offsets cannot be there.
@@ -65,18 +65,19 @@ def scan_headers(
         yield position, header
         expected = Offset(header.next_offset)
         position += size
-        # Of batches that are larger than a chunk, nothing but the header is worth reading.
+        # If batches are larger than a chunk, only the header is worth reading.
         wanted = HEADER_CHUNK if size < HEADER_CHUNK else HEADER_SIZE
 
 
 def scan_valid_batches(fd: int, end: int, base_offset: int) -> Iterator[_Found]:
-    """Position and content of each batch in a file of ``end`` bytes, up to the first that is not right.
+    """Yield position and content of each batch in a file of ``end`` bytes, up to the first invalid one.
 
-    Right is: whole, of this format, with its checksum, after the batch before it and within four bytes of the
-    segment's base offset. What follows the last batch that comes out is not to be trusted.
+    A batch is valid if it is whole, of this format, with its checksum, after the batch before it and within
+    four bytes of the segment's base offset. Nothing after the last batch yielded can be trusted.
 
-    The checksum does not cover the base offset. A batch that leaves a gap before it, as compaction may, comes
-    out only once the next batch begins after it: where that one begins earlier, this one's offset is wrong.
+    The checksum does not cover the base offset. A batch after a gap, which compaction may leave, is therefore
+    held back until the next batch begins after it: if that one begins earlier, the held batch has a wrong
+    offset.
     """
     expected, held = base_offset, None
     for position, batch in whole_batches_of(fd, 0, end):
@@ -98,24 +99,25 @@ def scan_valid_batches(fd: int, end: int, base_offset: int) -> Iterator[_Found]:
 
 
 def whole_batches_of(fd: int, start: int, end: int) -> Iterator[_Found]:
-    """Yield the batches that are whole, of this format and have their checksum, up to the first that is not.
+    """Yield the batches that are whole, of this format and have their checksum, up to the first other one.
 
     Args:
         fd: The segment's file.
-        start: Where the first batch begins.
-        end: Where the last one ends.
+        start: The position of the first batch.
+        end: The position after the last one.
     """
     position, chunk, chunk_start = start, memoryview(b""), start
     while end - position >= HEADER_SIZE:
         local = position - chunk_start
         header = parse_header(chunk, local) if local + HEADER_SIZE <= len(chunk) else None
+        # Read the next chunk, or all of the next batch if that is longer.
         if header is None or local + header.size > len(chunk):
             needed = header.size if header else _whole_size(fd, position)
             if not HEADER_SIZE <= needed <= end - position:
                 return
             chunk = memoryview(read_exactly(fd, min(max(BATCH_CHUNK, needed), end - position), position))
             if len(chunk) < HEADER_SIZE:
-                return  # the file is shorter than its owner knows
+                return  # the file is shorter than the log's state says
             chunk_start, local = position, 0
             header = parse_header(chunk)
         size = header.size

@@ -1,7 +1,7 @@
-"""Verifying a segment's batches a piece at a time, while the log is in use.
+"""The verification of a segment's batches, a piece at a time, while the log is in use.
 
-Reads check only that a batch begins where one should; its checksum is computed when it is written, and here.
-Kafka has no such check: a batch that the disk has damaged is found by whoever reads it, if anybody does.
+A read checks only that a batch begins where one should; checksums are verified when batches are written, and
+here. Kafka has no such check: only a consumer's read finds a batch that the disk has damaged.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.ids import Offset
 
 UNBOUNDED = 2**31 - 1
-"""More bytes than an index may have: it is read as it is."""
+"""An index size that is never reached: the file is read in its actual size."""
 
 
 class DamagedRange(NamedTuple):
-    """Bytes of a segment that hold no right batch, and the offsets that are lost with them.
+    """A range of a segment without valid batches, and the offsets lost with it.
 
     Attributes:
         position: The first byte.
-        end_position: The byte after the last: a right batch begins there, or the segment ends.
-        first_offset: The offset after the last right batch before it.
-        end_offset: The first offset of the right batch behind it, or the segment's end.
+        end_position: The byte after the last: a valid batch begins there, or the segment ends.
+        first_offset: The offset after the last valid batch before it.
+        end_offset: The first offset of the valid batch after it, or the segment's end.
     """
 
     position: int
@@ -43,16 +43,16 @@ class DamagedRange(NamedTuple):
 
 
 class SegmentSpan(NamedTuple):
-    """What a segment of a log covers at the moment.
+    """The extent of a log's segment at one time.
 
     Attributes:
         path: Its file.
         base_offset: Its first offset.
         end_offset: The next segment's base, or the log's end.
         size: Bytes of batches.
-        generation: How often the log had been truncated or repaired: below ``size`` the file stays as it is
-            until the log's next generation.
-        latest_epoch: The log's latest leader epoch, or None if it knows none.
+        generation: The number of the log's truncations and repairs so far; the file does not change below
+            ``size`` within one generation.
+        latest_epoch: The log's latest leader epoch, or None if it has none.
     """
 
     path: Path
@@ -66,11 +66,11 @@ class SegmentSpan(NamedTuple):
 class SegmentCheck:
     """The check of one segment, on a thread that may wait for the disk.
 
-    A truncation may change the file meanwhile, so ``Log.note_damage`` takes what was found only if the log is
-    of the same generation still.
+    A truncation may change the file in the meantime, so ``Log.note_damage`` accepts the result only if the
+    log is still of the same generation.
 
     Attributes:
-        damaged: What was found so far.
+        damaged: The damage found so far.
     """
 
     def __init__(self, span: SegmentSpan) -> None:
@@ -80,7 +80,7 @@ class SegmentCheck:
         self._steps: Iterator[int] | None = None
 
     def read_on(self, max_bytes: int) -> int:
-        """Check the next batches, some ``max_bytes`` of them; returns how many bytes, 0 at the end.
+        """Check the next batches, about ``max_bytes`` of them; return the bytes checked, 0 at the end.
 
         Raises:
             OSError: The disk refused.
@@ -89,7 +89,7 @@ class SegmentCheck:
             try:
                 self._fd = open_to_read(self._span.path)
             except FileNotFoundError:
-                return 0  # Retention or a truncation has taken the segment.
+                return 0  # Retention or a truncation has removed the segment.
             self._steps = self._run(self._fd)
         done = 0
         while done < max_bytes:
@@ -106,7 +106,7 @@ class SegmentCheck:
             self._fd = None
 
     def _run(self, fd: int) -> Iterator[int]:
-        """Yield the size of each batch that is checked, and of each damaged range."""
+        """Yield the size of each checked batch, and of each damaged range."""
         span, position, expected = self._span, 0, self._span.base_offset
         epoch = UNKNOWN_LEADER_EPOCH
         while position < span.size:
@@ -126,16 +126,19 @@ class SegmentCheck:
             self.damaged.append(DamagedRange(position, end_position, expected, end_offset))
             yield end_position - position
             position, expected = end_position, end_offset
-            epoch = UNKNOWN_LEADER_EPOCH  # the one before the damage may have been the damage
+            epoch = UNKNOWN_LEADER_EPOCH  # the epoch before the damage may be damaged itself
 
     def _may_follow(self, before: LeaderEpoch, epoch: int) -> bool:
-        """Whether a batch of ``epoch`` may stand behind those of ``before``: epochs never fall in a log."""
+        """Return whether a batch of ``epoch`` may follow one of ``before``: epochs never fall in a log."""
         latest = self._span.latest_epoch
         is_past = latest is None or epoch <= latest
         return epoch == UNKNOWN_LEADER_EPOCH or (before <= epoch and is_past)
 
     def _find_next(self, fd: int, damaged: int, expected: Offset) -> tuple[int, Offset]:
-        """Where a right batch begins behind ``damaged``, as the index knows it, else the segment's end."""
+        """Return position and offset of the first valid batch in the index after ``damaged``.
+
+        Without one, these are the segment's end.
+        """
         span = self._span
         for entry in self._index_entries():
             if entry.position <= damaged:

@@ -1,4 +1,4 @@
-"""One segment of a log: a file of batches back to back, and its two indexes.
+"""One segment of a log: a file of consecutive batches, and its two indexes.
 
 Source: ``core/log/LogSegment.scala`` of Kafka 2.8.
 """
@@ -55,7 +55,7 @@ from barnabas.cluster.model.ids import Offset
 
 
 class BatchPosition(NamedTuple):
-    """Where a batch lies in its segment's file."""
+    """The position of a batch in its segment's file, and its header."""
 
     position: int
     header: BatchHeader
@@ -67,13 +67,13 @@ class LogSegment:
     Attributes:
         base_offset: The first offset that may lie in it; its files are named by it.
         size: Bytes of batches.
-        damaged: What is known to hold no right batch, by position.
+        damaged: The ranges known to hold no valid batch, by position.
     """
 
     def __init__(
         self, directory: Path, base_offset: Offset, config: LogConfig, now_ms: int, suffix: str = ""
     ) -> None:
-        """``suffix`` ends the names of the files of a segment that is no part of the log yet."""
+        """Open a segment; ``suffix`` ends the file names of one that is not part of the log yet."""
         self.base_offset = base_offset
         self.damaged: tuple[DamagedRange, ...] = ()
         self.path = segment_file(directory, base_offset, LOG_SUFFIX + suffix)
@@ -99,23 +99,23 @@ class LogSegment:
 
     @property
     def max_timestamp(self) -> int:
-        """The largest timestamp of its batches in milliseconds, -1 where there is none."""
+        """The largest timestamp of its batches in milliseconds, -1 without timestamps."""
         if not self._is_max_timestamp_checked:
             self._is_max_timestamp_checked = True
-            with contextlib.suppress(CorruptLogError):  # The index's word is all there is then.
+            with contextlib.suppress(CorruptLogError):  # the index's last entry must do
                 self.check_time_index()
         return self._max_timestamp
 
     @property
     def largest_timestamp(self) -> int:
-        """Milliseconds since 1970 of the newest record; of the file's last change where there is none."""
+        """Milliseconds since 1970 of the newest record, or of the file's last change without timestamps."""
         if self.max_timestamp >= 0:
             return self.max_timestamp
         return last_change_ms(self.fd)
 
     @property
     def retired_paths(self) -> list[Path]:
-        """What ``retire`` calls the files, whether or not each is there."""
+        """The paths that ``retire`` gives the files, whether or not each exists."""
         suffixes = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)
         names = [self.path.with_suffix(suffix).name for suffix in suffixes]
         return [self.path.with_name(name + DELETED_SUFFIX) for name in names]
@@ -136,7 +136,10 @@ class LogSegment:
         )
 
     def write(self, buffers: Sequence[Buffer], size: int) -> int:
-        """Append ``size`` bytes of whole batches, to ``note`` each; returns the position of the first."""
+        """Append ``size`` bytes of whole batches, and return the position of the first.
+
+        The caller notes each batch.
+        """
         position = self.size
         if position == 0:
             self._preallocate_indexes()
@@ -145,10 +148,10 @@ class LogSegment:
         return position
 
     def note(self, position: int, size: int, last_offset: int, max_timestamp: int, interval: int) -> None:
-        """Take a batch that was written into the indexes.
+        """Add a batch that was written to the indexes.
 
         Args:
-            position: Where it lies.
+            position: Its position.
             size: Its bytes.
             last_offset: The offset of its last record.
             max_timestamp: Its maximum timestamp.
@@ -187,10 +190,10 @@ class LogSegment:
             self.transaction_index.append(AbortedTransaction(producer_id, first_offset, last_offset, stable))
 
     def headers(self, start: int = 0, end: int | None = None) -> Iterator[BatchPosition]:
-        """Return the batches from position ``start`` to ``end``, else to the segment's; one begins at both.
+        """Return the batches from position ``start`` to ``end`` or the segment's end, both batch boundaries.
 
         Raises:
-            CorruptLogError: No batch lies where one should.
+            CorruptLogError: No valid batch begins where one should.
         """
         stop = self.size if end is None else end
         return starmap(BatchPosition, scan_headers(self.fd, self.path, self.base_offset, start, stop))
@@ -205,20 +208,20 @@ class LogSegment:
         for batch in found:
             if batch.header.last_offset >= offset:
                 if batch.header.base_offset > offset:
-                    next(found, None)  # Nothing but the batch after it bears out an offset behind a gap.
+                    next(found, None)  # Only the batch after it can confirm an offset after a gap.
                 return batch
         return None
 
     def headers_near(self, limit: int, start: int) -> Iterator[BatchPosition]:
-        """The batches from one before position ``limit`` on: the one at ``start``, or one that is closer."""
+        """Return the batches from the one at ``start``, or from a later one before position ``limit``."""
         if self.offset_index.lookup_position(limit).position <= start:
             return self.headers(start)
         return self._from_entry(OffsetIndex.lookup_position, limit)
 
     def batches_since(self, timestamp: int, first_offset: int) -> Iterator[BatchPosition]:
-        """The batches at ``first_offset`` or later whose maximum timestamp is ``timestamp`` or later."""
+        """Yield the batches from ``first_offset`` on whose maximum timestamp is ``timestamp`` or later."""
         entry = self.time_index.lookup(timestamp)
-        if not self._bears_out(entry):
+        if not self._matches_batch(entry):
             self.rebuild_indexes()
             entry = self.time_index.lookup(timestamp)
         start_offset = max(entry.offset, first_offset)
@@ -227,11 +230,11 @@ class LogSegment:
                 yield batch
 
     def read(self, position: int, size: int) -> bytes:
-        """At most ``size`` bytes from ``position`` on."""
+        """Read at most ``size`` bytes from ``position`` on."""
         return read_exactly(self.fd, min(size, self.size - position), position)
 
     def records(self, position: int, size: int) -> FileRecords:
-        """At most ``size`` bytes from ``position`` on, read when they are needed."""
+        """Return at most ``size`` bytes from ``position`` on, to be read when they are needed."""
         return FileRecords(lambda: self.fd, position, min(size, self.size - position))
 
     def read_header(self, position: int) -> BatchHeader:
@@ -244,7 +247,7 @@ class LogSegment:
         return (batch for batch in found if batch.header.last_offset >= offset)
 
     def activate(self) -> None:
-        """Become the active segment: files preallocated, those of its indexes by its first batch."""
+        """Become the active segment: preallocate its file, and those of the indexes if it has batches."""
         if self.size < self._preallocated_size:
             set_size(self.fd, self._preallocated_size)
         if self.size:
@@ -255,7 +258,7 @@ class LogSegment:
         self.time_index.preallocate()
 
     def load_indexes(self) -> bool:
-        """Take the index files as they are; False if they cannot be right."""
+        """Load the index files; return False if they are invalid."""
         if not (self.offset_index.load() and self.time_index.load()):
             return False
         self._max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
@@ -263,9 +266,10 @@ class LogSegment:
         return True
 
     def load_end(self) -> Offset:
-        """Find the largest timestamp and the segment's end from the headers behind the last index entries.
+        """Find the largest timestamp and the segment's end from the headers after the last index entries.
 
-        Returns the offset after the last batch.
+        Returns:
+            The offset after the last batch.
 
         Raises:
             CorruptLogError: The batches do not fill the file.
@@ -281,24 +285,26 @@ class LogSegment:
         return next_offset
 
     def check_time_index(self) -> None:
-        """See that the time index of a segment that gets no more batches ends right; else make it anew.
+        """Check that a sealed segment's time index ends with its largest timestamp; rebuild the index if not.
 
-        Its last entry is the segment's largest timestamp, so the batches behind the last entry of the offset
-        index hold no larger one.
+        The last entry must have the largest timestamp, so no batch after the offset index's last entry has a
+        larger one.
 
         Raises:
-            CorruptLogError: As ``headers``.
+            CorruptLogError: No valid batch begins where one should.
         """
         last = self.time_index.last_entry
         tail = self._from_entry(OffsetIndex.lookup, self.offset_index.last_entry.offset)
-        if not self._bears_out(last) or any(batch.header.max_timestamp > last.timestamp for batch in tail):
+        if not self._matches_batch(last) or any(
+            batch.header.max_timestamp > last.timestamp for batch in tail
+        ):
             self.rebuild_indexes()
 
     def rebuild_indexes(self) -> None:
-        """Make the indexes anew from the batches; those of an older segment are stored, too.
+        """Rebuild the indexes from the batches; those of an older segment are stored, too.
 
         Raises:
-            CorruptLogError: Not all batches can be read; the indexes are left as they were.
+            CorruptLogError: Not all batches are readable; the indexes stay as they were.
         """
         before = self.offset_index, self.time_index, self._max_timestamp, self._offset_of_max_timestamp
         self.offset_index, self.time_index = self.offset_index.emptied(), self.time_index.emptied()
@@ -313,16 +319,16 @@ class LogSegment:
             self.store_indexes()
 
     def note_all(self) -> None:
-        """Take all batches into the indexes, which are empty.
+        """Add all batches to the empty indexes.
 
         Raises:
-            CorruptLogError: As ``headers``; those before are noted.
+            CorruptLogError: No valid batch begins where one should; the batches before are added.
         """
         for position, header in self.headers():
             self.note(position, header.size, header.last_offset, header.max_timestamp, self._index_interval)
 
     def truncate(self, position: int, offset: int) -> None:
-        """Cut the file at ``position`` and forget what the indexes say of ``offset`` and later."""
+        """Truncate the file to ``position``, and drop the index entries of ``offset`` and later."""
         set_size(self.fd, position)
         self.size = position
         self.damaged = tuple(each for each in self.damaged if each.position < position)
@@ -331,11 +337,11 @@ class LogSegment:
         self.transaction_index.truncate_to(offset)
         self._bytes_since_index_entry = 0
         self._first_timestamp = None
-        with contextlib.suppress(CorruptLogError):  # What cannot be read has no timestamp either.
+        with contextlib.suppress(CorruptLogError):  # unreadable batches have no timestamp
             self.load_end()
 
     def reset_indexes(self) -> None:
-        """Empty the indexes, to ``note`` every batch anew."""
+        """Empty the indexes, so that every batch can be noted again."""
         self.offset_index.clear()
         self.time_index.clear()
         self._max_timestamp = NO_TIMESTAMP
@@ -345,23 +351,23 @@ class LogSegment:
         self._first_timestamp = None
 
     def end(self) -> None:
-        """Cut off what was preallocated and add the last time entry: the segment gets no more batches."""
+        """Remove the preallocated rest and add the last time entry: no more batches are appended."""
         if self.size < self._preallocated_size:
             set_size(self.fd, self.size)
         self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
 
     def sync(self) -> None:
-        """Put the batches, and what is known of aborted transactions, on the disk itself."""
+        """Flush the batches and the index of aborted transactions."""
         sync(self.fd)
         self.transaction_index.sync()
 
     def store_indexes(self) -> None:
-        """Write the indexes at their true size and sync them: on a roll, on a clean close."""
+        """Write the indexes at their true size and flush them: on a roll and on a clean shutdown."""
         self.offset_index.store()
         self.time_index.store()
 
     def unload_indexes(self) -> None:
-        """Free the memory of indexes that are stored; the next lookup reads them again."""
+        """Free the memory of stored indexes; the next lookup reads them again."""
         self.offset_index.unload()
         self.time_index.unload()
         self.transaction_index.unload()
@@ -372,7 +378,7 @@ class LogSegment:
         return self.fd == CLOSED
 
     def close(self) -> None:
-        """Close the file, unless it is closed."""
+        """Close the file, unless it is closed already."""
         if not self.is_closed:
             close_file(self.fd)
             self.fd = CLOSED
@@ -380,9 +386,9 @@ class LogSegment:
     def take_place_of(self, former: LogSegment) -> None:
         """Give this segment's files the names of those of ``former``, which has the same base offset.
 
-        The batches are replaced in one step, so that a crash leaves the former ones or these. Indexes of the
-        former ones go first; those that are missing at load are made anew. What the former one knows of
-        aborted transactions stays true. The owner closes ``former``.
+        The batches are replaced in one step, so a crash leaves either the former ones or these. The former
+        indexes are removed first, because missing ones are rebuilt by the load. The index of aborted
+        transactions stays valid. The caller closes ``former``.
         """
         for index in (former.offset_index, former.time_index):
             if index.path.exists():
@@ -393,7 +399,10 @@ class LogSegment:
         self.transaction_index = former.transaction_index
 
     def delete(self) -> None:
-        """Close the segment and unlink its files, by way of ``.deleted``: all go, if only at load."""
+        """Close the segment and unlink its files.
+
+        They are renamed first, so that the load completes an interrupted deletion.
+        """
         self.close()
         renamed = []
         for suffix in SEGMENT_SUFFIXES:
@@ -408,8 +417,8 @@ class LogSegment:
     ) -> Iterator[BatchPosition]:
         """Return the batches from the index entry on that ``look_up`` finds.
 
-        An entry is believed where a batch begins at its position that does not lie beyond its offset. Else
-        the index is made anew.
+        The entry is valid if a batch begins at its position, with a base offset up to the entry's. Otherwise
+        the index is rebuilt.
         """
         entry = look_up(self.offset_index, key)
         found, first = self.headers(max(entry.position, 0)), None
@@ -422,8 +431,8 @@ class LogSegment:
         self.rebuild_indexes()
         return self.headers(look_up(self.offset_index, key).position)
 
-    def _bears_out(self, entry: TimestampOffset) -> bool:
-        """Return whether the batch that holds the offset of a time index's entry is of its timestamp."""
+    def _matches_batch(self, entry: TimestampOffset) -> bool:
+        """Return whether a time index's entry has the timestamp of the batch that holds its offset."""
         if entry.timestamp == NO_TIMESTAMP:
             return entry.offset == self.base_offset
         found = self.locate(entry.offset)
@@ -434,9 +443,9 @@ class LogSegment:
         )
 
     def retire(self) -> None:
-        """Close the segment and rename its files and its producer snapshot, for somebody to unlink later.
+        """Close the segment and rename its files and its producer snapshot, which the caller unlinks later.
 
-        The batches go first: indexes without them are unlinked at load.
+        The batches are renamed first: the load unlinks indexes without them.
         """
         self.close()
         for retired in self.retired_paths:

@@ -1,4 +1,4 @@
-"""The segments of one log, in order, and finding one's way in them."""
+"""The segments of one log, in order, and the search for a batch in them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.ids import Offset
 
 REMEMBERED_BOUNDARIES = 512
-"""How many batch boundaries are remembered: those of the last appends, and where the last reads ended."""
+"""The number of batch boundaries remembered: of the last appends, and of the ends of the last reads."""
 
 LOADED_INDEXES = 4
-"""How many older segments keep their indexes in memory after a lookup."""
+"""The number of older segments whose indexes stay in memory after a lookup."""
 
 
 class LogPosition(NamedTuple):
-    """Where a batch begins.
+    """The place of a batch.
 
     Attributes:
         segment: The segment that holds it.
         position: Its position in the segment's file.
-        offset: Its base offset, or the offset asked for where no batch holds that (the log's end).
+        offset: Its base offset, or the requested offset if no batch holds it (the log's end).
     """
 
     segment: LogSegment
@@ -34,11 +34,11 @@ class LogPosition(NamedTuple):
 
 
 class LogSegments:
-    """At least one segment, by base offset; the last one is active and takes the appends.
+    """The segments by base offset, one at least; the last one is active: batches are appended to it.
 
-    A follower's fetch, and a consumer's up to the high watermark, mostly begins and ends where an append or
-    a read ended a moment ago. Such boundaries are remembered, so that the indexes and the file are asked
-    only for others.
+    A fetch of a follower, or of a consumer up to the high watermark, usually begins and ends where a recent
+    append or read ended. Such boundaries are remembered, so that index and file are read only for other
+    offsets.
     """
 
     def __init__(self, segments: Iterable[LogSegment]) -> None:
@@ -64,20 +64,20 @@ class LogSegments:
         return sum(segment.size for segment in self._segments)
 
     def add(self, segment: LogSegment) -> None:
-        """Make a new segment, of a base offset above all others, the active one."""
+        """Add a segment with a base offset above all others; it becomes the active one."""
         self._segments.append(segment)
         self._bases.append(segment.base_offset)
 
     def from_offset(self, offset: int) -> list[LogSegment]:
-        """Return the segment in whose range ``offset`` lies, and all later ones."""
+        """Return the segment whose range holds ``offset``, and all later ones."""
         return self._segments[max(0, bisect_right(self._bases, offset) - 1) :]
 
     def holding(self, path: Path) -> LogSegment:
-        """Return the segment whose file this is."""
+        """Return the segment of this file."""
         return next(segment for segment in self._segments if segment.path == path)
 
     def remove_from(self, base_offset: int) -> list[LogSegment]:
-        """Take out the segments of that base offset and above; the caller deletes them."""
+        """Remove the segments of that base offset and above from the list; the caller deletes them."""
         keep = bisect_right(self._bases, base_offset - 1)
         removed = self._segments[keep:]
         del self._segments[keep:], self._bases[keep:]
@@ -85,12 +85,12 @@ class LogSegments:
         return removed
 
     def exchange(self, former: LogSegment, new: LogSegment) -> None:
-        """Put ``new`` in the place of ``former``, which has the same base offset and is not active."""
+        """Replace ``former``, which is not active, by ``new`` of the same base offset."""
         self._segments[self._segments.index(former)] = new
         self.forget()
 
     def remove_first(self, count: int) -> list[LogSegment]:
-        """Take out the oldest ``count`` segments, not all; the caller deletes them."""
+        """Remove the oldest ``count`` segments, not all, from the list; the caller deletes them."""
         removed = self._segments[:count]
         del self._segments[:count], self._bases[:count]
         first = self._bases[0]
@@ -102,19 +102,19 @@ class LogSegments:
         return removed
 
     def forget(self) -> None:
-        """Trust no remembered boundary: the log was truncated."""
+        """Forget all remembered boundaries: the log was truncated."""
         self._boundaries.clear()
         self._loaded.clear()
 
     def remember(self, offset: int, segment: LogSegment, position: int) -> None:
-        """Note that the batch of base offset ``offset`` begins at ``position``; never a segment's end."""
+        """Note that the batch with base offset ``offset`` begins at ``position``; never a segment's end."""
         boundaries = self._boundaries
         boundaries[offset] = (segment, position)
         if len(boundaries) > REMEMBERED_BOUNDARIES:
             boundaries.popitem(last=False)
 
     def locate(self, offset: Offset) -> LogPosition:
-        """Where the first batch begins whose last offset is ``offset`` or above; else the end of the log."""
+        """Return the first batch whose last offset is ``offset`` or above; else the end of the log."""
         known = self._boundaries.get(offset)
         if known is not None:
             return LogPosition(*known, offset)
@@ -128,11 +128,10 @@ class LogSegments:
     def read(
         self, start: LogPosition, end: int, max_bytes: int, *, min_one_batch: bool
     ) -> FoundRecords | None:
-        """Whole batches from ``start`` up to position ``end`` of its segment, both at batch boundaries.
+        """Find whole batches from ``start`` to position ``end`` of its segment, both batch boundaries.
 
-        Where they are more than ``max_bytes``, the last boundary within it is looked for from the index
-        entry before it, so that one exact read is enough. None if all of them fit: the caller knows
-        where they end.
+        If they are more than ``max_bytes``, the last boundary within that is searched from the index entry
+        before it, so that one exact read suffices. None means that all of them fit.
         """
         segment, limit = start.segment, start.position + max_bytes
         if end <= limit:
@@ -158,7 +157,7 @@ class LogSegments:
         return bisect_right(self._bases, first) == bisect_right(self._bases, last)
 
     def bytes_between(self, start: LogPosition, end: LogPosition) -> int:
-        """Bytes from the one position to the other, later one."""
+        """Return the bytes between two positions, the later one second."""
         if start.segment is end.segment:
             return end.position - start.position
         first = bisect_right(self._bases, start.segment.base_offset)
@@ -167,7 +166,7 @@ class LogSegments:
         return start.segment.size - start.position + between + end.position
 
     def end_of(self, segment: LogSegment, log_end_offset: Offset) -> Offset:
-        """Return the offset at which ``segment`` ends: the next one's base, or the log's end."""
+        """Return the end offset of ``segment``: the next one's base, or the log's end."""
         following = bisect_right(self._bases, segment.base_offset)
         return self._bases[following] if following < len(self._bases) else log_end_offset
 

@@ -1,14 +1,14 @@
-"""Which topic a log is of, as a file in the log's own directory says it.
+"""The file in a log's directory that says which topic the log belongs to.
 
 Kafka keeps the topic's id there, too (``partition.metadata``, KIP-516). One file for all logs of a log
-directory would be cheaper, and would lie: while a Kafka broker runs on the directory it deletes logs and
-creates others under their names, and knows nothing of such a file. A good log would be put aside then. What
-lies in a log's directory is renamed and deleted with it, so it belongs to no other log.
+directory would be cheaper but could become wrong: a Kafka broker that runs on the directory deletes logs and
+creates others under their names, and ignores such a file. Then a good log would be taken for a stray. A file
+in the log's own directory is renamed and deleted with it, so it belongs to no other log.
 
 The file is written before the first record, and never changes while the log is the topic's. A log whose end
-offset is 0 holds nothing of any topic, so any topic of the name may own it: such a log has no file, and
+offset is 0 has no record of any topic, so any topic of the name may own it: such a log has no file, and
 creating a topic of many partitions writes none. A log with records but without the file is from Kafka or an
-older release, and gets the file with the next LeaderAndIsr request. A missing, torn or damaged file says
+older release, and gets the file with the next LeaderAndIsr request. A missing, torn or damaged file proves
 nothing: any topic of the name may own the log, and the next LeaderAndIsr request settles which one does.
 """
 
@@ -23,8 +23,10 @@ from barnabas.cluster.model.epochs import Zxid
 from barnabas.cluster.model.ids import TopicIdentity
 
 _CONTENT = re.compile(rb"0\n1\n([0-9]{1,19}) ([0-9]{1,19})\n")
-"""Version, number of rows, and the row: the format of Kafka's checkpoints. The last line break tells that
-nothing was cut off."""
+"""The format of Kafka's checkpoints: version, number of rows, the row.
+
+The final line break shows that nothing was cut off.
+"""
 
 
 class LogIdentity:
@@ -60,7 +62,7 @@ class LogIdentity:
 
 
 def read_identity(directory: Path) -> TopicIdentity | None:
-    """Return the topic that the log in ``directory`` is of, or None if that is not known.
+    """Return the topic that the log in ``directory`` belongs to, or None if that is unknown.
 
     Raises:
         OSError: The disk refused.
@@ -73,9 +75,9 @@ def read_identity(directory: Path) -> TopicIdentity | None:
 
 
 def write_identity(directory: Path, identity: TopicIdentity) -> None:
-    """Record the topic that the log in ``directory`` is of; the log's next flush makes it durable.
+    """Record the topic that the log in ``directory`` belongs to; the log's next flush makes it durable.
 
-    A loss of power before then leaves a log without an identity, and without records that were flushed.
+    A loss of power before then leaves a log without an identity, and without flushed records.
 
     Raises:
         OSError: The disk refused.

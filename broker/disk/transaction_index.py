@@ -53,7 +53,7 @@ class TransactionIndex:
         return entries
 
     def append(self, aborted: AbortedTransaction) -> None:
-        """Add an entry, of a marker behind all others.
+        """Add an entry, whose marker lies after all others.
 
         Raises:
             OSError: The disk refused.
@@ -71,16 +71,16 @@ class TransactionIndex:
             write_file(self.path, b"".join(_ENTRY.pack(VERSION, *each) for each in kept), durable=False)
 
     def clear(self) -> None:
-        """Drop all entries, and the file."""
+        """Drop all entries and remove the file."""
         self._entries = []
         if self.path.exists():
             remove(self.path)
 
     def collect(self, fetch_offset: int, upper_bound: int) -> tuple[list[AbortedTransaction], bool]:
-        """The aborted transactions with records from ``fetch_offset`` up to ``upper_bound``, exclusive.
+        """Return the aborted transactions with records from ``fetch_offset`` to before ``upper_bound``.
 
         Returns:
-            Them, and whether later segments need not be asked.
+            The transactions, and whether later segments cannot have more.
         """
         found = []
         first = bisect_left(self.entries, fetch_offset, key=attrgetter("last_offset"))
@@ -96,6 +96,6 @@ class TransactionIndex:
         self._entries = None
 
     def sync(self) -> None:
-        """Put the file on the disk itself, if there is one."""
+        """Flush the file, if there is one."""
         if self.path.exists():
             sync_file(self.path)
