@@ -1,4 +1,4 @@
-"""The produce path: to the local leader's log, and with acks=all into the purgatory until it is committed.
+"""The produce path: append to the local leader's log, and with acks=all wait in the purgatory for the commit.
 
 Source: Kafka's ``ReplicaManager.appendRecords`` and ``DelayedProduce`` of release 2.8.
 """
@@ -23,19 +23,26 @@ from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
 
 ACKS_ALL = -1
-"""The answer waits for all in-sync replicas."""
+"""The acks with which the answer waits for all in-sync replicas."""
 
 _ACKS = frozenset((ACKS_ALL, 0, 1))
 
 MAX_RECOMPRESSIONS = 2
-"""How many batches are recompressed at a time: each holds what it unpacks to, three times at most."""
+"""The number of batches recompressed at a time: each holds up to three times its unpacked size."""
 
 OnExpired = Callable[[TopicPartition], None]
-"""Told of each partition of a produce whose time was up before it was committed."""
+"""The function called for each partition of a produce that timed out before it was committed."""
 
 
 class DelayedProduce(DelayedPartitions[Appended]):
-    """An acks=all produce that waits for the high watermark to pass what it appended."""
+    """An acks=all produce that waits until the high watermark passes what it appended.
+
+    As in Kafka, each partition is in one of these cases:
+
+    A. This broker no longer leads it: the error is the answer. B. The high watermark is below the required
+    offset: it waits. C.1 The high watermark has passed it, and enough replicas are in sync: success. C.2 Too
+    few replicas are in sync by now: ``NOT_ENOUGH_REPLICAS_AFTER_APPEND``.
+    """
 
     __slots__ = ("_on_expired",)
 
@@ -47,12 +54,12 @@ class DelayedProduce(DelayedPartitions[Appended]):
         answer: asyncio.Future[AppendResults],
         on_expired: OnExpired,
     ) -> None:
-        """``waiting`` is what the high watermark must reach; ``results`` say success so far."""
+        """Create the operation; ``waiting`` has the required offsets, ``results`` the answers so far."""
         super().__init__(hosted, results, waiting, answer)
         self._on_expired = on_expired
 
     def reached(self, partition: HostedPartition, offset: Offset, so_far: Appended, /) -> Appended | None:
-        """Success, unless too few replicas are in sync by now; None below the high watermark."""
+        """Return success or the error of too few in-sync replicas; None below the high watermark."""
         replica = partition.replica
         if replica.high_watermark < offset:
             return None
@@ -61,21 +68,21 @@ class DelayedProduce(DelayedPartitions[Appended]):
         return self.failed(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, so_far)
 
     def failed(self, error: ErrorCode, so_far: Appended, /) -> Appended:
-        """Return the error; nothing is said of where the records lie."""
+        """Return the error, without the offset of the records."""
         return Appended(error, log_start_offset=so_far.log_start_offset)
 
     def timed_out(self, so_far: Appended) -> Appended:
-        """Return an error, though the records may be committed yet."""
+        """Return a timeout, though the records may still be committed."""
         return self.failed(ErrorCode.REQUEST_TIMED_OUT, so_far)
 
     def on_expiration(self) -> None:
-        """Tell of the partitions that were not committed in time."""
+        """Count the partitions that were not committed in time."""
         for topic_partition in self.waiting:
             self._on_expired(topic_partition)
 
 
 class Appender:
-    """Appends what clients produce (implements ``interface.Appends``)."""
+    """The appender of client's batches (implements ``interface.Appends``)."""
 
     def __init__(self, hosted: HostedPartitions, on_expired: OnExpired = lambda _: None) -> None:
         self._hosted = hosted
@@ -83,7 +90,7 @@ class Appender:
         self._recompressing = asyncio.Semaphore(MAX_RECOMPRESSIONS)
 
     def prepare(self, batches: Mapping[TopicPartition, Bytes | None]) -> Prepares | None:
-        """Recompress what is long; see ``interface.Appends.prepare``."""
+        """Recompress long batches; see ``interface.Appends.prepare``."""
         work: dict[TopicPartition, Recompression] = {}
         for topic_partition, records in batches.items():
             partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
@@ -135,7 +142,8 @@ class Appender:
                 pending[topic_partition] = info.required_offset
             if not info.duplicate:
                 grown.append(partition)
-        # Woken only now: a follower's fetch that one partition ends takes the others' batches along.
+        # Notify only now: a follower's fetch that one partition completes can then return all partitions'
+        # batches.
         for partition in grown:
             self._hosted.grew(partition)
         if pending:
@@ -146,7 +154,7 @@ class Appender:
         return answer
 
     def _unless_unknown(self, topic_partition: TopicPartition, objection: Appended) -> Appended:
-        """What is wrong with a request does not matter where there is no such partition."""
+        """Return the objection to a request, unless the partition is unknown, which comes first."""
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         is_unknown = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH) is unknown
         return Appended(unknown) if is_unknown else objection
@@ -183,7 +191,7 @@ class Appender:
 def _objection(
     topic_partition: TopicPartition, records: Prepared, acks: int, *, allow_zstd: bool, allow_topic: bool
 ) -> Appended | None:
-    """Why the request may not write there at all, whoever leads the partition."""
+    """Return why the request may not write at all, whoever leads the partition; None if it may."""
     if acks not in _ACKS:
         return Appended(ErrorCode.INVALID_REQUIRED_ACKS, message=f"acks is {acks}; expected -1, 0 or 1")
     if not allow_topic:

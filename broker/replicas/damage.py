@@ -1,8 +1,8 @@
-"""What this broker does about a damaged replica: hand the lead over, fetch the damaged range again.
+"""The repair of a damaged replica: another replica becomes leader, and the damaged range is fetched again.
 
-The damaged segment stays where it is, and what is right of it is served, until the same offsets have come
-whole from another replica. The replica stays in the ISR meanwhile: it has all that is committed but that
-range, and its end is where it was. Kafka has nothing of the kind.
+The damaged segment stays, and its valid batches are served, until the same offsets have arrived whole from
+another replica. The replica stays in the ISR: it has everything committed but that range, and the same end.
+Kafka has no such repair.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ _log = structlog.get_logger("kafka.log.Log")
 
 FIRST_BACK_OFF_S = 0.1
 LONGEST_BACK_OFF_S = 10.0
-"""Between two attempts; each pause is twice as long as the one before it."""
+"""The longest pause in seconds between two attempts; each pause is twice as long as the one before."""
 
 ELECTION_TIMEOUT_MS = 5_000
-"""How long the controller may take to elect another leader."""
+"""The time in milliseconds that the controller has to elect another leader."""
 
 HANDOVERS = 3
-"""How often the lead is handed over before the range is fetched all the same."""
+"""The number of elections tried before the range is fetched without one."""
 
 MAX_TOLD = 10
-"""How many damaged ranges of a segment are told."""
+"""The number of damaged ranges of a segment that are logged."""
 
 
 class DamagedReplicas:
     """The damaged replicas of this broker, each with a task that repairs it.
 
     Attributes:
-        controller: The way to the active controller, which elects other leaders; None until it is known.
+        controller: The port of the active controller, which elects other leaders; None until it is known.
 
     Args:
         hosted: The partitions.
-        metadata: Says which brokers live, and where.
+        metadata: The live brokers and their endpoints.
         supervisor: Owns the tasks.
-        metrics: Where damaged replicas and segments are counted.
+        metrics: Counts damaged replicas and segments.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class DamagedReplicas:
         metrics.watch(metrics.damaged_replica_count, lambda: len(self._repairs))
 
     def met(self, partition: HostedPartition, error: CorruptLogError) -> None:
-        """A read has met a batch that is not right: say so, and check its segment at once.
+        """Log that a read met an invalid batch, and check its segment at once.
 
-        Nothing is said twice: not while the check runs, of a range that is known to be damaged, or of a
-        segment that was found whole as it is.
+        Nothing is logged twice: not while the check runs, nor for a range that is known to be damaged, nor
+        for a segment whose check found no damage.
         """
         span = next((each for each in partition.log.spans() if each.path == error.path), None)
         if span is not None and self._is_doubtful(partition, span):
@@ -83,7 +83,7 @@ class DamagedReplicas:
             self._begin_check(partition, span)
 
     def refetched(self, partition: HostedPartition, offset: Offset) -> None:
-        """A follower has not taken the records at ``offset`` that were sent to it: check their segment."""
+        """Check the segment of ``offset``, because a follower rejected the records there."""
         span = next((each for each in partition.log.spans() if each.end_offset > offset), None)
         if span is not None and self._is_doubtful(partition, span):
             _log.warning(f"{_who(partition)} A follower did not take the records at offset {offset}")
@@ -107,13 +107,13 @@ class DamagedReplicas:
         try:
             if not await self.scrub.check(partition, span):
                 self._sound[partition.topic_partition] = span
-                _log.info(f"{_who(partition)} All checksums in {span.path} are right")
+                _log.info(f"{_who(partition)} All checksums in {span.path} are valid")
         except KafkaStorageError as error:
             if self._hosted.get(partition.topic_partition) is partition:
                 self._hosted.disk_failed(error)
 
     def found(self, partition: HostedPartition, span: SegmentSpan, damaged: tuple[DamagedRange, ...]) -> None:
-        """Ranges of a segment hold no right batch: refuse to read them, say so, and begin to repair it."""
+        """Note damaged ranges, which are not read any more, log them, and begin to repair the segment."""
         is_known = bool(partition.log.damage_in(span))
         if partition.log.note_damage(span, damaged):
             if not is_known:
@@ -129,14 +129,14 @@ class DamagedReplicas:
             task.add_done_callback(lambda _: self._repairs.pop(topic_partition, None))
 
     async def close(self) -> None:
-        """Repair nothing any more."""
+        """Cancel all repairs and checks."""
         tasks = [*self._repairs.values(), *self._checks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _repair(self, partition: HostedPartition) -> None:
-        """Try until nothing is damaged, or the partition is hosted no more."""
+        """Try until nothing is damaged, or the partition is no longer hosted."""
         back_off_s, handovers, told = FIRST_BACK_OFF_S, 0, ""
         while self._hosted.get(partition.topic_partition) is partition:
             damaged = partition.log.damaged_spans()
@@ -162,7 +162,7 @@ class DamagedReplicas:
             back_off_s = min(2 * back_off_s, LONGEST_BACK_OFF_S)
 
     async def _hand_over(self, partition: HostedPartition) -> bool:
-        """Have another ISR member lead, where this broker does and there is one that lives."""
+        """Ask the controller to elect another ISR member if this broker leads; return whether it did."""
         replica, own = partition.replica, self._hosted.broker_id
         others = [member for member in replica.isr if member != own and self._metadata.broker(member)]
         if not replica.is_leader or not others or self.controller is None:
@@ -171,16 +171,16 @@ class DamagedReplicas:
         answer = await self.controller.submit(command, ELECTION_TIMEOUT_MS)
         result = answer if isinstance(answer, Refused) else answer.elections[partition.topic_partition]
         if result.error is ErrorCode.NONE:
-            _log.warning(f"{_who(partition)} Another ISR member leads in the place of this damaged replica")
+            _log.warning(f"{_who(partition)} Another ISR member leads instead of this damaged replica")
         else:
             _log.warning(f"{_who(partition)} No other leader yet: {result.error.name} {result.message or ''}")
         return True
 
     async def _fetch(self, partition: HostedPartition, span: SegmentSpan) -> None:
-        """Fetch the offsets of ``span`` from the first other replica that has them whole.
+        """Fetch the offsets of ``span`` from the first other replica that has them.
 
         Raises:
-            RangeUnavailableError: None has.
+            RangeUnavailableError: No other replica has them.
             KafkaStorageError: The disk refused.
         """
         if span == partition.log.spans()[-1]:
@@ -202,7 +202,10 @@ class DamagedReplicas:
         raise RangeUnavailableError("; ".join(failures) or "no other replica is known to have it")
 
     def _sources(self, partition: HostedPartition, span: SegmentSpan) -> Iterator[tuple[BrokerId, Endpoint]]:
-        """Who has the offsets of ``span``: the leader; at the leader, followers whose logs agree so far."""
+        """Yield the brokers that have the offsets of ``span``.
+
+        At a follower that is the leader; at the leader, followers that have fetched them.
+        """
         replica, own = partition.replica, self._hosted.broker_id
         for broker_id in replica.assignment.replicas if replica.is_leader else (replica.leader,):
             remote = replica.remote(broker_id)

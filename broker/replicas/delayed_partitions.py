@@ -1,7 +1,7 @@
 """A request to several partitions that waits in a purgatory until each of them is decided.
 
-What Kafka's ``DelayedProduce`` and ``DelayedDeleteRecords`` of release 2.8 have in common: each partition
-waits for an offset to be reached at other replicas, or ends with the error that keeps it from getting there.
+This is the common part of Kafka's ``DelayedProduce`` and ``DelayedDeleteRecords`` of release 2.8: each
+partition waits until other replicas reach an offset, or ends with the error that prevents that.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 
 R = TypeVar("R")
-"""What is answered of a partition."""
+"""The answer about a partition."""
 
 
 class DelayedPartitions(DelayedOperation, Generic[R]):
-    """Waits for the offsets of partitions that this broker leads; answers all of them at once.
+    """A delayed operation on the offsets of partitions that this broker leads; answers all of them together.
 
     Args:
         hosted: The partitions.
-        results: What is answered; of those that wait, what is known so far.
-        waiting: What must be reached, by partition.
-        answer: Where the results go.
+        results: The answers; for waiting partitions, what is known so far.
+        waiting: The required offset of each waiting partition.
+        answer: The future that gets the results.
     """
 
     __slots__ = ("_answer", "_hosted", "_results", "_waiting")
@@ -48,23 +48,23 @@ class DelayedPartitions(DelayedOperation, Generic[R]):
 
     @property
     def waiting(self) -> Collection[TopicPartition]:
-        """The partitions that are not decided; those that have run out of time, once it is completed."""
+        """The undecided partitions; once the operation is completed, those that timed out."""
         return self._waiting.keys()
 
     @abstractmethod
     def reached(self, partition: HostedPartition, offset: Offset, so_far: R, /) -> R | None:
-        """What is answered of a partition that has reached ``offset``; None if it has not."""
+        """Return the answer about a partition that has reached ``offset``; None if it has not."""
 
     @abstractmethod
     def failed(self, error: ErrorCode, so_far: R, /) -> R:
-        """What is answered of a partition that this broker leads no more."""
+        """Return the answer about a partition that this broker no longer leads."""
 
     @abstractmethod
     def timed_out(self, so_far: R) -> R:
-        """What is answered of a partition that was not decided in time."""
+        """Return the answer about a partition that was not decided in time."""
 
     def is_satisfied(self) -> bool:
-        """Return whether no partition waits any more; those decided now are not looked at again."""
+        """Return whether no partition waits any more; a decided partition is not checked again."""
         for topic_partition, offset in tuple(self._waiting.items()):
             so_far = self._results[topic_partition]
             partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
@@ -78,7 +78,7 @@ class DelayedPartitions(DelayedOperation, Generic[R]):
         return not self._waiting
 
     def on_complete(self) -> None:
-        """Answer; what still waits has run out of time."""
+        """Send the answer; partitions that still wait have timed out."""
         for topic_partition in self._waiting:
             self._results[topic_partition] = self.timed_out(self._results[topic_partition])
         if not self._answer.done():

@@ -1,4 +1,4 @@
-"""The path of DeleteRecords: the leader's log starts later, and one fetch later those of its followers do.
+"""The path of DeleteRecords: the leader raises its log start, and the followers do so with their next fetch.
 
 Source: Kafka's ``ReplicaManager.deleteRecords``, ``Partition.deleteRecordsOnLeader`` and
 ``DelayedDeleteRecords`` of release 2.8; KIP-107.
@@ -22,35 +22,35 @@ from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
 from barnabas.cluster.runtime.line_limit import LINES
 
 HIGH_WATERMARK = -1
-"""The offset that asks for all that is committed to be deleted."""
+"""The offset that stands for the high watermark."""
 
 _log = structlog.get_logger("kafka.log.Log")
 
 
 class DelayedDeleteRecords(DelayedPartitions[Deleted]):
-    """A deletion that waits until every live replica's log starts late enough."""
+    """A deletion that waits until every live replica's log starts at the offset or later."""
 
     __slots__ = ()
 
     def reached(self, partition: HostedPartition, offset: Offset, _so_far: Deleted, /) -> Deleted | None:
-        """Where the logs start now, once that is ``offset`` or later at all of them."""
+        """Return the low watermark once it is ``offset`` or later; else None."""
         low_watermark = self._hosted.low_watermark(partition)
         return Deleted(ErrorCode.NONE, low_watermark) if low_watermark >= offset else None
 
     def failed(self, error: ErrorCode, _so_far: Deleted, /) -> Deleted:
-        """Return the error; nothing is said of where the logs start."""
+        """Return the error, without a low watermark."""
         return Deleted(error)
 
     def timed_out(self, so_far: Deleted) -> Deleted:
-        """Return an error, and where the logs started when the request came."""
+        """Return a timeout, with the low watermark of the request's arrival."""
         return Deleted(ErrorCode.REQUEST_TIMED_OUT, so_far.low_watermark)
 
     def on_expiration(self) -> None:
-        """Kafka counts nothing here."""
+        """Do nothing: Kafka has no metric for it."""
 
 
 class RecordDeleter:
-    """Deletes records of the partitions that this broker leads.
+    """The deletion of records in partitions that this broker leads.
 
     Args:
         hosted: The partitions.
@@ -62,7 +62,7 @@ class RecordDeleter:
     def delete(
         self, offsets: Mapping[TopicPartition, Offset], timeout_ms: int
     ) -> asyncio.Future[DeleteResults]:
-        """Let the logs start at ``offsets``; see ``interface.Deletes.delete``."""
+        """Raise the log starts to ``offsets``; see ``interface.Deletes.delete``."""
         answer: asyncio.Future[DeleteResults] = asyncio.get_running_loop().create_future()
         results: DeleteResults = {}
         pending: dict[TopicPartition, Offset] = {}
@@ -81,7 +81,7 @@ class RecordDeleter:
     def _delete(
         self, topic_partition: TopicPartition, offset: Offset
     ) -> tuple[HostedPartition, Offset] | ErrorCode:
-        """Have the local log start at ``offset``; the partition and where that is, or why not."""
+        """Raise the local log's start to ``offset``; return the partition and the new start, or the error."""
         partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
         if partition is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return partition

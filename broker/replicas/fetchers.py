@@ -1,4 +1,4 @@
-"""All fetchers of this broker: one for each leader that it follows."""
+"""The fetchers of this broker, one for each leader that it follows (``ReplicaFetcherManager``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from barnabas.cluster.runtime.supervisor import Supervisor
 
 
 class Fetchers:
-    """Starts and ends the fetchers as leaderships change."""
+    """The running fetchers, which start and end as leaders change."""
 
     def __init__(
         self, hosted: HostedPartitions, supervisor: Supervisor, broker_epoch: Callable[[], BrokerEpoch]
@@ -31,7 +31,7 @@ class Fetchers:
         leader: BrokerId,
         endpoint: Endpoint,
     ) -> None:
-        """Fetch a partition from ``leader``; one that has moved to another address gets a new stream."""
+        """Fetch a partition from ``leader``; a leader with a new endpoint gets a new stream."""
         self.stop((topic_partition,))
         running = self._running.get(leader)
         if running is not None and running[0].endpoint != endpoint:
@@ -55,13 +55,13 @@ class Fetchers:
             fetcher.followed.add(topic_partition, leader_epoch)
 
     def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Fetch these partitions no more; what is still under way of them is ignored."""
+        """Stop fetching these partitions; answers about them that are still to come are ignored."""
         for topic_partition in topic_partitions:
             for fetcher, _ in self._running.values():
                 fetcher.followed.remove(topic_partition)
 
     def end_idle(self) -> None:
-        """End the streams that fetch nothing any more."""
+        """End the streams without partitions."""
         for leader in [
             leader for leader, (fetcher, _) in self._running.items() if not fetcher.followed.epochs
         ]:

@@ -1,7 +1,7 @@
-"""What this broker fetches from one leader: what to ask next, and what to make of the answers.
+"""The fetch state of the partitions that this broker fetches from one leader.
 
-The follower's end of a fetch session, without its stream. Source: Kafka's ``AbstractFetcherThread`` and
-``ReplicaFetcherThread`` of release 2.8, incremental sessions (KIP-227), truncation on fetch (KIP-595).
+This is the follower's side of a fetch session, without its stream. Source: Kafka's ``AbstractFetcherThread``
+and ``ReplicaFetcherThread`` of release 2.8, incremental sessions (KIP-227), truncation on fetch (KIP-595).
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from barnabas.cluster.rpc import replication_pb2 as pb
 _log = structlog.get_logger(__name__)
 
 FIRST_BACK_OFF_MS = 50
-"""After one refusal; twice as long after each further one, up to ``replica.fetch.backoff.ms``.
+"""The pause in milliseconds after a first error; it doubles up to ``replica.fetch.backoff.ms``.
 
-Mostly a new leader has not yet heard that it leads: Kafka's constant second would be waited at every creation
-of a topic whose follower was told first.
+Usually a new leader has not received its LeaderAndIsr yet. With Kafka's constant second, every creation of a
+topic whose follower received its LeaderAndIsr first would wait that long.
 """
 
 
 class FollowedPartitions:
-    """The partitions that are fetched from one leader.
+    """The partitions fetched from one leader.
 
     Args:
         hosted: This broker's partitions.
-        broker_epoch: Gives the epoch of this broker's registration.
-        on_due: Told that there is something to ask for which no answer need be waited.
+        broker_epoch: Returns the epoch of this broker's registration.
+        on_due: Called when the next request should be sent without waiting for an answer.
     """
 
     def __init__(
@@ -61,30 +61,33 @@ class FollowedPartitions:
         self._on_due = on_due
         self._epochs: dict[TopicPartition, LeaderEpoch] = {}
         self._fetch_ids: dict[TopicPartition, int] = {}
-        """Numbers each order to follow: an answer to what was asked before it may be about a former topic."""
+        """The number of the last ``add`` of each partition.
+
+        An answer with an older number may concern a former topic of the name.
+        """
         self._next_fetch_id = itertools.count(1)
-        # Ordered sets of what the next request says.
+        # Ordered sets of what the next request contains.
         self._named: dict[TopicPartition, None] = {}
         self._forgotten: dict[TopicPartition, None] = {}
         self._moved: dict[TopicPartition, None] = {}
         self._told_starts: dict[TopicPartition, Offset] = {}
-        """Where the leader was last told that each log starts."""
+        """The log start offset last sent to the leader, per partition."""
         self._backing_off: dict[TopicPartition, asyncio.TimerHandle] = {}
         self._wait_ms: dict[TopicPartition, int] = {}
-        """How long those that were refused back off when they are refused again."""
+        """The pause in milliseconds after the next error, for partitions whose last answer was an error."""
 
     @property
     def epochs(self) -> Mapping[TopicPartition, LeaderEpoch]:
-        """What is fetched from this leader, and in which epoch."""
+        """The partitions fetched from this leader, each with its leader epoch."""
         return self._epochs
 
     @property
     def has_news(self) -> bool:
-        """Whether the next request would tell of a partition, as of each that has been appended to."""
+        """Whether the next request has a partition, as after each append."""
         return bool(self._named or self._moved)
 
     def add(self, topic_partition: TopicPartition, leader_epoch: LeaderEpoch) -> None:
-        """Fetch this partition too, from the end of its log; the held request is not waited for."""
+        """Fetch this partition from the end of its log; the request is sent at once."""
         self._epochs[topic_partition] = leader_epoch
         self._fetch_ids[topic_partition] = next(self._next_fetch_id)
         self._wait_ms.pop(topic_partition, None)
@@ -93,7 +96,7 @@ class FollowedPartitions:
         self._on_due()
 
     def remove(self, topic_partition: TopicPartition) -> None:
-        """Fetch this partition no more; what is still under way of it is ignored."""
+        """Stop fetching this partition; answers about it that are still to come are ignored."""
         if self._epochs.pop(topic_partition, None) is not None:
             del self._fetch_ids[topic_partition]
             self._named.pop(topic_partition, None)
@@ -127,18 +130,18 @@ class FollowedPartitions:
             timer.cancel()
 
     def begin_session(self) -> None:
-        """A session begins by naming every partition."""
+        """Put every partition into the next request, which begins a session."""
         self._forgotten.clear()
         for topic_partition in self._epochs:
             self._name(topic_partition)
 
     def close(self) -> None:
-        """Come back to nothing any more."""
+        """Cancel all pauses after errors."""
         for topic_partition in tuple(self._backing_off):
             self._stop_backing_off(topic_partition)
 
     def next_request(self) -> pb.FetchRequest:
-        """What has changed since the last request: partitions with their fetch offsets, and what is gone."""
+        """Build the next request: fetch offsets, log starts and removed partitions, as far as changed."""
         settings = self._settings
         request = pb.FetchRequest(
             replica_id=self._hosted.broker_id,
@@ -179,10 +182,10 @@ class FollowedPartitions:
         return request
 
     def take(self, data: pb.PartitionData) -> None:
-        """Act on what the leader says of one partition.
+        """Process the leader's answer about one partition.
 
-        An answer to another order to follow is dropped. It was asked in another leader epoch; or in the same
-        one of a former topic of this name, which was deleted while the answer was delayed.
+        An answer with another fetch id, or of another leader epoch, is dropped. With the same epoch it may
+        concern a former topic of this name, which was deleted while the answer was delayed.
         """
         topic_partition = TopicPartition(data.topic, data.partition)
         epoch = self._epochs.get(topic_partition)
@@ -207,7 +210,7 @@ class FollowedPartitions:
 
     def _append(self, partition: HostedPartition, data: pb.PartitionData) -> None:
         log = partition.log
-        records = data.records  # a copy each time it is asked for
+        records = data.records  # each access copies
         if records:
             if data.fetch_offset != log.log_end_offset:
                 _log.error(
@@ -282,5 +285,6 @@ class FollowedPartitions:
                 partition.replica.truncated(log.log_start_offset, log.log_end_offset)
                 self._name(partition.topic_partition)
             case FetchOn():
-                # Nothing to cut: the leader's log has changed meanwhile, or knows no epoch of ours.
+                # Nothing to truncate: the leader's log has changed in the meantime, or does not know our
+                # epoch.
                 self._back_off(partition.topic_partition)

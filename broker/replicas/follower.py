@@ -1,8 +1,8 @@
-"""The follower's side of replication for one leader: one stream that fetches all partitions led there.
+"""The follower's side of replication for one leader: one stream that fetches all partitions it leads.
 
-The next request goes out as soon as an answer's batches are in the logs: it carries the new log end offsets,
-on which the leader's high watermark, and the producers behind it, wait. Source: Kafka's
-``AbstractFetcherThread`` and ``ReplicaFetcherThread`` of release 2.8.
+The next request is sent as soon as an answer's batches are appended. It carries the new log end offsets, for
+which the leader's high watermark, and so its producers, wait. Source: Kafka's ``AbstractFetcherThread`` and
+``ReplicaFetcherThread`` of release 2.8.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from barnabas.cluster.rpc.channels import open_channel
 from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, FailpointError
 
 FETCH_METHOD = "/barnabas.replication.Replication/Fetch"
-"""The stream's name, as ``proto/replication.proto`` gives it."""
+"""The path of the gRPC method, as in ``proto/replication.proto``."""
 
 Stream: TypeAlias = "grpc.aio.StreamStreamCall[pb.FetchRequest, pb.FetchResponse]"
 
@@ -33,22 +33,22 @@ _log = structlog.get_logger(__name__)
 
 
 class StreamLostError(Exception):
-    """The stream to the leader ended; the text says how."""
+    """An error of the stream to the leader; the text says how it ended."""
 
 
 class LeaderFetcher:
-    """Fetches from one leader what this broker follows there.
+    """A fetcher of the partitions that this broker follows at one leader.
 
     Attributes:
         leader: The leader.
-        endpoint: Where its peers reach it.
-        followed: What is fetched.
+        endpoint: The leader's gRPC endpoint.
+        followed: The fetch state of the partitions.
 
     Args:
         leader: The leader.
-        endpoint: Where its peers reach it.
+        endpoint: The leader's gRPC endpoint.
         hosted: This broker's partitions.
-        broker_epoch: Gives the epoch of this broker's registration.
+        broker_epoch: Returns the epoch of this broker's registration.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class LeaderFetcher:
         self._wake.set()
 
     async def run(self) -> None:
-        """Fetch until cancelled; a leader that is away is dialled every ``replica.fetch.backoff.ms``."""
+        """Fetch until cancelled; if the leader is unreachable, try every ``replica.fetch.backoff.ms``."""
         told = False
         try:
             while True:
@@ -88,14 +88,14 @@ class LeaderFetcher:
                             endpoint=str(self.endpoint),
                             error=_describe(error),
                         )
-                    # Told once, and again after it has worked in between.
+                    # Logged once, and again if the stream has worked in between.
                     told = True
                 await asyncio.sleep(self._settings.fetch_backoff_ms / 1000)
         finally:
             self.followed.close()
 
     async def _fetch_over_one_stream(self) -> None:
-        """One stream is one session."""
+        """Fetch over one stream, which is one session, until it ends."""
         self._unanswered = 0
         self._answered = False
         self._heard_at = asyncio.get_running_loop().time()
@@ -126,9 +126,9 @@ class LeaderFetcher:
             await channel.close()
 
     async def _read_answers(self, stream: Stream) -> None:
-        """Take each answer in, and ask on at once: what was appended is acknowledged by the next request.
+        """Append each answer and send the next request at once, which acknowledges the append.
 
-        Nor does that wait for the answer to a request which is under way already: the leader may hold it.
+        The next request does not wait for the answer to one that is in flight: the leader may hold it back.
         """
         loop = asyncio.get_running_loop()
         while True:
@@ -151,7 +151,7 @@ class LeaderFetcher:
                 await self._send(stream)
 
     async def _send_what_is_due(self, stream: Stream) -> None:
-        """Send what need not wait for an answer, such as the first request."""
+        """Send requests that need not wait for an answer, such as the first."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -168,11 +168,11 @@ class LeaderFetcher:
             try:
                 await stream.write(self.followed.next_request())
             except asyncio.InvalidStateError as error:
-                # What grpc says of a stream that ended a moment ago.
+                # grpc's error for a stream that has just ended
                 raise StreamLostError("the stream ended") from error
 
     async def _expect_answers(self) -> None:
-        """End the stream of a leader that is silent for ``replica.socket.timeout.ms``."""
+        """End the stream if the leader is silent for ``replica.socket.timeout.ms``."""
         loop = asyncio.get_running_loop()
         left = patience_s = self._settings.socket_timeout_ms / 1000
         while left > 0:

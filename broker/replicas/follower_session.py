@@ -1,7 +1,7 @@
-"""The leader's side of replication: what one follower has asked for, and what there is to answer.
+"""The leader's side of replication: the fetch session of one follower.
 
-A session remembers what its follower asked of each partition, so a request names only what changed. It holds
-an answer back while there is nothing to send and is woken by the partitions it fetches; the hold is a delayed
+A session keeps the fetch state of each partition, so a request has only the partitions that changed. It holds
+an answer back while there is nothing to send, and its partitions notify it of changes; the hold is a delayed
 operation in the fetch purgatory. Source: KIP-227 (incremental fetch sessions), KIP-595 (truncation on fetch);
 Kafka's ``Partition.updateFollowerFetchState`` of release 2.8.
 """
@@ -21,24 +21,24 @@ from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
 
 OnFollowerMayJoin = Callable[[HostedPartition, BrokerId], None]
-"""Told that a follower has caught up with a partition led here and is not in its ISR."""
+"""The function called when a follower has caught up with a partition led here and is not in its ISR."""
 
 OnFollowerMustLeave = Callable[[HostedPartition], None]
-"""Told that an ISR member of a partition led here has lost committed records."""
+"""The function called when an ISR member of a partition led here has lost committed records."""
 
 
 class FetchedPartition:
-    """What a session remembers of one partition.
+    """The fetch state of one partition in a session.
 
     Attributes:
-        offset: Where the follower's log ends.
-        current_leader_epoch: The epoch in which the follower asks.
+        offset: The follower's log end offset.
+        current_leader_epoch: The leader epoch in which the follower fetches.
         last_fetched_epoch: The epoch of the follower's last record, or -1.
         log_start_offset: The follower's.
-        max_bytes: How much of it one answer may hold.
-        fetch_id: The follower's number of what it fetches; each answer repeats it.
-        sent: Whether records at ``offset`` are on their way: until the follower names the partition again,
-            there is nothing more to send.
+        max_bytes: The most bytes of it in one answer.
+        fetch_id: The follower's number of its fetch; each answer repeats it.
+        sent: Whether records from ``offset`` on were sent: nothing more is sent until the follower fetches
+            the partition again.
     """
 
     __slots__ = (
@@ -62,11 +62,11 @@ class FetchedPartition:
 
 
 class FollowerSession:
-    """One follower's fetch session, told by its partitions what there is to send (a ``hosted.Feed``).
+    """One follower's fetch session, which its partitions notify of changes (a ``hosted.Feed``).
 
     Attributes:
         replica_id: The follower.
-        is_closed: Whether it has ended.
+        is_closed: Whether the session has ended.
     """
 
     def __init__(
@@ -83,36 +83,36 @@ class FollowerSession:
         self._on_must_leave = on_must_leave
         self._contact = SessionContact(monotonic_ms())
         self._partitions: dict[TopicPartition, FetchedPartition] = {}
-        # Both are ordered sets: what has waited longest is sent first.
+        # Both are ordered sets: the partition that has waited longest is sent first.
         self._ready: dict[TopicPartition, None] = {}
         self._news: dict[TopicPartition, None] = {}
         self._refused: dict[TopicPartition, pb.PartitionData] = {}
 
-    # What the partitions tell the session.
+    # Notifications of the partitions.
 
     def data_appended(self, topic_partition: TopicPartition) -> None:
-        """The leader's log has grown: there is something to send, once the last answer has arrived."""
+        """Note that the leader's log has grown: there are records to send after the last answer."""
         if not self._partitions[topic_partition].sent:
             self._ready[topic_partition] = None
             self._hosted.fetches.check_and_complete(self)
 
     def high_watermark_rose(self, topic_partition: TopicPartition) -> None:
-        """The next answer tells the follower; it is not sent for this sake alone."""
+        """Note that the high watermark rose; the next answer has it, but is not sent for that alone."""
         self._news[topic_partition] = None
 
     def log_start_rose(self, topic_partition: TopicPartition) -> None:
-        """The next answer tells the follower this, too."""
+        """Note that the log start rose; the next answer has it."""
         self._news[topic_partition] = None
 
     def leadership_changed(self, topic_partition: TopicPartition) -> None:
-        """Judge the partition again: the follower must hear of an old epoch, or that we lead no more."""
+        """Check epoch and leader of the partition again: the follower may need an error."""
         self._judge(topic_partition, self._partitions[topic_partition])
         self._hosted.fetches.check_and_complete(self)
 
-    # What the follower asks.
+    # Requests of the follower.
 
     def take(self, request: pb.FetchRequest) -> None:
-        """Take a request in: what it names, and that it speaks for all the rest."""
+        """Process a request: its partitions, and the session's contact time, which counts for all others."""
         self._contact.at_ms = monotonic_ms()
         for gone in request.forgotten:
             self._forget(TopicPartition(gone.topic, gone.partition))
@@ -122,7 +122,7 @@ class FollowerSession:
             topic_partition = TopicPartition(asked.topic, asked.partition)
             known = self._partitions.get(topic_partition)
             fetched = self._partitions[topic_partition] = FetchedPartition(asked)
-            # Named again, it goes to the end of the queue.
+            # A partition that is fetched again goes to the end of the queue.
             self._ready.pop(topic_partition, None)
             self._refused.pop(topic_partition, None)
             is_new = known is None or known.current_leader_epoch != fetched.current_leader_epoch
@@ -134,14 +134,14 @@ class FollowerSession:
     def _judge(
         self, topic_partition: TopicPartition, fetched: FetchedPartition, *, is_new: bool = False
     ) -> None:
-        """Record the fetch of a partition that may be fetched; prepare the refusal of one that may not."""
+        """Record a valid fetch of a partition; prepare the error of an invalid one."""
         partition = self._hosted.led(topic_partition, fetched.current_leader_epoch)
         if isinstance(partition, ErrorCode):
             self._refuse(topic_partition, fetched, partition)
             return
         remote = partition.replica.remote(self.replica_id)
         if remote is None:
-            # Not assigned as far as this leader knows: a newer LeaderAndIsr is on its way to it.
+            # The broker is no replica here yet: this leader has not received the newer LeaderAndIsr.
             self._refuse(topic_partition, fetched, ErrorCode.UNKNOWN_LEADER_EPOCH)
             return
         log = partition.log
@@ -169,7 +169,7 @@ class FollowerSession:
         if fetched.offset < log_end_offset:
             self._ready[topic_partition] = None
         elif is_new and fetched.offset > log.log_start_offset:
-            # No record is sent that would tell the high watermark; the follower's may lag behind.
+            # No records are sent that would carry the high watermark, and the follower's may lag behind.
             self._news[topic_partition] = None
         outcome = partition.replica.follower_fetched(
             self.replica_id,
@@ -188,7 +188,7 @@ class FollowerSession:
             self._on_must_leave(partition)
 
     def _follower_log_starts(self, topic_partition: TopicPartition, log_start_offset: int) -> None:
-        """Take down where the follower's log starts, in the epoch in which it fetches the partition."""
+        """Note the follower's log start, in the epoch in which it fetches the partition."""
         fetched = self._partitions.get(topic_partition)
         if fetched is None:
             return
@@ -209,7 +209,7 @@ class FollowerSession:
         self._refused.pop(topic_partition, None)
 
     def _detach(self, topic_partition: TopicPartition) -> None:
-        """Fetch the partition no more, until the follower names it again."""
+        """Drop the partition from the session until the follower fetches it again."""
         self._partitions.pop(topic_partition, None)
         self._ready.pop(topic_partition, None)
         self._news.pop(topic_partition, None)
@@ -219,10 +219,10 @@ class FollowerSession:
             if partition.feeds.get(self.replica_id) is self:
                 del partition.feeds[self.replica_id]
 
-    # What the session answers.
+    # Answers of the session.
 
     def has_enough(self, min_bytes: int) -> bool:
-        """Whether an answer is due: a refusal to tell, or ``min_bytes`` to send over all partitions."""
+        """Return whether an answer is due: an error, or ``min_bytes`` to send over all partitions."""
         if self._refused or self.is_closed or min_bytes <= 0:
             return True
         if min_bytes == 1:
@@ -242,11 +242,11 @@ class FollowerSession:
         return False
 
     def answer(self, max_bytes: int) -> pb.FetchResponse:
-        """What there is to say now, with at most ``max_bytes`` of records, or with one batch."""
+        """Build the answer, with at most ``max_bytes`` of records, or with one larger batch."""
         response = pb.FetchResponse()
         remaining = max_bytes
         for topic_partition in tuple(self._ready):
-            # The disk that failed under an earlier one may have taken this one along.
+            # A failed disk under an earlier partition may have removed this one.
             if topic_partition in self._ready:
                 sent = self._add_records(
                     response, topic_partition, remaining, at_least_one=remaining == max_bytes
@@ -267,10 +267,10 @@ class FollowerSession:
     def _add_records(
         self, response: pb.FetchResponse, topic_partition: TopicPartition, room: int, *, at_least_one: bool
     ) -> int:
-        """Add the records of a partition that is ready; it stays ready where not one batch fits.
+        """Add the records of a partition that is ready; it stays ready if not one batch fits.
 
         Returns:
-            Their size in bytes.
+            The bytes added.
         """
         fetched = self._partitions[topic_partition]
         partition = self._hosted.get(topic_partition)
@@ -282,7 +282,7 @@ class FollowerSession:
         try:
             found = log.read(fetched.offset, limit, log.log_end_offset, min_one_batch=at_least_one)
         except KafkaStorageError as error:
-            self._hosted.disk_failed(error)  # which has this partition, too, judged again
+            self._hosted.disk_failed(error)  # which checks this partition again, too
             return 0
         except CorruptLogError as error:
             self._hosted.on_corrupt(partition, error)
@@ -298,7 +298,7 @@ class FollowerSession:
         self._ready.pop(topic_partition, None)
         self._news.pop(topic_partition, None)
         response.partitions.append(self._about(topic_partition, fetched, partition))
-        # The records come last: `append` copies what a message holds.
+        # Set last: `append` copies the content of a message.
         response.partitions[-1].records = found.records
         return len(found.records)
 
@@ -306,7 +306,7 @@ class FollowerSession:
     def _about(
         topic_partition: TopicPartition, fetched: FetchedPartition, partition: HostedPartition | None
     ) -> pb.PartitionData:
-        """Which partition it is, and where its log stands."""
+        """Build the answer about a partition, with the state of its log."""
         data = pb.PartitionData(
             topic=topic_partition.topic,
             partition=topic_partition.partition,
@@ -321,7 +321,7 @@ class FollowerSession:
         return data
 
     def close(self) -> None:
-        """The stream has ended, or another took its place: the partitions tell this session nothing more."""
+        """End the session: its stream has ended, or the follower opened another."""
         self.is_closed = True
         for topic_partition in tuple(self._partitions):
             self._detach(topic_partition)

@@ -1,7 +1,7 @@
-"""All partitions of which this broker holds a replica: log, state, and who is told of changes.
+"""The partitions of which this broker holds a replica: log, state, and the sessions notified of changes.
 
-Everything runs on the broker's event loop. Whoever changes a partition calls one of the three event methods
-at once, so that nothing ever has to be polled.
+Everything runs on the broker's event loop. Code that changes a partition calls one of the event methods at
+once, so nothing ever has to be polled.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from barnabas.cluster.runtime.line_limit import LINES
 _log = structlog.get_logger(__name__)
 
 ANOTHER_TOPIC = "it is of another topic of that name"
-"""Why a log is a stray whose topic was deleted and created again while this broker was away."""
+"""The reason why a log is a stray whose topic was deleted and created again while this broker was down."""
 
 
 def monotonic_ms() -> int:
-    """Milliseconds of the clock that never goes back."""
+    """Return the milliseconds of the monotonic clock."""
     return time.monotonic_ns() // 1_000_000
 
 
@@ -47,24 +47,24 @@ class Feed(Protocol):
     """A follower's fetch session, as the partitions that it fetches see it."""
 
     def data_appended(self, topic_partition: TopicPartition) -> None:
-        """The leader's log has grown."""
+        """Note that the leader's log has grown."""
         ...
 
     def high_watermark_rose(self, topic_partition: TopicPartition) -> None:
-        """The leader's high watermark has risen."""
+        """Note that the leader's high watermark has risen."""
         ...
 
     def log_start_rose(self, topic_partition: TopicPartition) -> None:
-        """The leader's log starts later."""
+        """Note that the leader's log start has risen."""
         ...
 
     def leadership_changed(self, topic_partition: TopicPartition) -> None:
-        """What the session knows of the partition may hold no longer."""
+        """Note that the role, the leader epoch or the host of the partition has changed."""
         ...
 
 
 class Logs(Protocol):
-    """What the replicas need of the broker's log directories (``broker.disk.log_dirs.LogDirs``)."""
+    """The part of the broker's log directories that the replicas need (``broker.disk.log_dirs.LogDirs``)."""
 
     @property
     def logs(self) -> Mapping[TopicPartition, Log]:
@@ -72,17 +72,17 @@ class Logs(Protocol):
         ...
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
-        """That partition's log, or None if this broker has none."""
+        """Return the partition's log, or None if this broker has none."""
         ...
 
     def get_or_create(
         self, topic_partition: TopicPartition, *, is_new: bool = True, may_begin_empty: bool = True
     ) -> Log:
-        """That partition's log, created where there is none and it cannot lie in a failed directory."""
+        """Return the partition's log; create it if there is none and none can lie in an offline directory."""
         ...
 
     def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
-        """Close a stray log, where there is one, and rename its directory."""
+        """Close a stray log, if there is one, and rename its directory."""
         ...
 
     def delete(self, topic_partition: TopicPartition) -> None:
@@ -90,19 +90,19 @@ class Logs(Protocol):
         ...
 
     def checkpoint_removals(self) -> None:
-        """Begin to write the checkpoints, if logs were deleted or put aside since the last call."""
+        """Submit writes of the checkpoints, if logs were deleted or put aside since the last call."""
         ...
 
     def high_watermark(self, topic_partition: TopicPartition) -> Offset:
-        """Return the checkpointed high watermark, forced into the log."""
+        """Return the checkpointed high watermark, limited to the log's range."""
         ...
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Begin to write the high watermarks down."""
+        """Submit a write of the high watermarks."""
         ...
 
     def fail(self, directory: Path, cause: str) -> tuple[TopicPartition, ...]:
-        """Take a directory offline; returns the partitions whose logs are gone with it."""
+        """Take a directory offline; return the partitions whose logs go offline with it."""
         ...
 
 
@@ -110,7 +110,7 @@ class HostedPartition:
     """One partition of which this broker holds a replica.
 
     Attributes:
-        topic_partition: Which partition.
+        topic_partition: The partition.
         replica: Its state.
         log: Its log.
         feeds: The sessions of the followers that fetch it from here.
@@ -131,17 +131,17 @@ class HostedPartition:
 
 
 class HostedPartitions:
-    """The partitions by name, with the purgatories of the requests that wait for them.
+    """The hosted partitions, with the purgatories of the requests that wait for them.
 
     Attributes:
         broker_id: This broker.
-        produces: Where acks=all waits for the high watermark, by partition.
-        deletes: Where deletions of records wait for the followers' log starts, by partition.
-        fetches: Where long polls wait for data, by partition; a follower's hold waits under its session.
-        on_directory_failed: Told once of each log directory that fails which partitions are gone with it.
-        on_corrupt: Told each time that a read meets a batch that is not right.
-        on_refetch: Told where a follower asks again for records that were sent to it, as one does that has
-            found their checksum wrong.
+        produces: The acks=all produces that wait for the high watermark, by partition.
+        deletes: The deletions of records that wait for the followers' log starts, by partition.
+        fetches: The long polls that wait for data, by partition; a follower's fetch waits under its session.
+        on_directory_failed: Called once for each log directory that fails, with its partitions.
+        on_corrupt: Called each time that a read meets an invalid batch.
+        on_refetch: Called when a follower fetches records again that were sent to it, as one does that found
+            their checksum wrong.
     """
 
     def __init__(
@@ -169,22 +169,22 @@ class HostedPartitions:
 
     @property
     def all(self) -> Collection[HostedPartition]:
-        """Every partition of which a replica is hosted and online."""
+        """All partitions of which a replica is hosted and online."""
         return self._partitions.values()
 
     @property
     def leader_count(self) -> int:
-        """How many partitions this broker leads."""
+        """The number of partitions that this broker leads."""
         return sum(partition.replica.is_leader for partition in tuple(self.all))
 
     @property
     def under_replicated_count(self) -> int:
-        """How many partitions it leads whose ISR lacks a replica."""
+        """The number of partitions it leads whose ISR lacks a replica."""
         return sum(partition.replica.is_under_replicated for partition in tuple(self.all))
 
     @property
     def under_min_isr_count(self) -> int:
-        """How many partitions it leads whose ISR is below ``min.insync.replicas``."""
+        """The number of partitions it leads whose ISR is below ``min.insync.replicas``."""
         return sum(partition.is_under_min_isr for partition in tuple(self.all))
 
     @property
@@ -199,7 +199,7 @@ class HostedPartitions:
     def led(
         self, topic_partition: TopicPartition, current_leader_epoch: LeaderEpoch
     ) -> HostedPartition | ErrorCode:
-        """The partition, if this broker leads it and ``current_leader_epoch`` passes; else what to answer."""
+        """Return the partition if this broker leads it in ``current_leader_epoch``, else the error."""
         partition = self._partitions.get(topic_partition)
         if partition is None:
             return self.absence(topic_partition)
@@ -207,7 +207,7 @@ class HostedPartitions:
         return partition if error is ErrorCode.NONE else error
 
     def absence(self, topic_partition: TopicPartition) -> ErrorCode:
-        """Why a partition that ``get`` does not find is not served here."""
+        """Return the error for a partition that ``get`` does not find."""
         if topic_partition in self._offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if self._metadata.partition(topic_partition) is not None:
@@ -217,13 +217,13 @@ class HostedPartitions:
     def is_of_other_topic(
         self, topic_partition: TopicPartition, expectation: LogExpectation, identity: TopicIdentity | None
     ) -> bool:
-        """Return whether the partition is hosted, but with a stray log, of another topic of that name."""
+        """Return whether the partition is hosted with a stray log, of another topic of the name."""
         if topic_partition not in self._partitions:
             return False
         return self._owner(topic_partition, expectation, identity) is LogOwner.OTHER
 
     def identify(self, topic_partition: TopicPartition, identity: TopicIdentity | None) -> None:
-        """Record that the log is of the topic ``identity``, unless it is known to be of another.
+        """Record that the log belongs to the topic ``identity``, unless it belongs to another.
 
         Raises:
             KafkaStorageError: The disk refused.
@@ -238,17 +238,17 @@ class HostedPartitions:
         expectation: LogExpectation = LogExpectation.OPTIONAL,
         identity: TopicIdentity | None = None,
     ) -> HostedPartition:
-        """Return the partition; where it was not hosted, with its log as it lies on disk, or an empty one.
+        """Return the partition; if it was not hosted, host it with its log on disk, or an empty one.
 
         Args:
-            topic_partition: Which.
-            expectation: What is known of its log here; a stray is put aside.
-            identity: Of its topic, if that is known; the log of another topic is a stray.
+            topic_partition: The partition.
+            expectation: What the controller's request says of its log; a stray is put aside.
+            identity: The topic, if it is known; the log of another topic is a stray.
 
         Raises:
-            MissingLogError: There is no log of a replica that has one.
-            OtherTopicsLogError: There is another topic's log of a replica that leads or is in sync.
-            KafkaStorageError: The log cannot be created, or may lie in a directory that has failed.
+            MissingLogError: There is no log, though the replica must have one.
+            OtherTopicsLogError: The log belongs to another topic, and the replica leads or is in sync.
+            KafkaStorageError: The log cannot be created, or may lie in an offline directory.
         """
         if self.is_of_other_topic(topic_partition, expectation, identity):
             self.put_aside(topic_partition, ANOTHER_TOPIC)
@@ -269,10 +269,10 @@ class HostedPartitions:
     def _settle_owner(
         self, topic_partition: TopicPartition, expectation: LogExpectation, identity: TopicIdentity | None
     ) -> None:
-        """Put the log that lies there aside if it is a stray, or refuse it.
+        """Put the existing log aside if it is a stray, or refuse it.
 
         Raises:
-            OtherTopicsLogError: It is another topic's, and the replica leads or is in sync.
+            OtherTopicsLogError: It belongs to another topic, and the replica leads or is in sync.
             KafkaStorageError: It cannot be put aside.
         """
         owner = self._owner(topic_partition, expectation, identity)
@@ -290,7 +290,7 @@ class HostedPartitions:
         return owner_of_log(None if log is None else log.topic, identity, expectation)
 
     def remove(self, topic_partition: TopicPartition, *, delete: bool) -> None:
-        """Host the partition no more; with ``delete``, its log goes too, also where it was not hosted."""
+        """Stop hosting the partition; with ``delete`` its log is deleted, even if it was not hosted."""
         partition = self._partitions.pop(topic_partition, None)
         if delete and self._logs.get(topic_partition) is not None:
             self._logs.delete(topic_partition)
@@ -298,11 +298,11 @@ class HostedPartitions:
             self.leadership_changed(partition)
 
     def checkpoint_removals(self) -> None:
-        """Begin to write the checkpoints without the logs that a request deleted or put aside."""
+        """Submit writes of the checkpoints without the logs that a request deleted or put aside."""
         self._logs.checkpoint_removals()
 
     def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
-        """Host the partition no more, and put its log aside as a stray ``because``.
+        """Stop hosting the partition, and put its log aside as a stray ``because``.
 
         Raises:
             KafkaStorageError: The disk refused.
@@ -313,14 +313,14 @@ class HostedPartitions:
             self.leadership_changed(partition)
 
     def grew(self, partition: HostedPartition) -> None:
-        """The leader's log of ``partition`` has grown."""
+        """Notify sessions and purgatories that the leader's log of ``partition`` has grown."""
         for feed in partition.feeds.values():
             feed.data_appended(partition.topic_partition)
         if partition.replica.appended(partition.log.log_end_offset, monotonic_ms()):
             self.high_watermark_rose(partition)
 
     def high_watermark_rose(self, partition: HostedPartition) -> None:
-        """The leader's high watermark of ``partition`` has risen."""
+        """Notify sessions and purgatories that the leader's high watermark of ``partition`` has risen."""
         topic_partition = partition.topic_partition
         for feed in partition.feeds.values():
             feed.high_watermark_rose(topic_partition)
@@ -328,19 +328,19 @@ class HostedPartitions:
         self.fetches.check_and_complete(topic_partition)
 
     def log_start_rose(self, partition: HostedPartition) -> None:
-        """The log of ``partition`` starts later: followers hear of it, and who waits below has an error."""
+        """Notify sessions and purgatories that the log start of ``partition`` has risen."""
         for feed in partition.feeds.values():
             feed.log_start_rose(partition.topic_partition)
         self.fetches.check_and_complete(partition.topic_partition)
 
     def low_watermark(self, partition: HostedPartition) -> Offset:
-        """The lowest log start offset of this leader and its live followers, -1 while one is unknown."""
+        """Return the lowest log start offset of this leader and its live followers; -1 if one is unknown."""
         return partition.replica.low_watermark(
             partition.log.log_start_offset, lambda follower: self._metadata.broker(follower) is not None
         )
 
     def leadership_changed(self, partition: HostedPartition) -> None:
-        """The role or the leader epoch of ``partition`` has changed, or it is hosted no more."""
+        """Notify sessions and purgatories that role, leader epoch or host of ``partition`` has changed."""
         topic_partition = partition.topic_partition
         for feed in tuple(partition.feeds.values()):
             feed.leadership_changed(topic_partition)
@@ -349,10 +349,11 @@ class HostedPartitions:
         self.fetches.check_and_complete(topic_partition)
 
     def disk_failed(self, error: KafkaStorageError) -> None:
-        """Take the log directory that ``error`` names offline, with all its partitions; the others go on.
+        """Take the log directory in ``error`` offline, with all its partitions; the others stay in use.
 
-        Whoever meets the failure says so; only the first time counts. A log that is missing, or cannot be
-        made for its name, is a failure of its partition alone, and too many open files are none of any disk.
+        Every failure is reported here; only the first of a directory counts. A log that is missing, or whose
+        name is not allowed, is a failure of its partition alone, and too many open files are no failure of a
+        disk.
         """
         if isinstance(error, NoDescriptorError):
             if LINES.allow("too many open files"):
@@ -379,7 +380,7 @@ class HostedPartitions:
         self.on_directory_failed(gone)
 
     def checkpoint_high_watermarks(self) -> None:
-        """Begin to write down how far each partition is committed as far as this broker knows."""
+        """Submit a write of the high watermark of each partition."""
         self._logs.checkpoint_high_watermarks(
             {name: partition.replica.high_watermark for name, partition in self._partitions.items()}
         )

@@ -1,6 +1,6 @@
-"""What the request handlers ask of this broker's replicas, as data and protocols.
+"""The interface of this broker's replicas for request handlers, as data and protocols.
 
-``append.Appender`` and ``read.Reader`` carry it out. All of it runs on the broker's event loop.
+``append.Appender`` and ``read.Reader`` implement it. All of it runs on the broker's event loop.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 
 Bytes = bytes | bytearray | memoryview
-"""Batches as they came from the socket, the disk or a peer; never decoded."""
+"""Batches of the socket, the disk or a peer; never decoded."""
 
 Records = Bytes | FileRecords
-"""Batches that are read: in memory, or still in their file."""
+"""Batches that were read: in memory, or still in their file."""
 
 UNKNOWN_OFFSET = Offset(-1)
-"""An offset in an answer that has none to give, because of its error."""
+"""The offset in an answer without one, because of its error."""
 
 NO_TIMESTAMP = -1
-"""A timestamp in an answer that has none to give."""
+"""The timestamp in an answer without one."""
 
 CONSUMER = -1
-"""The replica id of a fetch by a consumer."""
+"""The replica id of a consumer's fetch."""
 
 LATEST_TIMESTAMP = -1
-"""ListOffsets: asks for the end of what may be read."""
+"""The timestamp by which ListOffsets asks for the end of what may be read."""
 
 EARLIEST_TIMESTAMP = -2
-"""ListOffsets: asks for the log start offset. What is below is no time that ListOffsets 0 to 6 know."""
+"""The timestamp by which ListOffsets asks for the log start; versions 0 to 6 know no lower one."""
 
 DEBUGGING_CONSUMER = -2
-"""The replica id of a tool that compares replicas: it may ask a follower for offsets."""
+"""The replica id of a tool that compares replicas: it may request offsets of a follower."""
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What became of one partition of a produce request.
+    """The result of a produce request for one partition.
 
     Attributes:
-        error: ``NONE`` where it was written, and with acks=-1 where the high watermark has passed it.
+        error: ``NONE`` if the batch was written, and with acks=-1 the high watermark has passed it.
         base_offset: The offset of its first record, or ``UNKNOWN_OFFSET``.
         log_append_time: Milliseconds since 1970 on a LogAppendTime topic, else -1.
         log_start_offset: The partition's log start offset, or ``UNKNOWN_OFFSET``.
-        record_faults: The records at fault, where the batch was refused for single ones.
+        record_faults: The records at fault, if the batch was refused because of single ones.
         message: A sentence about ``error`` that names the thing, the value and what was expected, or None.
     """
 
@@ -66,24 +66,24 @@ class Appended:
 
 
 Prepared = Bytes | RecordBatch | Refusal | None
-"""A record field as it came, or what was made of it before it is appended."""
+"""A record field as it came, or its recompressed batch."""
 
 AppendResults = dict[TopicPartition, Appended]
 """The results of a produce request, in the order of its partitions."""
 
 Prepares = Coroutine[None, None, Mapping[TopicPartition, Prepared]]
-"""Prepares the batches of a produce request."""
+"""The preparation of a produce request's batches."""
 
 
 class Appends(Protocol):
     """The produce path."""
 
     def prepare(self, batches: Mapping[TopicPartition, Bytes | None]) -> Prepares | None:
-        """Do what takes long, such as recompression, before ``append``.
+        """Begin long work, such as recompression, that must precede ``append``.
 
         Returns:
-            What ``append`` is to be given, later, by turns with other long pieces of work; None if it can
-            be given ``batches`` at once.
+            A coroutine that runs in turns with other long work and returns the argument for ``append``; None
+            if ``batches`` can be appended at once.
         """
         ...
 
@@ -98,10 +98,10 @@ class Appends(Protocol):
     ) -> asyncio.Future[AppendResults]:
         """Append to the local leaders, in their order; the future is done when the answer is due.
 
-        The appends themselves are over when this returns, so a caller that calls in the order of its requests
-        keeps their order without waiting for the answers. With acks -1 the future waits in the purgatory
-        until the high watermark passes what was appended, or for ``timeout_ms`` (``REQUEST_TIMED_OUT``; it
-        may still be committed). It never raises for a partition's sake: each has its error.
+        The appends are complete when this returns, so a caller that calls in the order of its requests keeps
+        their order without waiting for the answers. With acks -1 the future waits in the purgatory until the
+        high watermark passes what was appended, or for ``timeout_ms`` (``REQUEST_TIMED_OUT``; the records may
+        still be committed). It never raises for one partition: each has its error.
 
         Args:
             batches: The record field of each partition; None stands for a null field and is refused.
@@ -115,16 +115,16 @@ class Appends(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FetchPartition:
-    """What a consumer asks of one partition.
+    """The fetch of one partition by a consumer.
 
     Attributes:
-        offset: The first offset it wants.
-        max_bytes: How much of this partition it wants at most; one batch is given even if larger.
-        current_leader_epoch: The epoch it believes in, or -1 for no check (KIP-320).
-        last_fetched_epoch: The epoch of the last record it has, or -1 (KIP-595).
+        offset: The first offset wanted.
+        max_bytes: The most bytes of this partition; one batch is returned even if larger.
+        current_leader_epoch: The leader epoch known to the consumer, or -1 for no check (KIP-320).
+        last_fetched_epoch: The epoch of the consumer's last record, or -1 (KIP-595).
         allow_zstd: False for Fetch below 10, whose clients cannot read zstd (KIP-110).
-        read_committed: Whether it wants nothing of transactions that are open, and to know the aborted ones.
-        replica_id: The broker that claims to ask, or a negative number for a consumer.
+        read_committed: Whether to omit open transactions, and to list the aborted ones.
+        replica_id: The broker that claims to fetch, or a negative number for a consumer.
     """
 
     offset: Offset
@@ -138,17 +138,17 @@ class FetchPartition:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What one partition of a fetch gives.
+    """The result of a fetch for one partition.
 
     Attributes:
-        error: ``NONE``, or why there are no records.
-        records: Whole batches below the high watermark, back to back; the first may begin before the offset
-            asked.
+        error: ``NONE``, or the reason why there are no records.
+        records: Consecutive whole batches below the high watermark; the first may begin before the requested
+            offset.
         high_watermark: The end of what is committed, or ``UNKNOWN_OFFSET``.
         last_stable_offset: The end of what a read_committed consumer may see, or ``UNKNOWN_OFFSET``.
         log_start_offset: The partition's log start offset, or ``UNKNOWN_OFFSET``.
-        diverging_epoch: Set where the reader's log departs from this one before the offset asked (KIP-595).
-        aborted_transactions: Those with records among ``records``; only where they were asked for.
+        diverging_epoch: Set if the reader's log diverges from this one before the requested offset (KIP-595).
+        aborted_transactions: The transactions with records among ``records``; only if requested.
     """
 
     error: ErrorCode
@@ -166,10 +166,10 @@ FetchResults = dict[TopicPartition, Fetched]
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What became of one partition of DeleteRecords.
+    """The result of DeleteRecords for one partition.
 
     Attributes:
-        error: ``NONE`` where no live replica's log starts before what was asked.
+        error: ``NONE`` if no live replica's log starts before the requested offset.
         low_watermark: The lowest log start offset of the leader and its live followers, or
             ``UNKNOWN_OFFSET``.
     """
@@ -188,11 +188,11 @@ class Deletes(Protocol):
     def delete(
         self, offsets: Mapping[TopicPartition, Offset], timeout_ms: int
     ) -> asyncio.Future[DeleteResults]:
-        """Let the logs of local leaders start at ``offsets``, at most at their high watermarks; -1 is that.
+        """Raise the log starts of local leaders to ``offsets``; -1 stands for the high watermark.
 
         The future waits in the purgatory until no live replica's log starts earlier, or for ``timeout_ms``
-        (``REQUEST_TIMED_OUT``; the leader's log starts there all the same). It never raises for a partition's
-        sake: each has its error.
+        (``REQUEST_TIMED_OUT``; the leader's log starts there anyway). It never raises for one partition: each
+        has its error.
         """
         ...
 
@@ -202,8 +202,9 @@ class ListedOffset:
     """The answer to one partition of ListOffsets.
 
     Attributes:
-        timestamp: Of the record found, in milliseconds since 1970; -1 for the earliest and latest offset.
-        offset: The offset found; ``UNKNOWN_OFFSET`` where no record is that young, or on error.
+        timestamp: The timestamp of the record, in milliseconds since 1970; -1 for the earliest and latest
+            offset.
+        offset: The offset found; ``UNKNOWN_OFFSET`` if no record is that young, or on error.
         leader_epoch: The epoch of the record at ``offset``, or -1.
     """
 
@@ -223,7 +224,7 @@ class EpochEnd:
 
 
 class Reads(Protocol):
-    """The consumers' paths; a consumer sees nothing at or above the high watermark."""
+    """The read paths for consumers, which see nothing at or above the high watermark."""
 
     def fetch(
         self,
@@ -233,24 +234,24 @@ class Reads(Protocol):
         min_bytes: int,
         max_bytes: int,
     ) -> asyncio.Future[FetchResults]:
-        """Read what is committed.
+        """Read committed records.
 
         The future waits in the purgatory until there is enough, or for ``max_wait_ms``. Partitions are read
-        in the order of ``partitions``: a caller that is fair rotates it. The first batch of the first
-        partition that has one is given even if it is larger than ``max_bytes``.
+        in the order of ``partitions``, which a fair caller rotates. The first batch of the first partition
+        with one is returned even if it is larger than ``max_bytes``.
 
         Args:
-            partitions: What is wanted of each partition.
-            max_wait_ms: How long the answer may be held; 0 answers at once.
-            min_bytes: How much there must be, over all partitions, for an answer before ``max_wait_ms``.
-            max_bytes: The most that the answer may hold, over all partitions.
+            partitions: The fetch of each partition.
+            max_wait_ms: The longest time to hold the answer; 0 answers at once.
+            min_bytes: The bytes, over all partitions, that complete the answer before ``max_wait_ms``.
+            max_bytes: The most bytes of the answer, over all partitions.
         """
         ...
 
     def wait(
         self, partitions: Mapping[TopicPartition, FetchPartition], *, max_wait_ms: int, min_bytes: int
     ) -> asyncio.Future[None]:
-        """Wait as ``fetch`` does, and read nothing: the caller reads many partitions in portions."""
+        """Wait as ``fetch`` does, without reading: the caller reads many partitions in portions."""
         ...
 
     def read(
@@ -260,12 +261,12 @@ class Reads(Protocol):
         *,
         at_least_one: bool = True,
     ) -> FetchResults:
-        """Read what is committed, at once.
+        """Read committed records at once.
 
         Args:
-            partitions: What is wanted of each partition.
-            max_bytes: The most that all of them give.
-            at_least_one: Whether the first batch of the first partition that has one is given even if it is
+            partitions: The fetch of each partition.
+            max_bytes: The most bytes, over all partitions.
+            at_least_one: Whether the first batch of the first partition with one is returned even if it is
                 larger than ``max_bytes``.
         """
         ...
@@ -278,21 +279,21 @@ class Reads(Protocol):
         *,
         read_committed: bool = False,
     ) -> ListedOffset:
-        """The offset of the first record at least as young as ``timestamp``, or the latest or earliest.
+        """Return the first offset at or after ``timestamp``, or the latest or earliest offset.
 
-        With ``read_committed`` nothing at or above the last stable offset counts. A time below -2 answers
-        ``UNSUPPORTED_VERSION``, as Kafka 4.0 does: -3 asks for the largest timestamp from version 7 on
-        (KIP-734), and 2.8 would give the first record's offset instead.
+        With ``read_committed`` nothing at or above the last stable offset counts. A timestamp below -2 is
+        answered with ``UNSUPPORTED_VERSION``, as in Kafka 4.0: -3 means the largest timestamp from version 7
+        on (KIP-734), for which 2.8 would return the first record's offset.
 
-        Answers ``OFFSET_NOT_AVAILABLE`` while a new leader does not know its high watermark yet (versions
-        below 5 call it ``LEADER_NOT_AVAILABLE``: the handler translates).
+        The answer is ``OFFSET_NOT_AVAILABLE`` while a new leader does not know its high watermark yet (for
+        versions below 5 the handler makes it ``LEADER_NOT_AVAILABLE``).
         """
         ...
 
     def offsets_before(
         self, topic_partition: TopicPartition, timestamp: int, most: int, replica_id: int
     ) -> Sequence[Offset] | ErrorCode:
-        """At most ``most`` offsets that were there at ``timestamp``, the latest first (ListOffsets 0)."""
+        """Return at most ``most`` offsets that existed at ``timestamp``, the latest first (ListOffsets 0)."""
         ...
 
     def end_offset_for(
@@ -301,20 +302,20 @@ class Reads(Protocol):
         leader_epoch: LeaderEpoch,
         current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
     ) -> EpochEnd:
-        """Where ``leader_epoch`` ends in this leader's log (OffsetForLeaderEpoch, KIP-320)."""
+        """Return the end of ``leader_epoch`` in this leader's log (OffsetForLeaderEpoch, KIP-320)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedLog:
-    """A log as DescribeLogDirs tells of it.
+    """A log, as DescribeLogDirs returns it.
 
     Attributes:
-        topic_partition: Whose log.
+        topic_partition: The partition.
         size: Bytes of its segments.
-        offset_lag: How far it lies behind the high watermark, or a future log behind the current one; -1
-            where the replica is not online.
-        is_future: Whether it will take the place of the current one.
+        offset_lag: The offsets from the log's end to the high watermark, or from a future log's end to the
+            current one's; -1 if the replica is not online.
+        is_future: Whether it will replace the current one.
     """
 
     topic_partition: TopicPartition
@@ -325,11 +326,11 @@ class DescribedLog:
 
 @dataclass(frozen=True, slots=True)
 class DescribedLogDir:
-    """A log directory as DescribeLogDirs tells of it.
+    """A log directory, as DescribeLogDirs returns it.
 
     Attributes:
         path: Its absolute path.
-        error: ``KAFKA_STORAGE_ERROR`` where it is offline.
+        error: ``KAFKA_STORAGE_ERROR`` if it is offline.
         logs: The logs in it.
     """
 
@@ -342,5 +343,5 @@ class LogDirAdmin(Protocol):
     """The log directories, for DescribeLogDirs and AlterReplicaLogDirs."""
 
     def describe(self) -> Sequence[DescribedLogDir]:
-        """Every configured directory and the logs in it."""
+        """Return every configured directory and the logs in it."""
         ...

@@ -1,7 +1,6 @@
-"""Keeps the ISRs of the partitions led here true: shrinks and expands them in ZooKeeper.
+"""The changes of the ISRs of partitions led here: shrinks and expansions in ZooKeeper.
 
-Each change is a conditional write of the partition's state; what its outcome means is decided in
-``core.replica``.
+Each change is a conditional write of the partition's state; ``core.replica`` decides what its outcome means.
 Source: Kafka's ``Partition.maybeShrinkIsr``/``maybeExpandIsr``, ``ReplicationUtils.updateLeaderAndIsr`` and
 ``ZkIsrManager`` of release 2.8.
 """
@@ -25,43 +24,43 @@ from barnabas.cluster.runtime.supervisor import Supervisor
 from barnabas.cluster.zk.errors import BadVersion, NoNode, ZooKeeperError
 
 RETRY_MS = 500
-"""The pause before a write is tried again while ZooKeeper does not answer, or shows no state to go by."""
+"""The pause in milliseconds before a write is tried again."""
 
 _log = structlog.get_logger(__name__)
 
 
 class IsrStore(Protocol):
-    """What the keeper needs of ZooKeeper (``cluster.zk.store``)."""
+    """The part of ZooKeeper that the keeper needs (``cluster.zk.store``)."""
 
     async def write_partition_state(
         self, topic_partition: TopicPartition, state: PartitionState
     ) -> PartitionVersion:
-        """Write ``state`` where the version in it still stands; the answer is the new version.
+        """Write ``state`` if the version in ZooKeeper is still its version; return the new version.
 
         Raises:
-            BadVersion: Another version stands there.
+            BadVersion: ZooKeeper has another version.
             NoNode: The partition has no state.
-            ZooKeeperError: It is not known whether it was written.
+            ZooKeeperError: The write may or may not have happened.
         """
         ...
 
     async def read_partition_state(self, topic_partition: TopicPartition) -> PartitionState | None:
-        """Return the state as it stands now, or None if there is none that can be read."""
+        """Return the current state, or None if there is none that can be read."""
         ...
 
     async def announce_isr_changes(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Leave an ``isr_change_notification`` for the controller."""
+        """Create an ``isr_change_notification`` for the controller."""
         ...
 
 
 class IsrKeeper:
-    """Writes ISR changes, one at a time per partition, until they stand or are overtaken.
+    """The writer of ISR changes, one at a time per partition, until each is written or superseded.
 
     Args:
         hosted: This broker's partitions.
-        store: Gives the store of the current ZooKeeper session.
+        store: Returns the store of the current ZooKeeper session.
         supervisor: Owns the writes.
-        metrics: Where shrinks and expansions are counted.
+        metrics: Counts shrinks and expansions.
     """
 
     def __init__(
@@ -78,11 +77,11 @@ class IsrKeeper:
         self._changes = IsrChanges(monotonic_ms())
 
     def follower_may_join(self, partition: HostedPartition, replica_id: BrokerId) -> None:
-        """A follower outside the ISR has caught up: let it in."""
+        """Begin to add a follower that has caught up to the ISR."""
         self._submit(partition, partition.replica.propose_expansion(replica_id))
 
     async def check_regularly(self) -> None:
-        """Every half ``replica.lag.time.max.ms``, have those leave that have been behind for too long."""
+        """Check all partitions every half ``replica.lag.time.max.ms``."""
         while True:
             await asyncio.sleep(self._hosted.settings.lag_time_max_ms / 2000)
             for partition in tuple(self._hosted.all):
@@ -110,16 +109,16 @@ class IsrKeeper:
         self._supervisor.spawn(f"isr-of-{partition.topic_partition}", self._write(partition, proposal))
 
     async def _write(self, partition: HostedPartition, proposal: IsrProposal) -> None:
-        """Write until it is known what came of it, or a LeaderAndIsr has overtaken the change."""
+        """Write until the outcome is known, or a LeaderAndIsr supersedes the change."""
         replica, name = partition.replica, partition.topic_partition
         told = False
         while replica.pending is proposal:
             try:
                 if await self._write_once(partition, proposal):
                     return
-                reason = "another version stands there, but no state that can be read"
+                reason = "ZooKeeper has another version, but no state that can be read"
             except NoNode:
-                # The topic is being deleted; StopReplica will say so.
+                # The topic is being deleted; a StopReplica will follow.
                 _log.warning("ISR not written: the partition has no state", partition=str(name))
                 return
             except ZooKeeperError as error:
@@ -130,7 +129,7 @@ class IsrKeeper:
             await asyncio.sleep(RETRY_MS / 1000)
 
     async def _write_once(self, partition: HostedPartition, proposal: IsrProposal) -> bool:
-        """One conditional write; True if its outcome is known."""
+        """Try one conditional write; return whether its outcome is known."""
         store, name = self._store(), partition.topic_partition
         try:
             version = await store.write_partition_state(name, proposal.state)
@@ -163,7 +162,7 @@ class IsrKeeper:
     def _committed(self, partition: HostedPartition, proposal: IsrProposal, *, rose: bool) -> None:
         (self._metrics.isr_shrinks if proposal.newcomer is None else self._metrics.isr_expands).inc()
         self._changes.add(partition.topic_partition, monotonic_ms())
-        # In Kafka's words: at INFO nothing else tells how an ISR grew, and the log analysis reads this.
+        # Kafka's line: nothing else at INFO shows how an ISR grew, and the log analysis reads it.
         _log.info(
             f"[Partition {partition.topic_partition} broker={self._hosted.broker_id}] ISR updated to "
             f"{','.join(map(str, partition.replica.isr))} and version updated to "
@@ -175,7 +174,7 @@ class IsrKeeper:
         self.check(partition)
 
     async def announce_changes(self) -> None:
-        """Tell the controller of changed ISRs, in batches; none is lost while ZooKeeper is away."""
+        """Notify the controller of changed ISRs, in batches; none is lost while ZooKeeper is unreachable."""
         while True:
             await asyncio.sleep(CHECK_INTERVAL_MS / 1000)
             due = self._changes.take_due(monotonic_ms())

@@ -1,8 +1,8 @@
-"""What this broker does when the controller speaks: lead, follow, stop, know.
+"""The handling of the controller's requests: LeaderAndIsr, UpdateMetadata and StopReplica.
 
-One request at a time is carried out, whichever controller sent it, so that nobody sees half of one; between
-partitions the loop gets its turn. Source: Kafka's ``ReplicaManager.becomeLeaderOrFollower``, ``stopReplicas``
-and ``maybeUpdateMetadataCache`` of release 2.8; the lines are theirs.
+One request is handled at a time, whichever controller sent it, so that nobody sees half of one; between
+partitions the event loop runs other work. Source: Kafka's ``ReplicaManager.becomeLeaderOrFollower``,
+``stopReplicas`` and ``maybeUpdateMetadataCache`` of release 2.8, whose log lines these are.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ from barnabas.cluster.model.statechange import BrokerLines, RequestLines, StateC
 _log = structlog.get_logger(__name__)
 
 Write = Callable[[StateChange], None]
-"""Writes a line of state-change.log."""
+"""The function that writes a line of state-change.log."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """One LeaderAndIsr request on its way through.
+    """The state of a LeaderAndIsr request while it is handled.
 
     Attributes:
         request: The request.
-        lines: What there is to log of it.
-        errors: What is answered, by partition.
-        turn: Whose turn it is.
+        lines: Its lines for state-change.log.
+        errors: The answer, by partition.
+        turn: Limits how long the event loop is kept.
     """
 
     request: LeaderAndIsrRequest
@@ -70,21 +70,22 @@ class _Round:
 
 
 class Leadership:
-    """Carries out LeaderAndIsr, StopReplica and UpdateMetadata.
+    """The handler of LeaderAndIsr, StopReplica and UpdateMetadata.
 
     Attributes:
-        orders: Held while a request is carried out.
-        on_full: Told all partitions that the controller says this broker hosts, whenever it says so.
+        orders: Held while a request is handled.
+        on_full: Called with all partitions that this broker hosts, whenever the controller sends the full
+            list.
 
     Args:
         hosted: This broker's partitions.
-        metadata: What it knows of the cluster.
+        metadata: This broker's copy of the cluster's metadata.
         gate: Judges the epochs of each request.
-        fetchers: Fetch what is followed.
+        fetchers: Fetch the partitions that this broker follows.
         write: Writes state-change.log.
-        on_metadata: Told of each change of ``metadata``.
-        prepare: Awaited before an admitted LeaderAndIsr is carried out: what its logs need is fetched there.
-            The answer is None, or why that cannot be had before the controller tells all anew.
+        on_metadata: Called with each change of ``metadata``.
+        prepare: Awaited before an admitted LeaderAndIsr is handled, to read the settings of its logs. Returns
+            None, or why they cannot be read before the controller sends its state again.
     """
 
     def __init__(
@@ -110,20 +111,20 @@ class Leadership:
         self.on_full: Callable[[Collection[TopicPartition]], None] = lambda _: None
         self._full = FullList()
         self._unnamed: set[TopicPartition] = set()
-        """What was hosted when the controller last named all that is, and did not name it."""
+        """The partitions hosted when the controller last sent the full list, and missing from it."""
         self._waiting_for_leader: dict[TopicPartition, LeaderEpoch] = {}
         self._is_closing = False
 
     def close(self) -> None:
-        """This broker is shutting down: from now on nothing begins to be fetched."""
+        """Start no more fetches: this broker is shutting down."""
         self._is_closing = True
 
-    # LeaderAndIsr.
+    # LeaderAndIsr (Kafka's ``becomeLeaderOrFollower``).
 
     async def leader_and_isr(
         self, request: LeaderAndIsrRequest, correlation_id: int = 0
     ) -> LeaderAndIsrResponse:
-        """Become leader or follower of the partitions of ``request``."""
+        """Become leader or follower of the partitions in ``request``."""
         lines = self._request_lines(request.controller_id, request, correlation_id)
         async with self.orders:
             started = time.monotonic()
@@ -172,13 +173,12 @@ class Leadership:
         return this_round.errors
 
     def _failed(self, topic_partition: TopicPartition, error: Exception, this_round: _Round) -> None:
-        """Give one partition up for an error that nobody foresaw, and go on with the others.
+        """Give up one partition after an unforeseen error; Kafka gives up the whole request.
 
-        A shortage of descriptors is one, too: it passes, and is no fault of a disk. The controller sends what
-        was answered with UNKNOWN_SERVER_ERROR again; after KAFKA_STORAGE_ERROR it takes a replica for lost.
-
-        It is hosted no more, so that the controller's next word finds no leader epoch that it would repeat.
-        Kafka gives up the whole request.
+        A lack of file descriptors is one, too: it is temporary, and no error of a disk. The controller sends
+        a partition again that was answered with UNKNOWN_SERVER_ERROR; after KAFKA_STORAGE_ERROR it takes the
+        replica for offline. The partition is no longer hosted, so that the leader epoch sent again is not
+        refused as the current one.
         """
         if isinstance(error, NoDescriptorError):
             self._hosted.disk_failed(error)
@@ -220,10 +220,10 @@ class Leadership:
         return verdict is LeadershipVerdict.APPLY
 
     def _make_way(self, partition: LeaderAndIsrPartition, this_round: _Round) -> bool:
-        """Put aside the replica of a former topic of that name; False if the disk refuses.
+        """Put aside the replica of a former topic of that name; return False if the disk refuses.
 
-        ZooKeeper may lose a topic without a StopReplica to its replicas. The controller does not name them
-        then, and what it creates under their names later is another topic, whose leader epochs begin again.
+        ZooKeeper may lose a topic without a StopReplica to its replicas. Then the controller's full list
+        lacks it, and what is created under its name later is another topic, whose leader epochs begin again.
         """
         topic_partition = partition.topic_partition
         is_unnamed = topic_partition in self._unnamed
@@ -239,7 +239,7 @@ class Leadership:
         return True
 
     def _identify(self, partition: LeaderAndIsrPartition) -> None:
-        """Record the topic of a log that a controller of a former release has not told of."""
+        """Record the topic of a log that a controller of an older release did not send."""
         try:
             self._hosted.identify(partition.topic_partition, partition.topic_identity)
         except KafkaStorageError as error:
@@ -279,8 +279,7 @@ class Leadership:
         hosted = self._host(partition)
         replica, log = hosted.replica, hosted.log
         previous = replica.leader_epoch
-        # The epoch begins where the log ends, written down at once: a follower that asks about it must find
-        # it.
+        # The epoch begins at the log's end and is written at once: a follower that asks for it must find it.
         log.assign_epoch_start(partition.state.leader_and_isr.leader_epoch)
         is_new_leader = replica.become_leader(partition, log.log_end_offset, monotonic_ms())
         self._write(
@@ -377,7 +376,7 @@ class Leadership:
     async def update_metadata(
         self, request: UpdateMetadataRequest, correlation_id: int = 0
     ) -> UpdateMetadataResponse:
-        """Take over what the controller says of brokers and partitions."""
+        """Update the metadata cache with the controller's brokers and partitions."""
         lines = self._request_lines(request.controller_id, request, correlation_id)
         async with self.orders:
             refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
@@ -386,7 +385,8 @@ class Leadership:
                     self._write(lines.stale_update_metadata(refusal.latest))
                 return UpdateMetadataResponse(refusal.error)
             change = self._metadata.apply(request)
-            # Before anything that may fail: the next request would find nothing changed, and wake nobody.
+            # Before anything that may fail: the same request sent again would change nothing, and notify
+            # nobody.
             self._on_metadata(change)
             for partition in change.cached:
                 self._write(lines.cached_metadata(partition))
@@ -398,7 +398,7 @@ class Leadership:
             return UpdateMetadataResponse(ErrorCode.NONE)
 
     def _follow_those_that_waited(self) -> None:
-        """Begin to fetch where the leader was not known to be live when it was announced, and now is."""
+        """Begin to fetch from leaders that were not live when the LeaderAndIsr came, and now are."""
         for topic_partition, leader_epoch in tuple(self._waiting_for_leader.items()):
             hosted = self._hosted.get(topic_partition)
             if hosted is None or hosted.replica.leader_epoch != leader_epoch:
@@ -410,14 +410,14 @@ class Leadership:
                 try:
                     self._follow(hosted, broker)
                 except LookupError as error:
-                    # The controller tells of it again when that broker's endpoints have changed.
+                    # The controller sends it again when that broker's endpoints have changed.
                     self._waiting_for_leader[topic_partition] = leader_epoch
                     _log.error(f"cannot fetch {topic_partition}: {error}")
 
     # StopReplica.
 
     async def stop_replica(self, request: StopReplicaRequest, correlation_id: int = 0) -> StopReplicaResponse:
-        """Stop fetching the replicas of ``request``, and delete those that it says to delete."""
+        """Stop the replicas of ``request``, and delete those it marks for deletion."""
         lines = self._request_lines(request.controller_id, request, correlation_id)
         async with self.orders:
             refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
@@ -442,7 +442,7 @@ class Leadership:
         try:
             return self._stop(partition, lines)
         except Exception as error:  # noqa: BLE001  (one replica keeps no other from being stopped)
-            # Unlike in Kafka, the others are stopped, and the controller hears of which it was.
+            # Unlike in Kafka, the others are stopped, and the answer says which one failed.
             _log.exception("replica not stopped", partition=str(partition.topic_partition))
             self._write(lines.stop_replica_exception(partition, type(error).__name__, str(error)))
             return ErrorCode.UNKNOWN_SERVER_ERROR

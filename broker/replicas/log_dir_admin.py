@@ -19,24 +19,24 @@ UNKNOWN_LAG = -1
 
 
 class DirectoryContents(Protocol):
-    """What is asked of the log directories (``broker.disk.log_dirs.LogDirs``)."""
+    """The part of the log directories that is described (``broker.disk.log_dirs.LogDirs``)."""
 
     configured: tuple[Path, ...]
 
     def logs_in(self, directory: Path) -> Mapping[TopicPartition, Log] | None:
-        """The open logs of one directory, or None where it is offline."""
+        """Return the open logs of one directory, or None if it is offline."""
         ...
 
 
 class LogDirectories:
-    """Describes the log directories of this broker."""
+    """The description of this broker's log directories."""
 
     def __init__(self, hosted: HostedPartitions, contents: DirectoryContents) -> None:
         self._hosted = hosted
         self._contents = contents
 
     def describe(self) -> Sequence[DescribedLogDir]:
-        """Every configured directory and the logs in it; see ``interface.LogDirAdmin.describe``."""
+        """Return every configured directory and the logs in it; see ``interface.LogDirAdmin.describe``."""
         return [self._described(path) for path in self._contents.configured]
 
     def _described(self, path: Path) -> DescribedLogDir:

@@ -1,4 +1,4 @@
-"""Producer ids, handed out of blocks that this broker takes in ``/latest_producer_id_block``.
+"""Producer ids, from blocks that this broker reserves in ``/latest_producer_id_block``.
 
 Source: ``ProducerIdManager.scala`` of release 2.8.
 """
@@ -14,14 +14,16 @@ from barnabas.cluster.zk.schema.settings import ProducerIdBlock
 
 
 class ProducerIdsUnavailableError(Exception):
-    """No block of producer ids could be taken now; the client may try again."""
+    """An error of reserving a block of producer ids; the client may try again."""
 
 
 class ProducerIdBlocks:
-    """Hands out every id of a block before it takes the next one; ids that are left at the end are lost.
+    """The producer ids of this broker's block; the next block is reserved when all are used.
+
+    Ids that are left at the shutdown are lost.
 
     Args:
-        take_block: Takes the next block for this broker, on the ZooKeeper session of the moment.
+        take_block: Reserves the next block for this broker, in the current ZooKeeper session.
     """
 
     def __init__(self, take_block: Callable[[], Awaitable[ProducerIdBlock]]) -> None:
@@ -30,10 +32,10 @@ class ProducerIdBlocks:
         self._taking = asyncio.Lock()
 
     async def take_first_block(self) -> None:
-        """Take a block before anybody asks, as Kafka does when it starts.
+        """Reserve a block before the first request, as Kafka does when it starts.
 
         Raises:
-            ZooKeeperError: There is none.
+            ZooKeeperError: No block could be reserved.
         """
         async with self._taking:
             await self._take()
@@ -43,7 +45,7 @@ class ProducerIdBlocks:
         self._ids = iter(range(block.start, block.end + 1))
 
     async def next_id(self) -> ProducerId:
-        """Return an id that no producer of the cluster was ever given.
+        """Return a producer id that was never used in the cluster.
 
         Raises:
             ProducerIdsUnavailableError: The block is used up, and ZooKeeper gives no other now.

@@ -1,4 +1,4 @@
-"""A purgatory's sizes on the metrics page, under Kafka's names."""
+"""A purgatory's sizes as metrics, under Kafka's names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def show_purgatory(metrics: Metrics, purgatory: DelayedOperationPurgatory[K]) -> None:
-    """Have ``metrics`` show ``PurgatorySize`` and ``NumDelayedOperations`` of ``purgatory``."""
+    """Export ``PurgatorySize`` and ``NumDelayedOperations`` of ``purgatory`` to ``metrics``."""
     name = purgatory.name
     metrics.watch(metrics.purgatory_size, lambda: purgatory.watched, delayedOperation=name)
     metrics.watch(metrics.delayed_operations, lambda: purgatory.delayed, delayedOperation=name)

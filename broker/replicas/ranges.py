@@ -1,6 +1,7 @@
-"""Reading committed batches for another replica whose own are damaged.
+"""The reading of committed batches for another replica whose own are damaged.
 
-Nothing of that is Kafka's. It is no fetch: the leader draws no conclusion from it about the other's log.
+Kafka has no such request. It is not a fetch: the leader concludes nothing from it about the other replica's
+log.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
 
 MOST_BYTES = 57_671_680
-"""The most that one answer to another broker holds, whatever it asks for, beyond one batch.
+"""The most bytes of one answer to another broker, whatever it requests, beyond one batch.
 
-It is the default of ``fetch.max.bytes``, which in Kafka bounds followers, too
+It is the default of ``fetch.max.bytes``, which bounds followers in Kafka, too
 (``KafkaApis.handleFetchRequest``).
 """
 
 
 class RangeReader:
-    """Serves ReadRange from this broker's logs, leaders and followers alike.
+    """The server of ReadRange, from the logs of leaders and followers alike.
 
     Args:
         hosted: The partitions.
@@ -32,9 +33,9 @@ class RangeReader:
         self._hosted = hosted
 
     def read(self, request: pb.ReadRangeRequest) -> pb.ReadRangeResponse:
-        """Whole batches from the one that holds the offset on, below the high watermark, or an error.
+        """Return whole batches from the one that holds the offset on, below the high watermark, or an error.
 
-        Both replicas must be in the same leader epoch: below their high watermarks they are the same then.
+        Both replicas must be in the same leader epoch: then they are equal below their high watermarks.
         """
         topic_partition = TopicPartition(request.topic, request.partition)
         partition = self._hosted.get(topic_partition)

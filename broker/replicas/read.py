@@ -1,4 +1,4 @@
-"""The consumers' paths: fetch below the high watermark, offsets by timestamp, ends of leader epochs.
+"""The read paths for consumers: fetch below the high watermark, offsets by timestamp, ends of leader epochs.
 
 Source: Kafka's ``ReplicaManager.fetchMessages``, ``DelayedFetch`` and ``Partition.fetchOffsetForTimestamp``
 of release 2.8.
@@ -35,10 +35,10 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 
 ZSTD = "zstd"
-"""The ``compression.type`` whose topics clients before Fetch 10 are not given, whatever the batches are."""
+"""The ``compression.type`` whose topics cannot be fetched before Fetch 10, whatever their batches are."""
 
 MAX_LOOKUPS = 2
-"""How many lookups by time open batches at a time: each holds what a batch unpacks to."""
+"""The number of lookups by time that open batches at a time: each holds an unpacked batch."""
 
 
 class DelayedFetch(DelayedOperation):
@@ -62,7 +62,7 @@ class DelayedFetch(DelayedOperation):
         self._answer = answer
 
     def is_satisfied(self) -> bool:
-        """Return whether there is enough to read, or some partition has an error to tell."""
+        """Return whether there is enough to read, or a partition has an error."""
         return self._answer.done() or self._reader.has_enough(self._partitions, self._min_bytes)
 
     def on_complete(self) -> None:
@@ -71,12 +71,12 @@ class DelayedFetch(DelayedOperation):
             self._answer.set_result(self._reader.read(self._partitions, self._max_bytes))
 
     def on_expiration(self) -> None:
-        """Tell that the answer did not wait for enough."""
+        """Count a fetch that timed out before there was enough."""
         self._reader.on_expired()
 
 
 class DelayedRead(DelayedOperation):
-    """A long poll of very many partitions, which are read after it, in portions."""
+    """A long poll of very many partitions, which the caller reads in portions afterwards."""
 
     __slots__ = ("_enough", "_min_bytes", "_partitions", "_reader")
 
@@ -94,24 +94,24 @@ class DelayedRead(DelayedOperation):
         self._enough = enough
 
     def is_satisfied(self) -> bool:
-        """As `DelayedFetch`."""
+        """Return whether there is enough, as `DelayedFetch` does."""
         return self._enough.done() or self._reader.has_enough(self._partitions, self._min_bytes)
 
     def on_complete(self) -> None:
-        """Say so."""
+        """Let the caller read."""
         if not self._enough.done():
             self._enough.set_result(None)
 
     def on_expiration(self) -> None:
-        """Tell that the answer did not wait for enough."""
+        """Count a fetch that timed out before there was enough."""
         self._reader.on_expired()
 
 
 class Reader:
-    """Serves consumers (implements ``interface.Reads``).
+    """The reader for consumers (implements ``interface.Reads``).
 
     Attributes:
-        on_expired: Called for each fetch whose time was up before there was enough.
+        on_expired: Called for each fetch that timed out before there was enough.
     """
 
     def __init__(self, hosted: HostedPartitions, on_expired: Callable[[], None] = lambda: None) -> None:
@@ -127,7 +127,7 @@ class Reader:
         min_bytes: int,
         max_bytes: int,
     ) -> asyncio.Future[FetchResults]:
-        """Read what is committed; see ``interface.Reads.fetch``."""
+        """Read committed records; see ``interface.Reads.fetch``."""
         answer: asyncio.Future[FetchResults] = asyncio.get_running_loop().create_future()
         enough = min(min_bytes, max_bytes)
         fetch = DelayedFetch(self, partitions, enough, max_bytes, answer)
@@ -150,7 +150,7 @@ class Reader:
         return enough
 
     def has_enough(self, partitions: Mapping[TopicPartition, FetchPartition], min_bytes: int) -> bool:
-        """Whether an answer is due: an error, a divergence, or ``min_bytes`` to read over all partitions."""
+        """Return whether an answer is due: an error, a divergence, or ``min_bytes`` over all partitions."""
         available = 0
         for topic_partition, wanted in partitions.items():
             partition = self._hosted.led(topic_partition, wanted.current_leader_epoch)
@@ -159,7 +159,7 @@ class Reader:
             end = _end_of(partition, read_committed=wanted.read_committed)
             if wanted.offset < end:
                 if not partition.log.in_one_segment(wanted.offset, end):
-                    return True  # the answer ends with the segment, however much lies behind it
+                    return True  # the answer ends with the segment, whatever follows it
                 try:
                     readable = partition.log.bytes_between(wanted.offset, end)
                 except KafkaStorageError as error:
@@ -175,7 +175,7 @@ class Reader:
         *,
         at_least_one: bool = True,
     ) -> FetchResults:
-        """Read at once, whatever there is; see ``interface.Reads.read``."""
+        """Read at once; see ``interface.Reads.read``."""
         results: FetchResults = {}
         remaining = max_bytes
         nothing_yet = at_least_one
@@ -250,8 +250,8 @@ class Reader:
             if found is not None and found.offset < _end_of(partition, read_committed=read_committed):
                 return ListedOffset(ErrorCode.NONE, found.timestamp, found.offset, found.leader_epoch)
         replica, end = partition.replica, _end_of(partition, read_committed=read_committed)
-        # A new leader's high watermark may lag behind its predecessor's until its followers have fetched: an
-        # answer from it could send a consumer backwards.
+        # A new leader's high watermark may lag behind its predecessor's until its followers have fetched. Its
+        # offset could then send a consumer backwards.
         if replica.high_watermark < replica.epoch_start_offset:
             return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
         if timestamp == LATEST_TIMESTAMP:
@@ -261,7 +261,10 @@ class Reader:
     async def _look_up(
         self, partition: HostedPartition, timestamp: int, current_leader_epoch: LeaderEpoch
     ) -> TimestampAndOffset | ErrorCode | None:
-        """The first record of a time, unless this broker ceases to lead meanwhile: the log may be closed."""
+        """Return the first record of a time, or an error.
+
+        While the lookup runs this broker may lose the leadership and close the log.
+        """
         found: TimestampAndOffset | CorruptLogError | KafkaStorageError | None
         async with self._looking_up:
             try:
@@ -282,7 +285,7 @@ class Reader:
     def offsets_before(
         self, topic_partition: TopicPartition, timestamp: int, most: int, replica_id: int
     ) -> Sequence[Offset] | ErrorCode:
-        """The offsets that ListOffsets 0 gives; see ``interface.Reads.offsets_before``."""
+        """Return the offsets for ListOffsets 0; see ``interface.Reads.offsets_before``."""
         partition: HostedPartition | ErrorCode | None
         if replica_id == DEBUGGING_CONSUMER:
             partition = self._hosted.get(topic_partition) or self._hosted.absence(topic_partition)
@@ -306,7 +309,7 @@ class Reader:
         leader_epoch: LeaderEpoch,
         current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
     ) -> EpochEnd:
-        """Where a leader epoch ends; see ``interface.Reads.end_offset_for``."""
+        """Return the end of a leader epoch; see ``interface.Reads.end_offset_for``."""
         partition = self._hosted.led(topic_partition, current_leader_epoch)
         if isinstance(partition, ErrorCode):
             return EpochEnd(partition)
@@ -321,16 +324,16 @@ def _end_of(partition: HostedPartition, *, read_committed: bool) -> Offset:
 
 
 def _is_replica(partition: HostedPartition, replica_id: int) -> bool:
-    """Return whether whoever asks may have records: a broker that is no replica gets none, and no error.
+    """Return whether the fetcher may have records: a broker that is no replica gets none, without an error.
 
-    Source: ``ReplicaManager.updateFollowerFetchState``. A broker that is one gets what consumers get:
-    followers fetch by gRPC, and what is asked here moves no high watermark.
+    Source: ``ReplicaManager.updateFollowerFetchState``. A broker that is a replica gets what consumers get:
+    followers fetch over gRPC, and a fetch here moves no high watermark.
     """
     return replica_id < 0 or replica_id in partition.replica.assignment.replicas
 
 
 def _objection(partition: HostedPartition, wanted: FetchPartition) -> Fetched | None:
-    """Why a fetch gets no records, though this broker leads the partition in the epoch asked for."""
+    """Return the answer to a fetch that gets no records, though this broker leads; else None."""
     log = partition.log
     if not wanted.allow_zstd and log.config.compression_type == ZSTD:
         return Fetched(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)

@@ -1,4 +1,4 @@
-"""Fetches the offsets of a damaged segment from another replica and puts them in its place."""
+"""The transfer of a damaged segment's offsets from another replica."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from barnabas.cluster.rpc import replication_pb2 as pb
 from barnabas.cluster.rpc.channels import open_channel
 
 READ_RANGE_METHOD = "/barnabas.replication.Replication/ReadRange"
-"""The call's name, as ``proto/replication.proto`` gives it."""
+"""The path of the gRPC method, as in ``proto/replication.proto``."""
 
 PIECE_BYTES = 1024 * 1024
-"""How much is asked for at once."""
+"""The bytes requested at once."""
 
 CALL_TIMEOUT_S = 10.0
-"""How long the other replica may take for one piece."""
+"""The time in seconds that the other replica has for one piece."""
 
 
 class RangeUnavailableError(Exception):
-    """The offsets cannot be had from there now; the text says why. Nothing was changed."""
+    """An error of the other replica, which cannot send the offsets now; nothing was changed."""
 
 
 async def fetch_again(
     partition: HostedPartition, span: SegmentSpan, source: Endpoint, session_timeout_ms: int
 ) -> None:
-    """Fetch the offsets of ``span`` and put them in the place of what is damaged, once all are here.
+    """Fetch the offsets of ``span`` and replace its segment once all are here.
 
     Args:
         partition: The damaged replica.
-        span: One of its segments, which is not active; below the high watermark.
-        source: Where another replica's broker is reached.
-        session_timeout_ms: ``zookeeper.session.timeout.ms``, which the keepalive goes by.
+        span: One of its segments that is not active; below the high watermark.
+        source: The gRPC endpoint of another replica.
+        session_timeout_ms: ``zookeeper.session.timeout.ms``, from which the keepalive follows.
 
     Raises:
-        RangeUnavailableError: They cannot be had from there.
+        RangeUnavailableError: The other replica cannot send them.
         KafkaStorageError: The disk refused.
     """
     log = partition.log
@@ -55,7 +55,7 @@ async def fetch_again(
         try:
             new = await _fetch(partition, replacement, source, session_timeout_ms)
             if not log.replace_segment(span, new):
-                raise RangeUnavailableError("the log has changed meanwhile")
+                raise RangeUnavailableError("the log has changed in the meantime")
         except BaseException:
             await asyncio.wrap_future(log.on_disk_thread(replacement.discard))
             raise

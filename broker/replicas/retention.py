@@ -1,6 +1,6 @@
-"""Deletes what this broker's replicas need to keep no longer, leaders and followers each by their own log.
+"""The deletion of old segments, at leaders and followers each by their own log.
 
-A follower also follows its leader's log start offset, which comes with each answer to its fetches. Source:
+A follower also adopts its leader's log start offset, which each fetch answer carries. Source:
 ``LogManager.cleanupLogs`` of Kafka 2.8.
 """
 
@@ -19,21 +19,21 @@ from barnabas.broker.replicas.turn import Turn
 _log = structlog.get_logger("kafka.log.Log")
 
 INITIAL_DELAY_MS = 30_000
-"""When logs are first looked at after the start, unless the interval is shorter (``InitialTaskDelayMs``)."""
+"""The delay of the first check after the start, unless the interval is shorter (``InitialTaskDelayMs``)."""
 
 _TOLD = {
     Breach.RETENTION_MS: "retention time {0.retention_ms}ms breach",
     Breach.RETENTION_BYTES: "retention size {0.retention_bytes} breach",
     Breach.LOG_START_OFFSET: "log start offset breach",
 }
-"""The words of Kafka's log, with a place for what the log's settings say."""
+"""The reasons in the words of Kafka's log, with placeholders for the log's settings."""
 
 
 class LogRetention:
-    """Looks at every log of this broker, again and again.
+    """The periodic check of every log of this broker.
 
     Args:
-        hosted: The partitions; each knows how far it may be deleted.
+        hosted: The partitions.
     """
 
     def __init__(self, hosted: HostedPartitions) -> None:
@@ -47,7 +47,7 @@ class LogRetention:
             await asyncio.sleep(interval_ms / 1000)
 
     async def delete_old_segments(self) -> None:
-        """Delete what is due now, partition by partition; others have their turn in between."""
+        """Delete the segments that are due, partition by partition; other work runs in between."""
         turn = Turn()
         for partition in tuple(self._hosted.all):
             if self._hosted.get(partition.topic_partition) is partition:

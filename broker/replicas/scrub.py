@@ -1,7 +1,6 @@
-"""Goes through all logs of this broker, again and again, and verifies the checksums of their batches.
+"""The periodic verification of the checksums of all batches of this broker.
 
-Kafka has nothing of the kind. A damaged batch that nobody reads is found by it before the other replicas are
-gone that have it whole.
+Kafka has no such check. It finds a damaged batch that nobody reads while other replicas still have it whole.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 _log = structlog.get_logger("kafka.log.LogManager")
 
 INITIAL_DELAY_MS = 30_000
-"""When the first pass begins after a clean stop, unless the interval is shorter; else it begins at once."""
+"""The delay in milliseconds of the first pass after a clean shutdown, at most the interval."""
 
 PIECE_BYTES = 256 * 1024
-"""How much is checked at once: the directory's thread is free for others some milliseconds later."""
+"""The bytes checked at once: the directory's thread is free for others some milliseconds later."""
 
 REST = 4
-"""How many times as long as a piece takes the pause after it is at least: small batches cost the CPU most."""
+"""The shortest pause after a piece, as a multiple of its duration: small batches need most CPU."""
 
 OnDamage = Callable[[HostedPartition, SegmentSpan, tuple[DamagedRange, ...]], None]
-"""Told of each segment that is damaged, whenever it is met."""
+"""The function called for each damaged segment, whenever one is found."""
 
 
 class LogScrub:
-    """Checks the segments of all hosted partitions, each log directory at its own pace.
+    """The check of the segments of all hosted partitions, each log directory at its own pace.
 
     Args:
-        hosted: The partitions; their settings say how often, and how fast.
-        on_damage: Told what is found.
+        hosted: The partitions; their settings have the interval and the rate.
+        on_damage: Called with what is found.
     """
 
     def __init__(self, hosted: HostedPartitions, on_damage: OnDamage) -> None:
@@ -46,9 +45,10 @@ class LogScrub:
         self._on_damage = on_damage
 
     async def run(self, *, after_clean_stop: bool) -> None:
-        """Check all, every ``log.scrub.interval.ms``; runs until cancelled.
+        """Check all logs every ``log.scrub.interval.ms``; runs until cancelled.
 
-        After an unclean stop it begins at once, as recovery reads nothing below the recovery point.
+        After an unclean shutdown the first check begins at once, as recovery reads nothing below the recovery
+        point.
         """
         interval_ms = self._hosted.settings.scrub_interval_ms
         if after_clean_stop:
@@ -58,7 +58,7 @@ class LogScrub:
             await asyncio.sleep(interval_ms / 1000)
 
     async def check_all(self) -> None:
-        """Check every segment once, those of different directories beside each other."""
+        """Check every segment once, those of different directories concurrently."""
 
         def log_dir(partition: HostedPartition) -> Path:
             return partition.log.directory.parent
@@ -78,7 +78,7 @@ class LogScrub:
                     self._hosted.disk_failed(error)
 
     async def check(self, partition: HostedPartition, span: SegmentSpan) -> tuple[DamagedRange, ...]:
-        """Check one segment, at the pace of the settings; returns what is damaged, which is told, too.
+        """Check one segment at the configured rate; return its damage, and report it to ``on_damage``.
 
         Raises:
             KafkaStorageError: The disk refused.

@@ -1,4 +1,4 @@
-"""Everything that this broker does with replicas, put together and run."""
+"""All parts of this broker that work with replicas, built and run together (Kafka's ``ReplicaManager``)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from barnabas.cluster.runtime.supervisor import Supervisor
 
 
 class BrokerLogs(Logs, DirectoryContents, Protocol):
-    """All that the replicas need of the log directories."""
+    """The part of the log directories that the replicas need."""
 
 
 class ReplicaService:
@@ -39,30 +39,30 @@ class ReplicaService:
 
     Attributes:
         hosted: The partitions, with their purgatories.
-        metadata: What the controller last told.
-        gate: Judges control requests; told of each registration of this broker (``gate.registered``).
+        metadata: This broker's copy of the cluster's metadata.
+        gate: Judges control requests; ``gate.registered`` is called with each registration of this broker.
         appends: The produce path.
         deletes: The path of DeleteRecords.
-        reads: The consumers' paths.
-        log_dirs: The log directories, for those who ask about them.
-        sessions: The followers' streams.
-        ranges: Serves replicas that need a range again.
+        reads: The read paths for consumers.
+        log_dirs: The description of the log directories.
+        sessions: The fetch sessions of the followers.
+        ranges: Serves replicas that fetch a damaged range again.
         damaged: Finds damaged replicas and repairs them.
-        leadership: Carries out what the controller says.
-        keeper: Keeps the ISRs.
+        leadership: Handles the controller's requests.
+        keeper: Writes ISR changes.
 
     Args:
         broker_id: This broker.
         logs: Its log directories, open.
-        settings: What replication goes by.
-        store: Gives the store of the current ZooKeeper session.
+        settings: The settings of replication.
+        store: Returns the store of the current ZooKeeper session.
         supervisor: Owns the tasks.
-        metrics: Where to count and show.
+        metrics: The metrics of this broker.
         write: Writes state-change.log.
-        on_metadata: Told of each change of ``metadata``.
-        prepare: Awaited before an admitted LeaderAndIsr is carried out, as `Leadership` says.
-        on_directory_failed: Told once of each log directory that fails.
-        topics: Gives what ZooKeeper says of topics; without it no log is taken for a stray of the whole list.
+        on_metadata: Called with each change of ``metadata``.
+        prepare: Awaited before an admitted LeaderAndIsr is handled, see `Leadership`.
+        on_directory_failed: Called once for each log directory that fails.
+        topics: Returns the reader of topics in ZooKeeper; without it no log is taken for a stray.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class ReplicaService:
 
     def _look_for_strays(self, told: Collection[TopicPartition]) -> None:
         if self._looking_for_strays is not None:
-            self._looking_for_strays.cancel()  # What it still suspects is suspected again below.
+            self._looking_for_strays.cancel()  # its suspects are found again below
         suspects = self._strays.suspects(told)
         self._looking_for_strays = self._supervisor.spawn("strays", self._strays.put_aside(suspects))
 
@@ -144,10 +144,10 @@ class ReplicaService:
         self._on_directory_failed()
 
     def start(self, *, after_clean_stop: bool = True) -> None:
-        """Begin what goes on by the clock.
+        """Start the periodic tasks.
 
         Args:
-            after_clean_stop: Whether all logs were closed by their last owner; else they are checked at once.
+            after_clean_stop: Whether the last shutdown was clean; otherwise all logs are checked at once.
         """
         self._supervisor.spawn("isr-check", self.keeper.check_regularly())
         self._supervisor.spawn("isr-announcements", self.keeper.announce_changes())
@@ -163,7 +163,7 @@ class ReplicaService:
             self.hosted.checkpoint_high_watermarks()
 
     async def close(self) -> None:
-        """Fetch no more and write the high watermarks down; the logs are closed by whoever opened them."""
+        """Stop fetching and checkpoint the high watermarks; the caller closes the logs."""
         self.leadership.close()
         if self._scrubbing is not None:
             self._scrubbing.cancel()

@@ -1,7 +1,7 @@
 """The fetch sessions of all followers: one per follower, as long as its gRPC stream.
 
-An answer is held while there is nothing to send; the hold is a delayed operation in the fetch purgatory,
-ended by data, by the next request on the stream or by its time.
+An answer is held back while there is nothing to send. The hold is a delayed operation in the fetch purgatory,
+which data, the next request on the stream or a timeout completes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Asked:
 
     Attributes:
         request: The request.
-        session: The session that has taken it in, or None if the stream is refused.
+        session: The session that has processed it, or None if the stream is refused.
     """
 
     request: pb.FetchRequest
@@ -50,7 +50,7 @@ class Inbox:
         return bool(self._asked)
 
     def put(self, asked: Asked | None) -> None:
-        """A request has come; None says that no more will."""
+        """Add a request; None marks the end of the stream."""
         self._asked.append(asked)
         self._arrival.set()
 
@@ -83,7 +83,7 @@ class Hold(DelayedOperation):
         self._on_expired = on_expired
 
     def is_satisfied(self) -> bool:
-        """Return whether there is enough to send, or the follower has said something new."""
+        """Return whether there is enough to send, or the follower has sent a new request."""
         return bool(self._inbox) or self._session.has_enough(self._min_bytes)
 
     def on_complete(self) -> None:
@@ -92,12 +92,12 @@ class Hold(DelayedOperation):
             self._ended.set_result(None)
 
     def on_expiration(self) -> None:
-        """Tell that the answer did not wait for enough."""
+        """Count a fetch that timed out before there was enough."""
         self._on_expired()
 
 
 class FollowerSessions:
-    """Serves the streams of this broker's followers."""
+    """The server of the streams of this broker's followers."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class FollowerSessions:
         on_expired: Callable[[], None] = lambda: None,
         on_must_leave: OnFollowerMustLeave = lambda _: None,
     ) -> None:
-        """``on_expired`` is called for each fetch whose time was up before there was enough."""
+        """Create the server; ``on_expired`` is called for each fetch that timed out."""
         self._hosted = hosted
         self._on_must_leave = on_must_leave
         self._on_expired = on_expired
@@ -135,7 +135,7 @@ class FollowerSessions:
             gathering.cancel()
 
     async def _gather(self, requests: AsyncIterator[pb.FetchRequest], inbox: Inbox) -> None:
-        """Take each request in as it comes: what it acknowledges must not wait until an answer is due."""
+        """Process each request as it comes: its acknowledgement must not wait until an answer is due."""
         session: FollowerSession | None = None
         try:
             async for request in requests:
@@ -155,7 +155,7 @@ class FollowerSessions:
                 self._close(session)
 
     def _is_stale(self, request: pb.FetchRequest) -> bool:
-        """Whether the stream belongs to a former life of its follower: its word about its log is old."""
+        """Return whether the stream belongs to an earlier incarnation of the follower."""
         known = self._metadata.broker(BrokerId(request.replica_id))
         return known is not None and 0 <= request.broker_epoch < known.epoch
 

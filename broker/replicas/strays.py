@@ -1,13 +1,15 @@
-"""Puts logs aside that no replica of this broker owns: strays.
+"""The logs in this broker's directories that belong to no replica of it: strays.
 
-The first LeaderAndIsr to a registration, and the first of a controller, names all that this broker hosts
-(KIP-516, LeaderAndIsr of type FULL). What lies in the log directories beside that is suspected. The list
-alone decides nothing: a controller may not know a topic whose znode it cannot read, and an old one may know
-less than there is. ZooKeeper is asked about each suspect, and a log is a stray only if its topic is not
-there, or is there and names no replica on this broker. While ZooKeeper does not answer, or knows no topic
-at all, as after its content was lost, all logs stay where they are, and ZooKeeper is asked again. Where it
-knows no topic, no suspect is led or followed any more: what a leader acknowledged that nobody has elected
-would be put aside with its log as soon as a topic of its name is created.
+The first LeaderAndIsr to a registration, and the first of a controller, lists all partitions that this broker
+hosts (KIP-516, LeaderAndIsr of type FULL). Every other log is a suspect. The list alone decides nothing: a
+controller may lack a topic whose znode it cannot read, and a former controller's state may be outdated. So
+ZooKeeper is read for each suspect, and a log is a stray only if its topic does not exist, or has no replica
+on this broker.
+
+While ZooKeeper does not answer, or has no topic at all, as after its content was lost, all logs stay, and
+ZooKeeper is read again later. If it has no topic, the suspects are no longer led or followed: a leader that
+no controller has elected could acknowledge records, and its log would be put aside as soon as a topic of its
+name is created.
 """
 
 from __future__ import annotations
@@ -30,14 +32,14 @@ from barnabas.cluster.zk.errors import NoNode, ZooKeeperError
 _log = structlog.get_logger("kafka.server.ReplicaManager")
 
 PAUSE_S = 5.0
-"""Between two questions to a ZooKeeper that does not answer or knows no topic, seconds."""
+"""The pause in seconds between two reads of a ZooKeeper that does not answer or has no topic."""
 
 
 class TopicReader(Protocol):
-    """What is asked of ZooKeeper (``broker.membership.leader_store.LeaderStore``)."""
+    """The part of ZooKeeper that is read (``broker.membership.leader_store.LeaderStore``)."""
 
     async def topic_names(self) -> Collection[str]:
-        """Return the topics that there are.
+        """Return the names of all topics.
 
         Raises:
             ZooKeeperError: They cannot be read.
@@ -55,11 +57,11 @@ class TopicReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A log that the controller's list did not name, as it was then.
+    """A log that was not in the controller's list, with its state at that time.
 
     Attributes:
         log: The log.
-        hosted: The partition, if it was hosted, say by order of a former controller.
+        hosted: The partition, if it was hosted, for instance because of a former controller's request.
         leader_epoch: Its leader epoch.
     """
 
@@ -69,14 +71,14 @@ class Suspect:
 
 
 class Strays:
-    """Finds strays and puts them aside.
+    """The search for strays, which are put aside.
 
     Args:
         hosted: This broker's partitions.
-        logs: Gives the open logs.
-        topics: Gives the topics of the current ZooKeeper session.
-        orders: Held while an order of the controller is carried out.
-        stop_fetching: Ends the fetching of partitions.
+        logs: Returns the open logs.
+        topics: Returns the reader of the current ZooKeeper session.
+        orders: Held while a request of the controller is handled.
+        stop_fetching: Stops the fetching of partitions.
     """
 
     def __init__(
@@ -94,7 +96,7 @@ class Strays:
         self._stop_fetching = stop_fetching
 
     def suspects(self, told: Collection[TopicPartition]) -> dict[TopicPartition, Suspect]:
-        """Return the logs that ``told``, all that the controller says this broker hosts, does not name."""
+        """Return the logs that are not in ``told``, the controller's list of all that this broker hosts."""
         found: dict[TopicPartition, Suspect] = {}
         for tp, log in self._logs().items():
             if tp not in told:
@@ -104,7 +106,7 @@ class Strays:
         return found
 
     async def put_aside(self, suspects: Mapping[TopicPartition, Suspect]) -> None:
-        """Ask ZooKeeper about ``suspects``, until it answers, and put aside those that are strays."""
+        """Read ZooKeeper for the topics of ``suspects``, until it answers, and put the strays aside."""
         is_said = False
         while suspects:
             unknown = await self._ask(suspects)
@@ -121,7 +123,7 @@ class Strays:
             suspects = {tp: suspect for tp, suspect in suspects.items() if self._is_unchanged(tp, suspect)}
 
     async def _ask(self, suspects: Mapping[TopicPartition, Suspect]) -> str | None:
-        """Put aside what is a stray by ZooKeeper's answers; None, or why there are none."""
+        """Put the strays aside; return None, or why ZooKeeper's answers did not suffice."""
         try:
             names = await self._names()
             if not names:
@@ -141,14 +143,14 @@ class Strays:
         return None
 
     async def _names(self) -> Collection[str]:
-        """Return the topics that ZooKeeper knows: none, too, where all that it held was deleted."""
+        """Return the topics in ZooKeeper; none if even their parent was deleted."""
         try:
             return await self._topics().topic_names()
         except NoNode:
             return ()
 
     def _stop_hosting(self, suspects: Mapping[TopicPartition, Suspect]) -> None:
-        """Lead and follow the suspects no more; their logs stay."""
+        """Stop leading and following the suspects; their logs stay."""
         for tp, suspect in suspects.items():
             if suspect.hosted is not None and self._is_unchanged(tp, suspect):
                 self._stop_fetching((tp,))
@@ -159,14 +161,14 @@ class Strays:
         return assignment is not None and self._hosted.broker_id in assignment.replicas
 
     def _is_unchanged(self, tp: TopicPartition, suspect: Suspect) -> bool:
-        """Return whether the log is there, and in no other leader epoch than when it was suspected."""
+        """Return whether log and leader epoch are the same as when the log was suspected."""
         hosted = self._hosted.get(tp)
         if self._logs().get(tp) is not suspect.log or hosted is not suspect.hosted:
             return False
         return hosted is None or hosted.replica.leader_epoch == suspect.leader_epoch
 
     def _put_one_aside(self, tp: TopicPartition, suspect: Suspect, because: str) -> None:
-        """Put a stray aside, unless the controller has spoken of it since it was suspected."""
+        """Put a stray aside, unless a request of the controller has changed it since it was suspected."""
         if not self._is_unchanged(tp, suspect):
             return
         why = f"topic {tp.topic} {because}" if because else "it is not assigned to this broker"

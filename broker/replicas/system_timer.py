@@ -1,6 +1,6 @@
-"""The purgatory's timer on the event loop: one call of the loop drives all timing wheels of it.
+"""The purgatory's timer on the event loop: one timer of the loop drives all timing wheels.
 
-Source: Kafka's ``SystemTimer`` (``Timer.scala``) of release 2.8, whose reaper thread the loop stands for.
+Source: Kafka's ``SystemTimer`` (``Timer.scala``) of release 2.8; the loop does the work of its reaper thread.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from barnabas.broker.core.timing_wheel import TimerTask, TimingWheel
 
 
 class SystemTimer:
-    """Runs tasks when their time is up, never before; on the event loop that first adds one.
+    """A timer that runs tasks when their time is up, never earlier, on the event loop that first adds one.
 
-    The loop is asked to call back for the earliest task alone. It is not asked again when that one is
-    cancelled, as almost all are: the call then finds nothing to do but to ask for the next one.
+    The loop has a timer for the earliest task only. It is not moved when that task is cancelled, as almost
+    all are: it then finds nothing to run and is set for the next task.
     """
 
     def __init__(self) -> None:
@@ -26,16 +26,17 @@ class SystemTimer:
 
     @property
     def size(self) -> int:
-        """Tasks whose time has not come and that were not cancelled."""
+        """The tasks that have neither run nor been cancelled."""
         return self._wheel.size
 
     def add(self, task: TimerTask, delay_ms: int) -> None:
         """Run ``task`` once, ``delay_ms`` milliseconds from now, unless it is cancelled before."""
         loop = self._loop
         if loop is None:
-            # Asked once: it costs a system call each time.
+            # Looked up once: it costs a system call each time.
             loop = self._loop = asyncio.get_running_loop()
-        # Rounded times are half a tick off at most, here and in _advance: with one tick more none is early.
+        # Rounded times differ by half a tick at most, here and in _advance: with one more tick no task runs
+        # early.
         expires_ms = round(loop.time() * 1000) + delay_ms + 1
         if not self._wheel.add(task, expires_ms):
             loop.call_soon(task.run)
@@ -43,7 +44,7 @@ class SystemTimer:
             self._wake_at(expires_ms, loop)
 
     def cancel(self, task: TimerTask) -> None:
-        """Do not run ``task``; nothing happens where it has run or been cancelled before."""
+        """Cancel ``task``; nothing happens if it has run or was cancelled before."""
         self._wheel.remove(task)
 
     def _wake_at(self, at_ms: int, loop: asyncio.AbstractEventLoop) -> None:
@@ -55,7 +56,7 @@ class SystemTimer:
     def _advance(self, loop: asyncio.AbstractEventLoop) -> None:
         self._wake, self._wakes_ms = None, math.inf
         for task in self._wheel.advance(round(loop.time() * 1000)):
-            # One that fails must not take the others with it.
+            # A task that fails must not prevent the others.
             loop.call_soon(task.run)
         next_ms = self._wheel.next_ms()
         if next_ms is not None:

@@ -1,4 +1,4 @@
-"""Long pieces of work on the event loop let others run now and then, and take turns among themselves."""
+"""The sharing of the event loop: long pieces of work let others run, and take turns among themselves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from barnabas.broker.core.steps import Steps
 T = TypeVar("T")
 
 TURN_S = 0.005
-"""How long pieces of work may keep the loop in one pass before the others get their turn, in seconds."""
+"""The time in seconds that long work may keep the loop in one pass."""
 
 Container = dict[Any, Any] | list[Any]
 
@@ -27,7 +27,7 @@ _FREED_PER_STEP = 200
 
 
 class _Pass:
-    """The current pass of an event loop: when long work in it ends, and who waits for the next one."""
+    """The current pass of an event loop: the time at which long work in it ends, and the work that waits."""
 
     __slots__ = ("until", "waiting")
 
@@ -48,11 +48,11 @@ _PASSES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pass] = WeakKeyDictionary
 
 
 class Turn:
-    """Gives the loop to others after ``TURN_S`` of long work.
+    """A turn of long work, which ends when all long work has kept the loop for ``TURN_S`` in one pass.
 
-    All long work in one pass of the loop shares this time, whether it is one piece or many: loops that are
-    short each would otherwise make a long turn together. However many pieces wait, one of them goes on in
-    each pass: what is short never waits for more than one turn of theirs.
+    The time is shared, because many loops that are short each would otherwise make a long turn together.
+    However many pieces of work wait, one of them continues in each pass: short work never waits for more than
+    one turn.
     """
 
     __slots__ = ("_pass",)
@@ -67,7 +67,7 @@ class Turn:
             current.begin()
 
     async def yield_if_long(self) -> None:
-        """Let others run, if this turn has been long enough."""
+        """Let other work run if this turn is over."""
         until = self._pass.until
         if until is None:
             self._pass.begin()
@@ -78,7 +78,7 @@ class Turn:
 
 
 async def paced(items: Iterable[T]) -> AsyncIterator[T]:
-    """Yield ``items`` one by one, and let others run between two of them where that is due."""
+    """Yield ``items`` one by one, and let other work run in between when a turn is over."""
     turn = Turn()
     for item in items:
         yield item
@@ -86,7 +86,7 @@ async def paced(items: Iterable[T]) -> AsyncIterator[T]:
 
 
 async def in_turns(steps: Generator[None, None, T]) -> T:
-    """Run work to its end, and let others run between two of its steps where that is due."""
+    """Run work to its end, and let other work run between two steps when a turn is over."""
     turn = Turn()
     while True:
         try:
@@ -97,7 +97,7 @@ async def in_turns(steps: Generator[None, None, T]) -> T:
 
 
 async def carried_out(steps: Steps[T]) -> T:
-    """As ``in_turns``; the calls that the work yields are made on a thread."""
+    """Run work as ``in_turns`` does, with the calls that it yields on a thread."""
     turn, result = Turn(), None
     while True:
         try:
