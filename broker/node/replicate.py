@@ -179,7 +179,7 @@ async def _open_peers(
     config = process.config
     door = ControlDoor(storage.broker_id, replicas.gate, process.state_change_log.write, latest_epoch)
     peers = PeerServer(
-        replicas.leadership,
+        replicas.control_requests,
         replicas.sessions,
         door,
         controller.port,

@@ -94,7 +94,7 @@ class Node:
         membership, replication = self._serving
         replicas = replication.replicas
         # A partition that the controller moves away must not be fetched, or the replica joins the ISR again.
-        replicas.leadership.close()
+        replicas.control_requests.close()
         await shut_down_controlled(
             replicas.hosted.broker_id,
             lambda: replicas.gate.broker_epoch,

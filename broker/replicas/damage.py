@@ -35,10 +35,10 @@ LONGEST_BACK_OFF_S = 10.0
 ELECTION_TIMEOUT_MS = 5_000
 """The time in milliseconds that the controller has to elect another leader."""
 
-HANDOVERS = 3
+MAX_ELECTIONS = 3
 """The number of elections tried before the range is fetched without one."""
 
-MAX_TOLD = 10
+MAX_LOGGED = 10
 """The number of damaged ranges of a segment that are logged."""
 
 
@@ -79,14 +79,14 @@ class DamagedReplicas:
         """
         span = next((each for each in partition.log.spans() if each.path == error.path), None)
         if span is not None and self._is_doubtful(partition, span):
-            _log.error(f"{_who(partition)} Found invalid messages while reading: {error}")
+            _log.error(f"{_prefix(partition)} Found invalid messages while reading: {error}")
             self._begin_check(partition, span)
 
     def refetched(self, partition: HostedPartition, offset: Offset) -> None:
         """Check the segment of ``offset``, because a follower rejected the records there."""
         span = next((each for each in partition.log.spans() if each.end_offset > offset), None)
         if span is not None and self._is_doubtful(partition, span):
-            _log.warning(f"{_who(partition)} A follower did not take the records at offset {offset}")
+            _log.warning(f"{_prefix(partition)} A follower did not take the records at offset {offset}")
             self._begin_check(partition, span)
 
     def _is_doubtful(self, partition: HostedPartition, span: SegmentSpan) -> bool:
@@ -107,7 +107,7 @@ class DamagedReplicas:
         try:
             if not await self.scrub.check(partition, span):
                 self._sound[partition.topic_partition] = span
-                _log.info(f"{_who(partition)} All checksums in {span.path} are valid")
+                _log.info(f"{_prefix(partition)} All checksums in {span.path} are valid")
         except KafkaStorageError as error:
             if self._hosted.get(partition.topic_partition) is partition:
                 self._hosted.disk_failed(error)
@@ -118,10 +118,12 @@ class DamagedReplicas:
         if partition.log.note_damage(span, damaged):
             if not is_known:
                 self._metrics.damaged_segments.inc()
-            for each in damaged[:MAX_TOLD]:
-                _log.error(f"{_who(partition)} Found invalid messages in log segment {span.path} at {each}")
-            if len(damaged) > MAX_TOLD:
-                _log.error(f"{_who(partition)} {len(damaged) - MAX_TOLD} more ranges of it are damaged")
+            for each in damaged[:MAX_LOGGED]:
+                _log.error(
+                    f"{_prefix(partition)} Found invalid messages in log segment {span.path} at {each}"
+                )
+            if len(damaged) > MAX_LOGGED:
+                _log.error(f"{_prefix(partition)} {len(damaged) - MAX_LOGGED} more ranges of it are damaged")
         topic_partition = partition.topic_partition
         if partition.log.damage_in(span) and topic_partition not in self._repairs:
             task = self._supervisor.spawn(f"repair-of-{topic_partition}", self._repair(partition))
@@ -137,23 +139,23 @@ class DamagedReplicas:
 
     async def _repair(self, partition: HostedPartition) -> None:
         """Try until nothing is damaged, or the partition is no longer hosted."""
-        back_off_s, handovers, told = FIRST_BACK_OFF_S, 0, ""
+        back_off_s, elections, logged = FIRST_BACK_OFF_S, 0, ""
         while self._hosted.get(partition.topic_partition) is partition:
             damaged = partition.log.damaged_spans()
             if not damaged:
-                _log.info(f"{_who(partition)} The replica is whole again")
+                _log.info(f"{_prefix(partition)} The replica is whole again")
                 return
             try:
-                if handovers < HANDOVERS and await self._hand_over(partition):
-                    handovers += 1
+                if elections < MAX_ELECTIONS and await self._elect_other_leader(partition):
+                    elections += 1
                 else:
                     await self._fetch(partition, damaged[0])
-                    back_off_s, handovers, told = FIRST_BACK_OFF_S, 0, ""
+                    back_off_s, elections, logged = FIRST_BACK_OFF_S, 0, ""
                     continue
             except RangeUnavailableError as error:
-                if str(error) != told:
-                    told = str(error)
-                    _log.warning(f"{_who(partition)} {damaged[0].path} is kept as it is: {error}")
+                if str(error) != logged:
+                    logged = str(error)
+                    _log.warning(f"{_prefix(partition)} {damaged[0].path} is kept as it is: {error}")
             except KafkaStorageError as error:
                 if self._hosted.get(partition.topic_partition) is partition:
                     self._hosted.disk_failed(error)
@@ -161,7 +163,7 @@ class DamagedReplicas:
             await asyncio.sleep(back_off_s)
             back_off_s = min(2 * back_off_s, LONGEST_BACK_OFF_S)
 
-    async def _hand_over(self, partition: HostedPartition) -> bool:
+    async def _elect_other_leader(self, partition: HostedPartition) -> bool:
         """Ask the controller to elect another ISR member if this broker leads; return whether it did."""
         replica, own = partition.replica, self._hosted.broker_id
         others = [member for member in replica.isr if member != own and self._metadata.broker(member)]
@@ -171,9 +173,11 @@ class DamagedReplicas:
         answer = await self.controller.submit(command, ELECTION_TIMEOUT_MS)
         result = answer if isinstance(answer, Refused) else answer.elections[partition.topic_partition]
         if result.error is ErrorCode.NONE:
-            _log.warning(f"{_who(partition)} Another ISR member leads instead of this damaged replica")
+            _log.warning(f"{_prefix(partition)} Another ISR member leads instead of this replica")
         else:
-            _log.warning(f"{_who(partition)} No other leader yet: {result.error.name} {result.message or ''}")
+            _log.warning(
+                f"{_prefix(partition)} No other leader yet: {result.error.name} {result.message or ''}"
+            )
         return True
 
     async def _fetch(self, partition: HostedPartition, span: SegmentSpan) -> None:
@@ -195,7 +199,7 @@ class DamagedReplicas:
                 failures.append(f"broker {broker_id}: {error}")
             else:
                 _log.info(
-                    f"{_who(partition)} Fetched offsets {span.base_offset} to {span.end_offset - 1} again "
+                    f"{_prefix(partition)} Fetched offsets {span.base_offset} to {span.end_offset - 1} again "
                     f"from broker {broker_id}: {span.path} is whole"
                 )
                 return
@@ -216,5 +220,5 @@ class DamagedReplicas:
                 yield broker_id, endpoint
 
 
-def _who(partition: HostedPartition) -> str:
+def _prefix(partition: HostedPartition) -> str:
     return f"[Log partition={partition.topic_partition}, dir={partition.log.directory.parent}]"

@@ -111,7 +111,7 @@ class IsrKeeper:
     async def _write(self, partition: HostedPartition, proposal: IsrProposal) -> None:
         """Write until the outcome is known, or a LeaderAndIsr supersedes the change."""
         replica, name = partition.replica, partition.topic_partition
-        told = False
+        is_logged = False
         while replica.pending is proposal:
             try:
                 if await self._write_once(partition, proposal):
@@ -123,9 +123,9 @@ class IsrKeeper:
                 return
             except ZooKeeperError as error:
                 reason = str(error)
-            if not told:
+            if not is_logged:
                 _log.warning("ISR not written yet; trying again", partition=str(name), error=reason)
-                told = True
+                is_logged = True
             await asyncio.sleep(RETRY_MS / 1000)
 
     async def _write_once(self, partition: HostedPartition, proposal: IsrProposal) -> bool:

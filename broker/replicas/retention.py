@@ -21,7 +21,7 @@ _log = structlog.get_logger("kafka.log.Log")
 INITIAL_DELAY_MS = 30_000
 """The delay of the first check after the start, unless the interval is shorter (``InitialTaskDelayMs``)."""
 
-_TOLD = {
+_WHY = {
     Breach.RETENTION_MS: "retention time {0.retention_ms}ms breach",
     Breach.RETENTION_BYTES: "retention size {0.retention_bytes} breach",
     Breach.LOG_START_OFFSET: "log start offset breach",
@@ -67,7 +67,7 @@ class LogRetention:
             offsets = ",".join(str(base_offset) for base_offset, _ in deletions)
             _log.info(
                 f"[Log partition={partition.topic_partition}, dir={log.directory.parent}] "
-                f"Deleting segments with base offsets [{offsets}] due to {_TOLD[breach].format(log.config)}; "
+                f"Deleting segments with base offsets [{offsets}] due to {_WHY[breach].format(log.config)}; "
                 f"the log starts at offset {log.log_start_offset}"
             )
         self._hosted.log_start_rose(partition)

@@ -9,18 +9,18 @@ from typing import Protocol
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
 from barnabas.broker.replicas.append import Appender
+from barnabas.broker.replicas.control_requests import ControlRequests, Write
 from barnabas.broker.replicas.damage import DamagedReplicas
 from barnabas.broker.replicas.delete_records import RecordDeleter
-from barnabas.broker.replicas.fetchers import Fetchers
+from barnabas.broker.replicas.fetch_sessions import FetchSessions
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
 from barnabas.broker.replicas.isr_keeper import IsrKeeper, IsrStore
-from barnabas.broker.replicas.leadership import Leadership, Write
 from barnabas.broker.replicas.log_dir_admin import DirectoryContents, LogDirectories
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.broker.replicas.read import Reader
+from barnabas.broker.replicas.replica_fetchers import ReplicaFetchers
 from barnabas.broker.replicas.retention import LogRetention
-from barnabas.broker.replicas.sessions import FollowerSessions
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.replicas.strays import Strays, TopicReader
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -60,7 +60,7 @@ class ReplicaService:
         metrics: The metrics of this broker.
         write: Writes state-change.log.
         on_metadata: Called with each change of ``metadata``.
-        prepare: Awaited before an admitted LeaderAndIsr is handled, see `Leadership`.
+        prepare: Awaited before an admitted LeaderAndIsr is handled, see `ControlRequests`.
         on_directory_failed: Called once for each log directory that fails.
         topics: Returns the reader of topics in ZooKeeper; without it no log is taken for a stray.
     """
@@ -91,15 +91,15 @@ class ReplicaService:
         self.reads = Reader(self.hosted, expired(fetcherType="consumer").inc)
         self.log_dirs = LogDirectories(self.hosted, logs)
         self.keeper = IsrKeeper(self.hosted, store, supervisor, metrics)
-        self.sessions = FollowerSessions(
+        self.sessions = FetchSessions(
             self.hosted,
             self.metadata,
             self.keeper.follower_may_join,
             expired(fetcherType="follower").inc,
             self.keeper.check,
         )
-        self._fetchers = Fetchers(self.hosted, supervisor, lambda: self.gate.broker_epoch)
-        self.leadership = Leadership(
+        self._fetchers = ReplicaFetchers(self.hosted, supervisor, lambda: self.gate.broker_epoch)
+        self.control_requests = ControlRequests(
             self.hosted,
             self.metadata,
             self.gate,
@@ -114,17 +114,17 @@ class ReplicaService:
         self._looking_for_strays: asyncio.Task[None] | None = None
         if topics is not None:
             self._strays = Strays(
-                self.hosted, lambda: logs.logs, topics, self.leadership.orders, self._fetchers.stop
+                self.hosted, lambda: logs.logs, topics, self.control_requests.orders, self._fetchers.stop
             )
-            self.leadership.on_full = self._look_for_strays
+            self.control_requests.on_full = self._look_for_strays
         self._on_directory_failed = on_directory_failed
         self.hosted.on_directory_failed = self._directory_failed
         self._show(metrics)
 
-    def _look_for_strays(self, told: Collection[TopicPartition]) -> None:
+    def _look_for_strays(self, full_list: Collection[TopicPartition]) -> None:
         if self._looking_for_strays is not None:
             self._looking_for_strays.cancel()  # its suspects are found again below
-        suspects = self._strays.suspects(told)
+        suspects = self._strays.suspects(full_list)
         self._looking_for_strays = self._supervisor.spawn("strays", self._strays.put_aside(suspects))
 
     def _show(self, metrics: Metrics) -> None:
@@ -164,7 +164,7 @@ class ReplicaService:
 
     async def close(self) -> None:
         """Stop fetching and checkpoint the high watermarks; the caller closes the logs."""
-        self.leadership.close()
+        self.control_requests.close()
         if self._scrubbing is not None:
             self._scrubbing.cancel()
             await asyncio.gather(self._scrubbing, return_exceptions=True)

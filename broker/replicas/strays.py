@@ -95,11 +95,11 @@ class Strays:
         self._orders = orders
         self._stop_fetching = stop_fetching
 
-    def suspects(self, told: Collection[TopicPartition]) -> dict[TopicPartition, Suspect]:
-        """Return the logs that are not in ``told``, the controller's list of all that this broker hosts."""
+    def suspects(self, full_list: Collection[TopicPartition]) -> dict[TopicPartition, Suspect]:
+        """Return the logs missing from ``full_list``, the controller's list of all that this broker hosts."""
         found: dict[TopicPartition, Suspect] = {}
         for tp, log in self._logs().items():
-            if tp not in told:
+            if tp not in full_list:
                 hosted = self._hosted.get(tp)
                 epoch = UNKNOWN_LEADER_EPOCH if hosted is None else hosted.replica.leader_epoch
                 found[tp] = Suspect(log, hosted, epoch)
@@ -107,14 +107,14 @@ class Strays:
 
     async def put_aside(self, suspects: Mapping[TopicPartition, Suspect]) -> None:
         """Read ZooKeeper for the topics of ``suspects``, until it answers, and put the strays aside."""
-        is_said = False
+        is_logged = False
         while suspects:
-            unknown = await self._ask(suspects)
+            unknown = await self._put_strays_aside(suspects)
             if unknown is None:
                 return
-            if not is_said:
+            if not is_logged:
                 _log.warning(f"{len(suspects)} logs that may be strays are kept for now: {unknown}")
-                is_said = True
+                is_logged = True
             await asyncio.sleep(PAUSE_S)
             suspects = {
                 tp: suspect if self._hosted.get(tp) else replace(suspect, hosted=None)
@@ -122,7 +122,7 @@ class Strays:
             }
             suspects = {tp: suspect for tp, suspect in suspects.items() if self._is_unchanged(tp, suspect)}
 
-    async def _ask(self, suspects: Mapping[TopicPartition, Suspect]) -> str | None:
+    async def _put_strays_aside(self, suspects: Mapping[TopicPartition, Suspect]) -> str | None:
         """Put the strays aside; return None, or why ZooKeeper's answers did not suffice."""
         try:
             names = await self._names()

@@ -11,9 +11,9 @@ import grpc.aio
 import structlog
 from google.protobuf.message import DecodeError, Message
 
-from barnabas.broker.replicas.leadership import Leadership
+from barnabas.broker.replicas.control_requests import ControlRequests
+from barnabas.broker.replicas.fetch_sessions import FetchSessions
 from barnabas.broker.replicas.ranges import RangeReader
-from barnabas.broker.replicas.sessions import FollowerSessions
 from barnabas.broker.server.control_door import ControlDoor, NotConfirmedError, NotRegisteredError
 from barnabas.cluster.model.commands.command import Command, CommandResult, ControllerPort
 from barnabas.cluster.model.errors import ErrorCode
@@ -42,7 +42,7 @@ class PeerServer:
     """Serves ``control.proto`` and ``replication.proto`` to the other brokers.
 
     Args:
-        leadership: Carries out what the controller says.
+        handler: Carries out what the controller says.
         sessions: Serves the followers' streams.
         door: Judges what the controller says before it is decoded.
         controller: The controller in this process; it refuses with NOT_CONTROLLER where another broker is it.
@@ -53,8 +53,8 @@ class PeerServer:
 
     def __init__(
         self,
-        leadership: Leadership,
-        sessions: FollowerSessions,
+        handler: ControlRequests,
+        sessions: FetchSessions,
         door: ControlDoor,
         controller: ControllerPort,
         session_timeout_ms: int,
@@ -80,7 +80,7 @@ class PeerServer:
         self._server.add_generic_rpc_handlers(
             (
                 grpc.method_handlers_generic_handler(
-                    control_requests.SERVICE, _control_methods(door, leadership)
+                    control_requests.SERVICE, _control_methods(door, handler)
                 ),
                 grpc.method_handlers_generic_handler(SERVICE, commands),
                 grpc.method_handlers_generic_handler("barnabas.replication.Replication", replication),
@@ -117,12 +117,12 @@ class PeerServer:
             yield response
 
 
-def _control_methods(door: ControlDoor, leadership: Leadership) -> dict[str, Any]:
+def _control_methods(door: ControlDoor, handler: ControlRequests) -> dict[str, Any]:
     """Return the methods of the service ``BrokerControl``, which the controller calls, by name."""
     return {
         "LeaderAndIsr": _control(
             door,
-            leadership.leader_and_isr,
+            handler.leader_and_isr,
             request=LeaderAndIsrRequest,
             message=control_pb2.LeaderAndIsrRequest,
             from_message=translate.leader_and_isr_request_from_message,
@@ -131,7 +131,7 @@ def _control_methods(door: ControlDoor, leadership: Leadership) -> dict[str, Any
         ),
         "UpdateMetadata": _control(
             door,
-            leadership.update_metadata,
+            handler.update_metadata,
             request=UpdateMetadataRequest,
             message=control_pb2.UpdateMetadataRequest,
             from_message=translate.update_metadata_request_from_message,
@@ -140,7 +140,7 @@ def _control_methods(door: ControlDoor, leadership: Leadership) -> dict[str, Any
         ),
         "StopReplica": _control(
             door,
-            leadership.stop_replica,
+            handler.stop_replica,
             request=StopReplicaRequest,
             message=control_pb2.StopReplicaRequest,
             from_message=translate.stop_replica_request_from_message,

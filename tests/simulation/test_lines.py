@@ -12,7 +12,7 @@ from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
-from barnabas.broker.replicas.leadership import Leadership
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands.reassignments import AlterPartitionReassignments
 from barnabas.cluster.model.commands.shutdown import ControlledShutdown
@@ -142,7 +142,7 @@ class Scene:
         self.fails: Exception | None = None
         self.unprepared: str | None = None
         fetchers: Any = SimpleNamespace(follow=lambda *_: None, stop=list, end_idle=lambda: None)
-        self.leadership = Leadership(
+        self.control_requests = ControlRequests(
             room.hosted,
             room.metadata,
             ControlGate(),
@@ -180,18 +180,18 @@ class Scene:
         )
         partition = LeaderAndIsrPartition(TopicPartition(topic, 0), state, Assignment(replicas), is_new=True)
         request = LeaderAndIsrRequest(TWO, ControllerEpoch(reign), BrokerEpoch(1), (partition,), live)
-        await self.leadership.leader_and_isr(request)
+        await self.control_requests.leader_and_isr(request)
 
     async def tell(self, topic: str, leader: BrokerId, *, reign: int = 1) -> None:
         state = PartitionState(LeaderAndIsr(leader, LeaderEpoch(0), REPLICAS), ControllerEpoch(reign))
         cached = UpdateMetadataPartition(TopicPartition(topic, 0), state, REPLICAS)
         request = UpdateMetadataRequest(TWO, ControllerEpoch(reign), BrokerEpoch(1), (cached,), LIVE)
-        await self.leadership.update_metadata(request)
+        await self.control_requests.update_metadata(request)
 
     async def stop(self, topic: str, epoch: int, *, delete: bool = True, reign: int = 1) -> None:
         partition = StopReplicaPartition(TopicPartition(topic, 0), LeaderEpoch(epoch), delete)
         request = StopReplicaRequest(TWO, ControllerEpoch(reign), BrokerEpoch(1), (partition,))
-        await self.leadership.stop_replica(request)
+        await self.control_requests.stop_replica(request)
 
 
 async def test_each_line_of_a_broker_comes_about(room_module: Any, tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ async def orders_are_old(scene: Scene) -> None:
 
 
 async def things_go_wrong(scene: Scene, directory: Path) -> None:
-    scene.leadership.close()
+    scene.control_requests.close()
     await scene.order("late", 2, 0, reign=5)
     scene.unprepared = "SessionExpired: over"
     await scene.order("new", 1, 0, reign=5)

@@ -1,8 +1,8 @@
 """One partition on three real logs: the broker's own replica code, without network, clock and controller.
 
-Real are the logs and their recovery, the produce path with its purgatory, Leadership, both ends of the fetch
-sessions and the bytes between them. The controller is a hand, ZooKeeper one conditional register; a broker
-that is killed comes back with a copy of its directory as it was.
+Real are the logs and their recovery, the produce path with its purgatory, control requests, both ends of
+the fetch sessions and the bytes between them. The controller is a hand, ZooKeeper one conditional register;
+a broker that is killed comes back with a copy of its directory as it was.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.record_batch import parse_header
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.append import Appender
-from barnabas.broker.replicas.followed import FollowedPartitions
-from barnabas.broker.replicas.follower_session import FollowerSession
+from barnabas.broker.replicas.control_requests import ControlRequests
+from barnabas.broker.replicas.fetch_session import FetchSession
+from barnabas.broker.replicas.fetch_state import FetchState
 from barnabas.broker.replicas.hosted import HostedPartitions, monotonic_ms
-from barnabas.broker.replicas.leadership import Leadership
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.errors import ErrorCode
@@ -89,7 +89,7 @@ class Streams:
     def follow(self, topic_partition, leader_epoch, leader, _endpoint):
         self.stop((topic_partition,))
         if leader not in self.by_leader:
-            self.by_leader[leader] = FollowedPartitions(self._hosted, lambda: 1, lambda: None)
+            self.by_leader[leader] = FetchState(self._hosted, lambda: 1, lambda: None)
         self.by_leader[leader].add(topic_partition, leader_epoch)
 
     def stop(self, topic_partitions):
@@ -126,7 +126,7 @@ class Node:
         self.hosted = HostedPartitions(self.id, self.logs, metadata, settings)
         self.appender = Appender(self.hosted)
         self.streams = Streams(self.hosted)
-        self.leadership = Leadership(
+        self.control_requests = ControlRequests(
             self.hosted, metadata, gate, self.streams, write=lambda _: None, on_metadata=lambda _: None
         )
         gate.registered(1)
@@ -170,7 +170,7 @@ class Stream:
     def __init__(self, follower, followed, leader):
         self.leader_life = leader.lives
         self.followed = followed
-        self.session = FollowerSession(follower.id, leader.hosted, let_in)
+        self.session = FetchSession(follower.id, leader.hosted, let_in)
         self._request = self._answer = None
         followed.begin_session()
 
@@ -229,7 +229,7 @@ class ControllerAfterAnOutage:
         self._machine.register = replace(self._world.states[TP], controller_epoch=1)
 
     def _tell(self, broker_id, request):
-        leadership = self._machine.nodes[broker_id].leadership
+        leadership = self._machine.nodes[broker_id].control_requests
         known = replace(request, controller_id=9, controller_epoch=1, broker_epoch=1)
         response = self._machine.run(leadership.leader_and_isr, known)
         self._world.run(LeaderAndIsrResponseReceived(broker_id, request.broker_epoch, response))
@@ -298,7 +298,7 @@ class ThreeLogs(RuleBasedStateMachine):
     def tell(self, node, *, is_new=False):
         order = LeaderAndIsrPartition(TP, self.register, Assignment(IDS), is_new)
         request = LeaderAndIsrRequest(9, 1, 1, (order,), BROKERS)
-        self.run(node.leadership.leader_and_isr, request)
+        self.run(node.control_requests.leader_and_isr, request)
 
     @rule(choice=st.integers(0, 2))
     def elect(self, choice):

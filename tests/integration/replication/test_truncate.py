@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.broker.core import divergence
 from barnabas.broker.core.replica import Replica
-from barnabas.broker.replicas import follower_session, leadership
+from barnabas.broker.replicas import control_requests, fetch_session
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action
 
@@ -19,9 +19,11 @@ from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action
 def truncation_by_high_watermark(monkeypatch):
     """Followers cut their logs at the high watermark; leaders compare no epochs and believe any offset."""
     monkeypatch.setattr(
-        leadership, "cut_on_becoming_follower", lambda _epoch, end, high_watermark: min(end, high_watermark)
+        control_requests,
+        "cut_on_becoming_follower",
+        lambda _epoch, end, high_watermark: min(end, high_watermark),
     )
-    monkeypatch.setattr(follower_session, "agreement", lambda *_: divergence.Agreement.AGREES)
+    monkeypatch.setattr(fetch_session, "agreement", lambda *_: divergence.Agreement.AGREES)
     monkeypatch.setattr(Replica, "may_have", lambda *_: True)
 
 

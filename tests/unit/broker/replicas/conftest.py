@@ -15,8 +15,8 @@ from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
-from barnabas.broker.replicas.leadership import Leadership
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
@@ -181,7 +181,7 @@ class Scene:
         self.fetchers = FakeFetchers()
         self.lines = []
         self.updates = 0
-        self.leadership = Leadership(
+        self.control_requests = ControlRequests(
             room.hosted,
             room.metadata,
             self.gate,
@@ -199,17 +199,17 @@ class Scene:
 
     async def order(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
         request = LeaderAndIsrRequest(9, reign, broker_epoch, partitions, live)
-        return await self.leadership.leader_and_isr(request, 7)
+        return await self.control_requests.leader_and_isr(request, 7)
 
     async def update(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
         request = UpdateMetadataRequest(9, reign, broker_epoch, partitions, live)
-        return await self.leadership.update_metadata(request, 7)
+        return await self.control_requests.update_metadata(request, 7)
 
     async def stop(self, *partitions, reign=1, broker_epoch=50):
         request = StopReplicaRequest(
             9, reign, broker_epoch, tuple(StopReplicaPartition(*p) for p in partitions)
         )
-        return await self.leadership.stop_replica(request, 7)
+        return await self.control_requests.stop_replica(request, 7)
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ async def test_a_controller_that_cannot_help_does_not_keep_it_from_fetching(room
     hurt(partition, 1)
     await damaged.scrub.check_all()
     await room.until(lambda: not damaged._repairs)
-    assert len(damaged.controller.asked) == module.HANDOVERS
+    assert len(damaged.controller.asked) == module.MAX_ELECTIONS
     assert damaged.fetched == [(1, 9002)]
 
 
@@ -233,4 +233,4 @@ async def test_a_segment_in_ruins_is_told_in_few_lines(room, damaged):
     ranges = tuple(DamagedRange(n, n + 1, 0, 1) for n in range(50))
     with capture_logs() as said:
         damaged.found(partition, partition.log.spans()[0], ranges)
-    assert len([line for line in said if line["log_level"] == "error"]) == module.MAX_TOLD + 1
+    assert len([line for line in said if line["log_level"] == "error"]) == module.MAX_LOGGED + 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.replicas.fetchers import Fetchers
 from barnabas.broker.replicas.interface import FetchPartition
+from barnabas.broker.replicas.replica_fetchers import ReplicaFetchers
 from barnabas.broker.replicas.service import ReplicaService
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.brokers import Broker, Endpoint
@@ -42,7 +42,7 @@ async def test_from_start_to_close(room):
         "log-retention",
         "log-scrub",
     ]
-    await service.leadership.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0, (1,)),)))
+    await service.control_requests.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0, (1,)),)))
     appended = await service.appends.append({TP: room.batch(b"a")}, acks=-1, timeout_ms=1000)
     assert appended[TP].base_offset == 0
     await room.until(lambda: {TP: Offset(1)} in written)
@@ -93,7 +93,7 @@ async def test_what_waits_and_what_runs_out_of_time_is_counted(room):
         on_metadata=lambda _: None,
     )
     live = tuple(Broker(each, 10, (Endpoint("GRPC", "127.0.0.1", 9),)) for each in (1, 2))
-    await service.leadership.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0, (1, 2)),)))
+    await service.control_requests.leader_and_isr(LeaderAndIsrRequest(9, 1, 1, (room.order(1, 0, (1, 2)),)))
     service.metadata.apply(UpdateMetadataRequest(9, 1, 1, (), live))
     assert waiting(metrics) == {"Produce": [0, 0], "DeleteRecords": [0, 0], "Fetch": [0, 0]}
     waiters = [
@@ -119,7 +119,7 @@ async def test_what_waits_and_what_runs_out_of_time_is_counted(room):
 
 async def test_a_failed_directory_is_told_of_and_nothing_is_fetched_for_it(room, tmp_path, monkeypatch):
     stopped, told = [], []
-    monkeypatch.setattr(Fetchers, "stop", lambda _self, gone: stopped.append(tuple(gone)))
+    monkeypatch.setattr(ReplicaFetchers, "stop", lambda _self, gone: stopped.append(tuple(gone)))
     service = ReplicaService(
         1,
         room.logs,

@@ -9,7 +9,7 @@ import pytest
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.disk import log_dir
 from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
-from barnabas.broker.replicas.leadership import Leadership
+from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicIdentity, TopicPartition
 from barnabas.cluster.model.requests import (
@@ -222,7 +222,7 @@ async def test_one_that_waited_and_was_overtaken_is_left_alone(room, scene):
 
 
 async def test_nothing_is_fetched_while_shutting_down(room, scene):
-    scene.leadership.close()
+    scene.control_requests.close()
     await scene.order(room.order(2, 0))
     assert scene.fetchers.followed == {}
     assert Kind.FETCHER_SKIPPED in scene.kinds
@@ -271,7 +271,7 @@ async def host_and_leave_unnamed(room, scene, *, named=()):
     await scene.order(room.order(1, 3))
     room.hosted.get(TP).log.append_as_leader(room.batch(b"old"), 3)
     request = LeaderAndIsrRequest(9, 2, 50, named, scene.brokers, is_full=True)
-    await scene.leadership.leader_and_isr(request)
+    await scene.control_requests.leader_and_isr(request)
 
 
 @pytest.mark.parametrize("leader", [1, 2])
@@ -334,7 +334,7 @@ async def test_metadata_is_taken_over_and_told(scene):
 
 async def test_metadata_is_told_though_what_follows_from_it_fails(scene):
     """Who waits for it would wait on: the same request again changes nothing."""
-    scene.leadership._follow_those_that_waited = lambda: 1 / 0
+    scene.control_requests._follow_waiting = lambda: 1 / 0
     with pytest.raises(ZeroDivisionError):
         await scene.update()
     assert scene.updates == 1
@@ -393,7 +393,7 @@ async def test_what_cannot_be_prepared_is_skipped_until_it_is_told_anew(room, sc
     async def prepare(_request):
         return answers.pop(0)
 
-    scene.leadership._prepare = prepare
+    scene.control_requests._prepare = prepare
     orders = room.order(1, 3), room.order(2, 4, topic_partition=OTHER)
     answer = await scene.order(*orders)
     assert set(answer.partition_errors.values()) == {ErrorCode.UNKNOWN_SERVER_ERROR}, "there are no logs yet"
@@ -415,7 +415,7 @@ async def test_preparations_come_before_the_first_log(room, scene):
             [p.topic_partition for p in request.partitions if room.hosted.get(p.topic_partition) is None]
         )
 
-    leadership = Leadership(
+    leadership = ControlRequests(
         room.hosted,
         room.metadata,
         ControlGate(),

@@ -61,7 +61,7 @@ class FetchedPartition:
         self.sent = False
 
 
-class FollowerSession:
+class FetchSession:
     """One follower's fetch session, which its partitions notify of changes (a ``hosted.Feed``).
 
     Attributes:
@@ -85,7 +85,7 @@ class FollowerSession:
         self._partitions: dict[TopicPartition, FetchedPartition] = {}
         # Both are ordered sets: the partition that has waited longest is sent first.
         self._ready: dict[TopicPartition, None] = {}
-        self._news: dict[TopicPartition, None] = {}
+        self._updated: dict[TopicPartition, None] = {}
         self._refused: dict[TopicPartition, pb.PartitionData] = {}
 
     # Notifications of the partitions.
@@ -98,11 +98,11 @@ class FollowerSession:
 
     def high_watermark_rose(self, topic_partition: TopicPartition) -> None:
         """Note that the high watermark rose; the next answer has it, but is not sent for that alone."""
-        self._news[topic_partition] = None
+        self._updated[topic_partition] = None
 
     def log_start_rose(self, topic_partition: TopicPartition) -> None:
         """Note that the log start rose; the next answer has it."""
-        self._news[topic_partition] = None
+        self._updated[topic_partition] = None
 
     def leadership_changed(self, topic_partition: TopicPartition) -> None:
         """Check epoch and leader of the partition again: the follower may need an error."""
@@ -170,7 +170,7 @@ class FollowerSession:
             self._ready[topic_partition] = None
         elif is_new and fetched.offset > log.log_start_offset:
             # No records are sent that would carry the high watermark, and the follower's may lag behind.
-            self._news[topic_partition] = None
+            self._updated[topic_partition] = None
         outcome = partition.replica.follower_fetched(
             self.replica_id,
             fetched.offset,
@@ -212,7 +212,7 @@ class FollowerSession:
         """Drop the partition from the session until the follower fetches it again."""
         self._partitions.pop(topic_partition, None)
         self._ready.pop(topic_partition, None)
-        self._news.pop(topic_partition, None)
+        self._updated.pop(topic_partition, None)
         partition = self._hosted.get(topic_partition)
         if partition is not None:
             partition.replica.session_ended(self.replica_id, self._contact)
@@ -254,12 +254,12 @@ class FollowerSession:
                 remaining -= sent
                 if remaining <= 0 or topic_partition in self._ready:
                     break
-        for topic_partition in self._news:
+        for topic_partition in self._updated:
             partition = self._hosted.get(topic_partition)
             if partition is not None:
                 fetched = self._partitions[topic_partition]
                 response.partitions.append(self._about(topic_partition, fetched, partition))
-        self._news.clear()
+        self._updated.clear()
         refused, self._refused = self._refused, {}
         response.partitions.extend(refused.values())
         return response
@@ -296,7 +296,7 @@ class FollowerSession:
         fetched.sent = True
         partition.replica.sent(self.replica_id, found.next_offset)
         self._ready.pop(topic_partition, None)
-        self._news.pop(topic_partition, None)
+        self._updated.pop(topic_partition, None)
         response.partitions.append(self._about(topic_partition, fetched, partition))
         # Set last: `append` copies the content of a message.
         response.partitions[-1].records = found.records

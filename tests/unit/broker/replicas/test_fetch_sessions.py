@@ -7,8 +7,8 @@ import contextlib
 
 import pytest
 
-from barnabas.broker.replicas import sessions as sessions_module
-from barnabas.broker.replicas.sessions import FollowerSessions
+from barnabas.broker.replicas import fetch_sessions as sessions_module
+from barnabas.broker.replicas.fetch_sessions import FetchSessions
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
@@ -56,7 +56,7 @@ def named(offset=0, epoch=0):
 
 @pytest.fixture
 def sessions(room):
-    return FollowerSessions(room.hosted, room.metadata, lambda *_: None)
+    return FetchSessions(room.hosted, room.metadata, lambda *_: None)
 
 
 async def settled(task):
@@ -81,7 +81,7 @@ async def test_an_answer_is_held_until_there_is_data(room, sessions):
 
 async def test_a_hold_ends_with_its_time_and_only_that_counts_as_expired(room):
     expired = []
-    sessions = FollowerSessions(room.hosted, room.metadata, lambda *_: None, lambda: expired.append(True))
+    sessions = FetchSessions(room.hosted, room.metadata, lambda *_: None, lambda: expired.append(True))
     partition, stream = room.lead(), Stream(sessions)
     stream.send(named(), max_wait_ms=1)
     assert len((await stream.answer()).partitions) == 0

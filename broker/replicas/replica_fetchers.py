@@ -1,19 +1,19 @@
-"""The fetchers of this broker, one for each leader that it follows (``ReplicaFetcherManager``)."""
+"""The fetchers of this broker, one for each leader that it follows (Kafka's ``ReplicaFetcherManager``)."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
 
-from barnabas.broker.replicas.follower import LeaderFetcher
 from barnabas.broker.replicas.hosted import HostedPartitions
+from barnabas.broker.replicas.replica_fetcher import ReplicaFetcher
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch, LeaderEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.runtime.supervisor import Supervisor
 
 
-class Fetchers:
+class ReplicaFetchers:
     """The running fetchers, which start and end as leaders change."""
 
     def __init__(
@@ -22,7 +22,7 @@ class Fetchers:
         self._hosted = hosted
         self._supervisor = supervisor
         self._broker_epoch = broker_epoch
-        self._running: dict[BrokerId, tuple[LeaderFetcher, asyncio.Task[None]]] = {}
+        self._running: dict[BrokerId, tuple[ReplicaFetcher, asyncio.Task[None]]] = {}
 
     def follow(
         self,
@@ -39,31 +39,31 @@ class Fetchers:
             running = self._running[leader]
         if running is None:
             running = self._start(leader, endpoint)
-        running[0].followed.add(topic_partition, leader_epoch)
+        running[0].fetch_state.add(topic_partition, leader_epoch)
 
-    def _start(self, leader: BrokerId, endpoint: Endpoint) -> tuple[LeaderFetcher, asyncio.Task[None]]:
-        fetcher = LeaderFetcher(leader, endpoint, self._hosted, self._broker_epoch)
+    def _start(self, leader: BrokerId, endpoint: Endpoint) -> tuple[ReplicaFetcher, asyncio.Task[None]]:
+        fetcher = ReplicaFetcher(leader, endpoint, self._hosted, self._broker_epoch)
         task = self._supervisor.spawn(f"fetcher-{leader}", fetcher.run())
         self._running[leader] = fetcher, task
         return fetcher, task
 
-    def _move(self, former: LeaderFetcher, endpoint: Endpoint) -> None:
-        partitions = dict(former.followed.epochs)
+    def _move(self, former: ReplicaFetcher, endpoint: Endpoint) -> None:
+        partitions = dict(former.fetch_state.epochs)
         self._end(former.leader)
         fetcher, _ = self._start(former.leader, endpoint)
         for topic_partition, leader_epoch in partitions.items():
-            fetcher.followed.add(topic_partition, leader_epoch)
+            fetcher.fetch_state.add(topic_partition, leader_epoch)
 
     def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Stop fetching these partitions; answers about them that are still to come are ignored."""
         for topic_partition in topic_partitions:
             for fetcher, _ in self._running.values():
-                fetcher.followed.remove(topic_partition)
+                fetcher.fetch_state.remove(topic_partition)
 
     def end_idle(self) -> None:
         """End the streams without partitions."""
         for leader in [
-            leader for leader, (fetcher, _) in self._running.items() if not fetcher.followed.epochs
+            leader for leader, (fetcher, _) in self._running.items() if not fetcher.fetch_state.epochs
         ]:
             self._end(leader)
 

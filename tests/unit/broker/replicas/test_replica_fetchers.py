@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.replicas.fetchers import Fetchers
+from barnabas.broker.replicas.replica_fetchers import ReplicaFetchers
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.runtime.supervisor import Supervisor
@@ -26,7 +26,7 @@ async def supervisor():
 
 @pytest.fixture
 def fetchers(room, supervisor):
-    return Fetchers(room.hosted, supervisor, lambda: 1)
+    return ReplicaFetchers(room.hosted, supervisor, lambda: 1)
 
 
 async def test_one_stream_per_leader(fetchers, supervisor):
@@ -49,6 +49,6 @@ async def test_a_leader_that_moved_gets_a_new_stream_for_all_it_leads(fetchers):
     fetchers.follow(OTHER, 5, 2, THERE)
     ((fetcher, _),) = fetchers._running.values()
     assert fetcher.endpoint == THERE
-    assert dict(fetcher.followed.epochs) == {TP: 4, OTHER: 5}
+    assert dict(fetcher.fetch_state.epochs) == {TP: 4, OTHER: 5}
     await fetchers.close()
     assert fetchers._running == {}

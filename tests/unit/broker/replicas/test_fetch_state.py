@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.replicas.followed import FollowedPartitions
+from barnabas.broker.replicas.fetch_state import FetchState
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -25,7 +25,7 @@ def due():
 
 @pytest.fixture
 def followed(room, due):
-    return FollowedPartitions(room.hosted, lambda: 77, due.set)
+    return FetchState(room.hosted, lambda: 77, due.set)
 
 
 @pytest.fixture
@@ -98,14 +98,14 @@ async def test_records_are_appended_and_asked_on_from(room, followed, partition)
 async def test_a_log_that_starts_later_is_told_to_the_leader_once(followed, partition):
     followed.take(data(high_watermark=6, log_start_offset=3))
     assert partition.log.log_start_offset == 3
-    assert followed.has_news
+    assert followed.has_changes
     request = followed.next_request()
     assert list(request.partitions) == []
     assert [(moved.topic, moved.partition, moved.log_start_offset) for moved in request.log_starts] == [
         ("t", 0, 3)
     ]
     followed.take(data(high_watermark=6, log_start_offset=3))
-    assert not followed.has_news
+    assert not followed.has_changes
     assert list(followed.next_request().log_starts) == []
 
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import grpc.aio
 import structlog
 
-from barnabas.broker.replicas.followed import FollowedPartitions
+from barnabas.broker.replicas.fetch_state import FetchState
 from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch
@@ -36,13 +36,13 @@ class StreamLostError(Exception):
     """An error of the stream to the leader; the text says how it ended."""
 
 
-class LeaderFetcher:
+class ReplicaFetcher:
     """A fetcher of the partitions that this broker follows at one leader.
 
     Attributes:
         leader: The leader.
         endpoint: The leader's gRPC endpoint.
-        followed: The fetch state of the partitions.
+        fetch_state: The fetch state of the partitions.
 
     Args:
         leader: The leader.
@@ -64,24 +64,24 @@ class LeaderFetcher:
         self._is_due = False
         self._wake = asyncio.Event()
         self._sending = asyncio.Lock()
-        self.followed = FollowedPartitions(hosted, broker_epoch, self._ask_now)
+        self.fetch_state = FetchState(hosted, broker_epoch, self._fetch_now)
         self._unanswered = 0
         self._answered = False
-        self._heard_at = 0.0
+        self._last_answer_s = 0.0
 
-    def _ask_now(self) -> None:
+    def _fetch_now(self) -> None:
         self._is_due = True
         self._wake.set()
 
     async def run(self) -> None:
         """Fetch until cancelled; if the leader is unreachable, try every ``replica.fetch.backoff.ms``."""
-        told = False
+        is_logged = False
         try:
             while True:
                 try:
                     await self._fetch_over_one_stream()
                 except (grpc.aio.AioRpcError, StreamLostError, FailpointError) as error:
-                    if self._answered or not told:
+                    if self._answered or not is_logged:
                         _log.warning(
                             "replication stream lost; trying again",
                             leader=self.leader,
@@ -89,18 +89,18 @@ class LeaderFetcher:
                             error=_describe(error),
                         )
                     # Logged once, and again if the stream has worked in between.
-                    told = True
+                    is_logged = True
                 await asyncio.sleep(self._settings.fetch_backoff_ms / 1000)
         finally:
-            self.followed.close()
+            self.fetch_state.close()
 
     async def _fetch_over_one_stream(self) -> None:
         """Fetch over one stream, which is one session, until it ends."""
         self._unanswered = 0
         self._answered = False
-        self._heard_at = asyncio.get_running_loop().time()
-        self.followed.begin_session()
-        self._ask_now()
+        self._last_answer_s = asyncio.get_running_loop().time()
+        self.fetch_state.begin_session()
+        self._fetch_now()
         channel = open_channel(self.endpoint.host, self.endpoint.port, self._settings.session_timeout_ms)
         try:
             stream = channel.stream_stream(
@@ -139,14 +139,14 @@ class LeaderFetcher:
                 raise StreamLostError(
                     f"the leader refused the session: {ErrorCode.from_code(response.error_code).name}"
                 )
-            self._heard_at = loop.time()
+            self._last_answer_s = loop.time()
             self._answered = True
             self._unanswered -= 1
             if FOLLOWER_FETCH.armed:
                 await FOLLOWER_FETCH.hit()
             for data in response.partitions:
-                self.followed.take(data)
-            if self._unanswered == 0 or self.followed.has_news:
+                self.fetch_state.take(data)
+            if self._unanswered == 0 or self.fetch_state.has_changes:
                 self._is_due = True
                 await self._send(stream)
 
@@ -166,7 +166,7 @@ class LeaderFetcher:
             self._is_due = False
             self._unanswered += 1
             try:
-                await stream.write(self.followed.next_request())
+                await stream.write(self.fetch_state.next_request())
             except asyncio.InvalidStateError as error:
                 # grpc's error for a stream that has just ended
                 raise StreamLostError("the stream ended") from error
@@ -177,7 +177,7 @@ class LeaderFetcher:
         left = patience_s = self._settings.socket_timeout_ms / 1000
         while left > 0:
             await asyncio.sleep(left)
-            left = self._heard_at + patience_s - loop.time()
+            left = self._last_answer_s + patience_s - loop.time()
         raise StreamLostError(f"no answer for {self._settings.socket_timeout_ms} ms")
 
 

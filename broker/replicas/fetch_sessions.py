@@ -15,7 +15,7 @@ import structlog
 
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.purgatory import DelayedOperation
-from barnabas.broker.replicas.follower_session import FollowerSession, OnFollowerMayJoin, OnFollowerMustLeave
+from barnabas.broker.replicas.fetch_session import FetchSession, OnFollowerMayJoin, OnFollowerMustLeave
 from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.broker.replicas.ranges import MOST_BYTES
 from barnabas.cluster.model.errors import ErrorCode
@@ -27,7 +27,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingRequest:
     """A request that is not answered yet.
 
     Attributes:
@@ -36,25 +36,25 @@ class Asked:
     """
 
     request: pb.FetchRequest
-    session: FollowerSession | None
+    session: FetchSession | None
 
 
 class Inbox:
     """The requests of one stream that are not answered yet, in order."""
 
     def __init__(self) -> None:
-        self._asked: deque[Asked | None] = deque()
+        self._asked: deque[PendingRequest | None] = deque()
         self._arrival = asyncio.Event()
 
     def __bool__(self) -> bool:
         return bool(self._asked)
 
-    def put(self, asked: Asked | None) -> None:
+    def put(self, asked: PendingRequest | None) -> None:
         """Add a request; None marks the end of the stream."""
         self._asked.append(asked)
         self._arrival.set()
 
-    async def get(self) -> Asked | None:
+    async def get(self) -> PendingRequest | None:
         """Return the next request, or None at the stream's end."""
         while not self._asked:
             self._arrival.clear()
@@ -62,14 +62,14 @@ class Inbox:
         return self._asked.popleft()
 
 
-class Hold(DelayedOperation):
+class DelayedFollowerFetch(DelayedOperation):
     """A follower's fetch that is held back until there is something to send."""
 
     __slots__ = ("_ended", "_inbox", "_min_bytes", "_on_expired", "_session")
 
     def __init__(
         self,
-        session: FollowerSession,
+        session: FetchSession,
         inbox: Inbox,
         min_bytes: int,
         ended: asyncio.Future[None],
@@ -96,7 +96,7 @@ class Hold(DelayedOperation):
         self._on_expired()
 
 
-class FollowerSessions:
+class FetchSessions:
     """The server of the streams of this broker's followers."""
 
     def __init__(
@@ -113,7 +113,7 @@ class FollowerSessions:
         self._on_expired = on_expired
         self._metadata = metadata
         self._on_may_join = on_may_join
-        self._sessions: dict[BrokerId, FollowerSession] = {}
+        self._sessions: dict[BrokerId, FetchSession] = {}
 
     async def serve(self, requests: AsyncIterator[pb.FetchRequest]) -> AsyncIterator[pb.FetchResponse]:
         """Answer the requests of one stream in their order, until it ends or its follower opens another."""
@@ -136,18 +136,18 @@ class FollowerSessions:
 
     async def _gather(self, requests: AsyncIterator[pb.FetchRequest], inbox: Inbox) -> None:
         """Process each request as it comes: its acknowledgement must not wait until an answer is due."""
-        session: FollowerSession | None = None
+        session: FetchSession | None = None
         try:
             async for request in requests:
                 if session is None:
                     if self._is_stale(request):
-                        inbox.put(Asked(request, None))
+                        inbox.put(PendingRequest(request, None))
                         return
                     session = self._open(BrokerId(request.replica_id))
                 if session.is_closed:
                     return
                 session.take(request)
-                inbox.put(Asked(request, session))
+                inbox.put(PendingRequest(request, session))
                 self._hosted.fetches.check_and_complete(session)
         finally:
             inbox.put(None)
@@ -159,24 +159,24 @@ class FollowerSessions:
         known = self._metadata.broker(BrokerId(request.replica_id))
         return known is not None and 0 <= request.broker_epoch < known.epoch
 
-    def _open(self, replica_id: BrokerId) -> FollowerSession:
+    def _open(self, replica_id: BrokerId) -> FetchSession:
         former = self._sessions.get(replica_id)
         if former is not None:
             self._close(former)
-        session = FollowerSession(replica_id, self._hosted, self._on_may_join, self._on_must_leave)
+        session = FetchSession(replica_id, self._hosted, self._on_may_join, self._on_must_leave)
         self._sessions[replica_id] = session
         if LINES.allow("follower opened a fetch session"):
             _log.info("follower opened a fetch session", replica=replica_id)
         return session
 
-    def _close(self, session: FollowerSession) -> None:
+    def _close(self, session: FetchSession) -> None:
         session.close()
         self._hosted.fetches.check_and_complete(session)
         if self._sessions.get(session.replica_id) is session:
             del self._sessions[session.replica_id]
 
-    async def _hold(self, session: FollowerSession, inbox: Inbox, request: pb.FetchRequest) -> None:
+    async def _hold(self, session: FetchSession, inbox: Inbox, request: pb.FetchRequest) -> None:
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        hold = Hold(session, inbox, request.min_bytes, ended, self._on_expired)
+        hold = DelayedFollowerFetch(session, inbox, request.min_bytes, ended, self._on_expired)
         if not self._hosted.fetches.try_complete_else_watch(hold, (session,), request.max_wait_ms):
             await ended

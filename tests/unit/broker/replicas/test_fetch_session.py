@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
-from barnabas.broker.replicas.follower_session import FollowerSession
+from barnabas.broker.replicas.fetch_session import FetchSession
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
@@ -20,7 +20,7 @@ class Follower:
     def __init__(self, room):
         self.joined = []
         self.lost = []
-        self.session = FollowerSession(
+        self.session = FetchSession(
             2,
             room.hosted,
             lambda p, who: self.joined.append((p.topic_partition, who)),
@@ -219,7 +219,7 @@ async def test_what_is_not_here(room, follower):
 
 async def test_a_broker_that_is_no_replica(room):
     room.lead()
-    stranger = FollowerSession(9, room.hosted, lambda *_: None)
+    stranger = FetchSession(9, room.hosted, lambda *_: None)
     stranger.take(pb.FetchRequest(replica_id=9, partitions=[named(0)]))
     (data,) = stranger.answer(MB).partitions
     assert data.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH

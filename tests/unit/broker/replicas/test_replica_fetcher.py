@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import pytest
 
-from barnabas.broker.replicas import follower
-from barnabas.broker.replicas.follower import LeaderFetcher, StreamLostError
+from barnabas.broker.replicas import replica_fetcher
+from barnabas.broker.replicas.replica_fetcher import ReplicaFetcher, StreamLostError
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.errors import ErrorCode
@@ -118,12 +118,12 @@ def fetch_for_a_minute(room, loop, monkeypatch, leader):
 
     async def run():
         room.follow(epoch=5)
-        fetcher = LeaderFetcher(2, Endpoint("GRPC", "127.0.0.1", 1), room.hosted, lambda: 77)
-        fetcher.followed.add(TP, 5)
+        fetcher = ReplicaFetcher(2, Endpoint("GRPC", "127.0.0.1", 1), room.hosted, lambda: 77)
+        fetcher.fetch_state.add(TP, 5)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(fetcher.run(), MINUTE_S)
 
-    monkeypatch.setattr(follower, "open_channel", leader.open_channel)
+    monkeypatch.setattr(replica_fetcher, "open_channel", leader.open_channel)
     loop.run_until_complete(run())
 
 
@@ -177,12 +177,12 @@ async def test_what_becomes_due_while_a_request_is_sent_goes_with_the_next_one(r
 
     for name in ("t", "u", "v"):
         room.follow(epoch=5, topic_partition=TopicPartition(name, 0))
-    fetcher = LeaderFetcher(2, Endpoint("GRPC", "127.0.0.1", 1), room.hosted, lambda: 77)
-    fetcher.followed.add(TP, 5)
+    fetcher = ReplicaFetcher(2, Endpoint("GRPC", "127.0.0.1", 1), room.hosted, lambda: 77)
+    fetcher.fetch_state.add(TP, 5)
     due = asyncio.ensure_future(fetcher._send_what_is_due(Stream()))
     await sending.wait()
-    fetcher.followed.add(TopicPartition("u", 0), 5)
-    fetcher.followed.add(TopicPartition("v", 0), 5)
+    fetcher.fetch_state.add(TopicPartition("u", 0), 5)
+    fetcher.fetch_state.add(TopicPartition("v", 0), 5)
     sent.set()
     await fetcher._send(Stream())
     assert requests == [["t"], ["u", "v"]]
@@ -211,11 +211,11 @@ async def test_records_are_acknowledged_though_another_request_is_under_way(room
             return answers.pop()
 
     room.follow(epoch=5)
-    fetcher = LeaderFetcher(2, Endpoint("GRPC", "127.0.0.1", 1), room.hosted, lambda: 77)
+    fetcher = ReplicaFetcher(2, Endpoint("GRPC", "127.0.0.1", 1), room.hosted, lambda: 77)
     stream = Stream()
-    fetcher.followed.add(TP, 5)
+    fetcher.fetch_state.add(TP, 5)
     await fetcher._send(stream)
-    fetcher._ask_now()
+    fetcher._fetch_now()
     await fetcher._send(stream)
     reading = asyncio.ensure_future(fetcher._read_answers(stream))
     await asyncio.sleep(0)

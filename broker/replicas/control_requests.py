@@ -27,8 +27,8 @@ from barnabas.broker.core.full_list import FullList
 from barnabas.broker.core.log_expectation import expected_log
 from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
 from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
-from barnabas.broker.replicas.fetchers import Fetchers
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from barnabas.broker.replicas.replica_fetchers import ReplicaFetchers
 from barnabas.broker.replicas.turn import Turn
 from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
@@ -53,7 +53,7 @@ Write = Callable[[StateChange], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Round:
+class _Handling:
     """The state of a LeaderAndIsr request while it is handled.
 
     Attributes:
@@ -69,7 +69,7 @@ class _Round:
     turn: Turn
 
 
-class Leadership:
+class ControlRequests:
     """The handler of LeaderAndIsr, StopReplica and UpdateMetadata.
 
     Attributes:
@@ -93,7 +93,7 @@ class Leadership:
         hosted: HostedPartitions,
         metadata: MetadataCache,
         gate: ControlGate,
-        fetchers: Fetchers,
+        fetchers: ReplicaFetchers,
         *,
         write: Write,
         on_metadata: Callable[[MetadataChange], None],
@@ -136,10 +136,10 @@ class Leadership:
                 self._write(lines.received_leader_and_isr(partition))
             if refusal is None:
                 response = LeaderAndIsrResponse(ErrorCode.NONE, await self._carry_out(request, lines))
-                told = self._full.add(request, self._gate.broker_epoch)
-                if told is not None:
-                    self._unnamed = {each.topic_partition for each in self._hosted.all}.difference(told)
-                    self.on_full(told)
+                full_list = self._full.add(request, self._gate.broker_epoch)
+                if full_list is not None:
+                    self._unnamed = {each.topic_partition for each in self._hosted.all}.difference(full_list)
+                    self.on_full(full_list)
             else:
                 self._write(lines.stale_leader_and_isr(refusal.latest))
                 response = LeaderAndIsrResponse(refusal.error)
@@ -151,8 +151,8 @@ class Leadership:
         self, request: LeaderAndIsrRequest, lines: RequestLines
     ) -> dict[TopicPartition, ErrorCode]:
         unprepared = None if self._prepare is None else await self._prepare(request)
-        this_round = _Round(request, lines, {}, Turn())
-        admitted = [each for each in request.partitions if self._is_admitted(each, this_round)]
+        handling = _Handling(request, lines, {}, Turn())
+        admitted = [each for each in request.partitions if self._is_admitted(each, handling)]
         own = self._hosted.broker_id
         leaders = [each for each in admitted if each.state.leader_and_isr.leader == own]
         followers = [each for each in admitted if each.state.leader_and_isr.leader != own]
@@ -162,17 +162,17 @@ class Leadership:
             for each, skip in skips:
                 self._write(skip(each.topic_partition, each.state.leader_and_isr.leader_epoch, unprepared))
                 # The controller must not take a replica for created that has no log yet.
-                this_round.errors[each.topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR
-            return this_round.errors
+                handling.errors[each.topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR
+            return handling.errors
         if leaders:
-            await self._make_leaders(leaders, this_round)
+            await self._make_leaders(leaders, handling)
         if followers:
-            await self._make_followers(followers, this_round)
+            await self._make_followers(followers, handling)
         self._hosted.checkpoint_removals()
         self._fetchers.end_idle()
-        return this_round.errors
+        return handling.errors
 
-    def _failed(self, topic_partition: TopicPartition, error: Exception, this_round: _Round) -> None:
+    def _failed(self, topic_partition: TopicPartition, error: Exception, handling: _Handling) -> None:
         """Give up one partition after an unforeseen error; Kafka gives up the whole request.
 
         A lack of file descriptors is one, too: it is temporary, and no error of a disk. The controller sends
@@ -185,20 +185,20 @@ class Leadership:
         else:
             _log.exception("partition without leader and follower", partition=str(topic_partition))
         cause = f"{type(error).__name__}: {error}"
-        self._write(this_round.lines.failed_leader_and_isr(cause, topic_partition))
-        this_round.errors[topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR
+        self._write(handling.lines.failed_leader_and_isr(cause, topic_partition))
+        handling.errors[topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR
         self._fetchers.stop((topic_partition,))
         self._waiting_for_leader.pop(topic_partition, None)
         self._hosted.remove(topic_partition, delete=False)
 
-    def _is_admitted(self, partition: LeaderAndIsrPartition, this_round: _Round) -> bool:
-        topic_partition, lines = partition.topic_partition, this_round.lines
+    def _is_admitted(self, partition: LeaderAndIsrPartition, handling: _Handling) -> bool:
+        topic_partition, lines = partition.topic_partition, handling.lines
         requested = partition.state.leader_and_isr.leader_epoch
         if topic_partition in self._hosted.offline:
             self._write(lines.ignoring_offline_directory(topic_partition))
-            this_round.errors[topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+            handling.errors[topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
             return False
-        if not self._make_way(partition, this_round):
+        if not self._put_former_aside(partition, handling):
             return False
         current = self._current_epoch(topic_partition)
         expectation = expected_log(partition, self._hosted.broker_id)
@@ -216,10 +216,10 @@ class Leadership:
                 self._identify(partition)
             case LeadershipVerdict.APPLY:
                 pass
-        this_round.errors[topic_partition] = verdict.error
+        handling.errors[topic_partition] = verdict.error
         return verdict is LeadershipVerdict.APPLY
 
-    def _make_way(self, partition: LeaderAndIsrPartition, this_round: _Round) -> bool:
+    def _put_former_aside(self, partition: LeaderAndIsrPartition, handling: _Handling) -> bool:
         """Put aside the replica of a former topic of that name; return False if the disk refuses.
 
         ZooKeeper may lose a topic without a StopReplica to its replicas. Then the controller's full list
@@ -234,7 +234,7 @@ class Leadership:
                 self._hosted.put_aside(topic_partition, "the topic was created again")
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
-                this_round.errors[topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+                handling.errors[topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
                 return False
         return True
 
@@ -253,8 +253,8 @@ class Leadership:
         hosted = self._hosted.get(topic_partition)
         return hosted.replica.leader_epoch if hosted is not None else UNKNOWN_LEADER_EPOCH
 
-    async def _make_leaders(self, partitions: list[LeaderAndIsrPartition], this_round: _Round) -> None:
-        lines = this_round.lines
+    async def _make_leaders(self, partitions: list[LeaderAndIsrPartition], handling: _Handling) -> None:
+        lines = handling.lines
         for partition in partitions:
             self._write(lines.starting_leader_transition(partition.topic_partition))
         self._stop_fetching(partitions)
@@ -263,15 +263,15 @@ class Leadership:
             try:
                 self._make_leader(partition, lines)
             except NoDescriptorError as error:
-                self._failed(partition.topic_partition, error, this_round)
+                self._failed(partition.topic_partition, error, handling)
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
                 last = partition.state.controller_epoch
                 self._write(lines.leader_offline(partition.topic_partition, last, str(error)))
-                this_round.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+                handling.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
             except Exception as error:  # noqa: BLE001  (one partition keeps no other from its leader)
-                self._failed(partition.topic_partition, error, this_round)
-            await this_round.turn.yield_if_long()
+                self._failed(partition.topic_partition, error, handling)
+            await handling.turn.yield_if_long()
         for partition in partitions:
             self._write(lines.completed_leader_transition(partition.topic_partition))
 
@@ -298,8 +298,8 @@ class Leadership:
             self._write(lines.already_leader(partition.topic_partition, last))
         self._hosted.leadership_changed(hosted)
 
-    async def _make_followers(self, partitions: list[LeaderAndIsrPartition], this_round: _Round) -> None:
-        lines = this_round.lines
+    async def _make_followers(self, partitions: list[LeaderAndIsrPartition], handling: _Handling) -> None:
+        lines = handling.lines
         for partition in partitions:
             leader = partition.state.leader_and_isr.leader
             self._write(lines.starting_follower_transition(partition.topic_partition, leader))
@@ -307,23 +307,23 @@ class Leadership:
         self._write(lines.stopped_fetchers_of_followers(len(partitions)))
         for partition in partitions:
             try:
-                self._make_follower(partition, this_round)
+                self._make_follower(partition, handling)
             except NoDescriptorError as error:
-                self._failed(partition.topic_partition, error, this_round)
+                self._failed(partition.topic_partition, error, handling)
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
                 leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
                 self._write(lines.follower_offline(partition.topic_partition, last, leader, str(error)))
-                this_round.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
+                handling.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
             except Exception as error:  # noqa: BLE001  (one partition keeps no other from its leader)
-                self._failed(partition.topic_partition, error, this_round)
-            await this_round.turn.yield_if_long()
+                self._failed(partition.topic_partition, error, handling)
+            await handling.turn.yield_if_long()
         for partition in partitions:
             leader = partition.state.leader_and_isr.leader
             self._write(lines.completed_follower_transition(partition.topic_partition, leader))
 
-    def _make_follower(self, partition: LeaderAndIsrPartition, this_round: _Round) -> None:
-        lines, topic_partition = this_round.lines, partition.topic_partition
+    def _make_follower(self, partition: LeaderAndIsrPartition, handling: _Handling) -> None:
+        lines, topic_partition = handling.lines, partition.topic_partition
         leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
         hosted = self._host(partition)
         previous = hosted.replica.leader_epoch
@@ -341,7 +341,7 @@ class Leadership:
         self._hosted.leadership_changed(hosted)
         if not is_new_leader:
             self._write(lines.same_leader(topic_partition, last, leader))
-        named = next((each for each in this_round.request.live_leaders if each.id == leader), None)
+        named = next((each for each in handling.request.live_leaders if each.id == leader), None)
         broker = self._metadata.broker(leader) or named
         if self._is_closing:
             self._write(lines.skipped_fetcher(topic_partition, leader))
@@ -394,10 +394,10 @@ class Leadership:
                 self._write(lines.deleted_metadata(topic_partition))
             if request.partitions:
                 self._write(lines.updated_metadata(len(change.cached), len(change.deleted)))
-            self._follow_those_that_waited()
+            self._follow_waiting()
             return UpdateMetadataResponse(ErrorCode.NONE)
 
-    def _follow_those_that_waited(self) -> None:
+    def _follow_waiting(self) -> None:
         """Begin to fetch from leaders that were not live when the LeaderAndIsr came, and now are."""
         for topic_partition, leader_epoch in tuple(self._waiting_for_leader.items()):
             hosted = self._hosted.get(topic_partition)

@@ -40,7 +40,7 @@ topic whose follower received its LeaderAndIsr first would wait that long.
 """
 
 
-class FollowedPartitions:
+class FetchState:
     """The partitions fetched from one leader.
 
     Args:
@@ -70,7 +70,7 @@ class FollowedPartitions:
         self._named: dict[TopicPartition, None] = {}
         self._forgotten: dict[TopicPartition, None] = {}
         self._moved: dict[TopicPartition, None] = {}
-        self._told_starts: dict[TopicPartition, Offset] = {}
+        self._sent_starts: dict[TopicPartition, Offset] = {}
         """The log start offset last sent to the leader, per partition."""
         self._backing_off: dict[TopicPartition, asyncio.TimerHandle] = {}
         self._wait_ms: dict[TopicPartition, int] = {}
@@ -82,7 +82,7 @@ class FollowedPartitions:
         return self._epochs
 
     @property
-    def has_news(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether the next request has a partition, as after each append."""
         return bool(self._named or self._moved)
 
@@ -101,7 +101,7 @@ class FollowedPartitions:
             del self._fetch_ids[topic_partition]
             self._named.pop(topic_partition, None)
             self._moved.pop(topic_partition, None)
-            self._told_starts.pop(topic_partition, None)
+            self._sent_starts.pop(topic_partition, None)
             self._wait_ms.pop(topic_partition, None)
             self._stop_backing_off(topic_partition)
             self._forgotten[topic_partition] = None
@@ -117,10 +117,10 @@ class FollowedPartitions:
         wait_ms = min(self._wait_ms.get(topic_partition, FIRST_BACK_OFF_MS), longest_ms)
         self._wait_ms[topic_partition] = 2 * wait_ms
         self._backing_off[topic_partition] = asyncio.get_running_loop().call_later(
-            wait_ms / 1000, self._come_back, topic_partition
+            wait_ms / 1000, self._retry, topic_partition
         )
 
-    def _come_back(self, topic_partition: TopicPartition) -> None:
+    def _retry(self, topic_partition: TopicPartition) -> None:
         self._name(topic_partition)
         self._on_due()
 
@@ -157,7 +157,7 @@ class FollowedPartitions:
             partition = self._hosted.get(topic_partition)
             if partition is not None:
                 log = partition.log
-                self._told_starts[topic_partition] = log.log_start_offset
+                self._sent_starts[topic_partition] = log.log_start_offset
                 self._moved.pop(topic_partition, None)
                 latest_epoch = log.latest_epoch
                 request.partitions.add(
@@ -174,7 +174,7 @@ class FollowedPartitions:
         for topic_partition in self._moved:
             partition = self._hosted.get(topic_partition)
             if partition is not None:
-                start = self._told_starts[topic_partition] = partition.log.log_start_offset
+                start = self._sent_starts[topic_partition] = partition.log.log_start_offset
                 request.log_starts.add(
                     topic=topic_partition.topic, partition=topic_partition.partition, log_start_offset=start
                 )
@@ -232,7 +232,7 @@ class FollowedPartitions:
         self._wait_ms.pop(partition.topic_partition, None)
         if data.log_start_offset > log.log_start_offset:
             log.raise_log_start(Offset(min(data.log_start_offset, log.log_end_offset)))
-        if log.log_start_offset > self._told_starts.get(partition.topic_partition, log.log_start_offset):
+        if log.log_start_offset > self._sent_starts.get(partition.topic_partition, log.log_start_offset):
             self._moved[partition.topic_partition] = None
         partition.replica.follow_high_watermark(
             Offset(data.high_watermark), log.log_start_offset, log.log_end_offset
