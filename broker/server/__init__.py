@@ -1,1 +1,1 @@
-"""The broker's two listeners: Kafka clients on one, peers and the controller (gRPC) on the other."""
+"""The broker's two listeners: one for Kafka clients, one (gRPC) for other brokers and the controller."""

@@ -1,7 +1,7 @@
-"""Accepts the connections of one listening socket, as long as there is room for them.
+"""The accepting of connections on one listening socket, as long as there is room for them.
 
-Where there is none it waits, as Kafka's acceptor does (``ConnectionQuotas.waitForConnectionSlot``): who wants
-to connect stays in the system's backlog.
+If there is none, it pauses as Kafka's acceptor does (``ConnectionQuotas.waitForConnectionSlot``): clients
+stay in the system's backlog.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ import structlog
 _log = structlog.get_logger("kafka.network.Acceptor")
 
 PAUSE_S = 0.1
-"""Between two looks for room, seconds."""
+"""The pause in seconds between two checks for room."""
 
 MOST_AT_ONCE = 32
-"""So many connections are accepted in one turn of the loop."""
+"""The most connections accepted in one pass of the event loop."""
 
 WARN_EVERY_S = 60.0
-"""Between two warnings that connections wait, seconds."""
+"""The interval in seconds between two warnings that connections wait."""
 
 _REMEDIES = {
     errno.EMFILE: "; raise the limit of open files (`ulimit -n`) and start the broker again",
     errno.ENFILE: "; raise the machine's limit of open files (`sysctl fs.file-max`)",
 }
-"""What an operator can do about a shortage, by error."""
+"""The remedies that an operator has for a shortage, by error."""
 
 _SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class ConnectionQuotas:
-    """How many connections of clients the broker has, on all listeners, and may have.
+    """The number of client connections of the broker, on all listeners, and its bounds.
 
     Args:
-        maximum: Gives ``max.connections`` as it is now.
-        first_kept_back: Beyond the guaranteed ones, a connection may not keep a descriptor of this number or
-            a higher one.
-        guaranteed: So many connections there may be whatever their descriptors: logs alone may take all below
+        maximum: Returns the current ``max.connections``.
+        first_kept_back: Beyond the guaranteed number, no connection may keep a descriptor of this number or
+            above.
+        guaranteed: The number of connections allowed whatever their descriptors: logs alone may use all below
             ``first_kept_back``.
 
     Attributes:
-        count: How many there are.
+        count: The current number of connections.
     """
 
     def __init__(self, maximum: Callable[[], int], first_kept_back: int, guaranteed: int = 0) -> None:
@@ -60,17 +60,17 @@ class ConnectionQuotas:
         return self.count < self._maximum()
 
     def fits(self, connection: socket.socket) -> bool:
-        """Return whether clients have few connections, or its descriptor is one that they may have."""
+        """Return whether the connection may stay: there are few, or its descriptor is low enough."""
         return self.count < self._guaranteed or connection.fileno() < self._first_kept_back
 
 
 class Acceptor:
-    """Accepts from one socket.
+    """An acceptor of connections on one socket.
 
     Args:
-        listening: Bound and listening, without blocking.
-        quotas: Say whether there is room.
-        serve: Given each connection; it counts it in ``quotas`` until it is gone.
+        listening: The bound, listening, non-blocking socket.
+        quotas: The bounds.
+        serve: Called with each connection, which counts in ``quotas`` until it is closed.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Acceptor:
         self._loop.add_reader(listening, self._accept)
 
     def close(self) -> None:
-        """Accept no more and close the socket; may be called again."""
+        """Stop accepting and close the socket; may be called again."""
         if self._listening.fileno() < 0:
             return
         self._loop.remove_reader(self._listening)
@@ -98,7 +98,7 @@ class Acceptor:
             self._held.close()
 
     def _accept(self) -> None:
-        # The loop calls this while a client waits, so a slot that is missing at first keeps somebody waiting.
+        # The loop calls this while a client waits, so a missing slot always keeps a client waiting.
         for accepted in range(MOST_AT_ONCE):
             if not self._quotas.has_slot:
                 if accepted:
@@ -113,7 +113,7 @@ class Acceptor:
                 if error.errno in _SHORTAGES:
                     self._pause(f"{error.strerror}{_REMEDIES.get(error.errno, '')}")
                     return
-                continue  # of one connection, whose client has gone
+                continue  # an error of one connection, whose client has gone
             if not self._quotas.fits(connection):
                 self._held = connection
                 limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -131,7 +131,7 @@ class Acceptor:
         self._timer = self._loop.call_later(PAUSE_S, self._resume)
 
     def _warn(self) -> None:
-        """Log why connections wait, every `WARN_EVERY_S` seconds for as long as they do."""
+        """Log why connections wait, every `WARN_EVERY_S` seconds as long as they do."""
         now = self._loop.time()
         if now >= self._next_warning_at:
             self._next_warning_at = now + WARN_EVERY_S
@@ -140,7 +140,7 @@ class Acceptor:
             )
 
     def _resume(self) -> None:
-        """Go on, if the connection that was accepted last finds a lower number now."""
+        """Accept again if the connection that was accepted last gets a lower descriptor now."""
         if self._held is not None:
             held, self._held = _renumbered(self._held), None
             if not self._quotas.fits(held):
@@ -153,7 +153,7 @@ class Acceptor:
 
 
 def _renumbered(connection: socket.socket) -> socket.socket:
-    """Return the same connection under the lowest free number, if that is lower."""
+    """Return the same connection with the lowest free descriptor, if that is lower."""
     try:
         other = connection.dup()
     except OSError:

@@ -1,7 +1,7 @@
-"""What AlterConfigs and IncrementalAlterConfigs have in common: who may be asked for what, and the answer.
+"""The common part of AlterConfigs and IncrementalAlterConfigs: the permitted resources, and the answer.
 
-As in Kafka any broker takes alterations of topics and of the cluster's default, and a broker those of its own
-settings; clients send them so. They are carried out by the controller, wherever it is. Source:
+As in Kafka, any broker accepts changes of topics and of the cluster's default, and a broker those of its own
+settings; clients send them so. The active controller, wherever it is, makes the changes. Source:
 ``KafkaApis.handleAlterConfigsRequest``, ``ZkAdminManager.getBrokerId`` of release 2.8.
 """
 
@@ -27,11 +27,11 @@ from barnabas.cluster.model.errors import ErrorCode
 W = TypeVar("W")
 
 _Named = tuple[int, str]
-"""A resource as the request names it: the number of its type, which may be unknown, and its name."""
+"""A resource in a request: the number of its type, which may be unknown, and its name."""
 
 
 class BadAlterationError(Exception):
-    """A resource cannot be altered as it is asked; the text says why. ``INVALID_REQUEST``."""
+    """An error of a change that cannot be made (``INVALID_REQUEST``); the text says why."""
 
 
 async def alter(
@@ -41,14 +41,14 @@ async def alter(
     wanted: Callable[[Any], W],
     command: Callable[[dict[ConfigResource, W], bool], Command[AlterConfigsResult]],
 ) -> Answer:
-    """Have the controller alter what ``request`` names; of a resource named twice the last word holds.
+    """Let the controller change the resources in ``request``; if one is named twice the last entry counts.
 
     Args:
         context: The broker.
         request: An AlterConfigs or IncrementalAlterConfigs request.
         response: The name of its answer.
-        wanted: What is asked of one resource of the request; raises ``BadAlterationError``.
-        command: The command, from what is asked of each resource and whether it is only to be checked.
+        wanted: Returns the changes of one resource in the request; raises ``BadAlterationError``.
+        command: Builds the command from the changes of each resource and whether they are only validated.
     """
     named = {(each.resource_type, each.resource_name): each async for each in paced(request.body.resources)}
     errors: dict[_Named, tuple[ErrorCode, str | None]] = {}
@@ -64,13 +64,17 @@ async def alter(
         except BadAlterationError as error:
             errors[name] = ErrorCode.INVALID_REQUEST, str(error)
     if asked:
-        async for portion, told in submit(
+        async for portion, outcome in submit(
             context.any_controller,
             tuple(asked),
             lambda some: command({each: asked[each] for each in some}, request.body.validate_only),
             Patience(context.settings.request_timeout_ms),
         ):
-            results = told.resources if isinstance(told, AlterConfigsResult) else _all_refused(told, portion)
+            results = (
+                outcome.resources
+                if isinstance(outcome, AlterConfigsResult)
+                else _all_refused(outcome, portion)
+            )
             errors |= {
                 (each.resource.type, each.resource.name): (each.error, each.message) for each in results
             }

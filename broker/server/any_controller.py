@@ -1,4 +1,4 @@
-"""The way to the active controller from any broker: its own port, or gRPC to another's."""
+"""A `ControllerPort` that finds the active controller: in this process, or over gRPC at another broker."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from barnabas.cluster.rpc.channels import open_channel
 from barnabas.cluster.rpc.commands import METHODS
 
 TRANSPORT_MARGIN_MS = 500
-"""How much longer than the controller the call waits, so that the controller's own answer comes first."""
+"""The milliseconds that the call waits longer than the controller, so that its own timeout is the answer."""
 
 
 class AnyController:
-    """A `ControllerPort` that finds the active controller itself.
+    """The port of the active controller, wherever it is.
 
     Args:
         broker_id: This broker.
         own: The controller in this process.
-        metadata: Says which broker is the controller, and where it is.
-        session_timeout_ms: ``zookeeper.session.timeout.ms``, which the keepalive goes by.
+        metadata: Has the id and endpoint of the controller.
+        session_timeout_ms: ``zookeeper.session.timeout.ms``, from which the keepalive follows.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class AnyController:
         self._session_timeout_ms = session_timeout_ms
 
     async def submit(self, command: Command[R], timeout_ms: int) -> R | Refused:
-        """Have the active controller carry out ``command``; see `ControllerPort`."""
+        """Submit ``command`` to the active controller; see `ControllerPort`."""
         controller = self._metadata.controller
         if controller == self._broker_id:
             return await self._own.submit(command, timeout_ms)
@@ -49,7 +49,7 @@ class AnyController:
         if endpoint is None:
             raise LookupError(f"broker {broker.id} is the controller and has no listener {GRPC_LISTENER}")
         method = METHODS[type(command)]
-        # Commands are not given so often that a channel would be worth keeping over the controller's lives.
+        # Commands are too rare to keep a channel open across changes of the controller.
         async with open_channel(endpoint.host, endpoint.port, self._session_timeout_ms) as channel:
             call = channel.unary_unary(method.path)
             try:

@@ -14,17 +14,16 @@ from barnabas.broker.server.registry import HANDLERS
 from barnabas.broker.wire.apis import ApiKey
 
 SWEEP_SECONDS = 5.0
-"""How often silent connections are looked for."""
+"""The interval in seconds between two checks for silent connections."""
 
 
 class ClientListener:
-    """Accepts client connections on one of the broker's listeners.
+    """The acceptor of client connections on one of the broker's listeners.
 
     Args:
-        context: What the handlers are given.
-        quotas: How many connections there may be on all listeners.
-        name: The listener's name, such as ``PLAINTEXT``; clients are told of the brokers' endpoints of that
-            name.
+        context: Passed to the handlers.
+        quotas: The bounds on the number of connections, of all listeners.
+        name: The listener's name, such as ``PLAINTEXT``; clients get the brokers' endpoints of that name.
         handlers: The handler of each API.
     """
 
@@ -49,11 +48,11 @@ class ClientListener:
 
     @property
     def connection_count(self) -> int:
-        """How many clients are connected now."""
+        """The number of connected clients."""
         return len(self._connections)
 
     def start_on(self, listening: socket.socket) -> None:
-        """Accept on a socket that was bound before; it is closed with the listener."""
+        """Accept on a socket that was bound before; the listener closes it."""
         loop = asyncio.get_running_loop()
         self._acceptor = Acceptor(listening, self._quotas, self._serve)
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
@@ -65,7 +64,7 @@ class ClientListener:
         task.add_done_callback(self._beginning.discard)
 
     async def _begin(self, accepted: socket.socket) -> None:
-        """Hand an accepted connection to the loop; where its client is gone already, forget it."""
+        """Register an accepted connection with the loop, or close it if its client has gone."""
         try:
             accepted.settimeout(0)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -87,7 +86,7 @@ class ClientListener:
     def _made(self, connection: ClientConnection) -> None:
         self._connections.add(connection)
         if self._is_stopping:
-            # It was accepted just before, and the loop comes to it only now.
+            # It was accepted just before the stop, and the loop reaches it only now.
             connection.abort()
 
     def _lost(self, connection: ClientConnection) -> None:
@@ -97,7 +96,7 @@ class ClientListener:
             self._all_gone.set_result(None)
 
     def _look_for_silence(self) -> None:
-        """Close connections that have been silent for too long, and take back the memory of silent ones."""
+        """Close connections that have been silent too long, and free the buffers of silent ones."""
         loop = asyncio.get_running_loop()
         max_idle_ms = self._context.settings.max_idle_ms
         for connection in tuple(self._connections):
@@ -109,7 +108,7 @@ class ClientListener:
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
 
     async def stop(self) -> None:
-        """Accept no more, close every connection, and return when they are gone."""
+        """Stop accepting, close every connection, and return when all are closed."""
         self._is_stopping = True
         if self._sweep is not None:
             self._sweep.cancel()

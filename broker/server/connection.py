@@ -2,8 +2,8 @@
 
 ``RequestPipeline`` decodes, handles and answers the frames. Nothing is read ahead beyond the buffer: while a
 complete request cannot start, or the peer does not read its answers, the socket is not read either. A request
-starts when the connection's turn has come (``fairness``); one that is longer than what each connection may
-hold is read when there is room for all of it (``memory``).
+starts when the connection has its turn (``fairness``). One that is longer than the buffer of an idle
+connection is read when there is memory for all of it (``memory``).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ logger = structlog.get_logger(__name__)
 
 
 class ClientConnection(asyncio.BufferedProtocol):
-    """The protocol of one accepted connection.
+    """The asyncio protocol of one accepted connection.
 
     Args:
-        context: What the handlers are given.
+        context: Passed to the handlers.
         handlers: The handler of each API.
         listener: The name of the listener that accepted it.
-        queue: Says when its requests are served.
-        on_made: Called when it stands.
-        on_lost: Called when it is gone.
+        queue: Decides when its requests are served.
+        on_made: Called when the connection is established.
+        on_lost: Called when it is closed.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._closing = False
         self._peer = "unknown"
         self.last_active = self._loop.time()
-        """The loop's time at which bytes last came in or an answer went out."""
+        """The loop's time at which bytes were last received or an answer sent."""
 
     @property
     def is_waiting(self) -> bool:
@@ -76,7 +76,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._pipeline is not None and not self._pipeline.is_empty
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection stands."""
+        """Start the protocol on an established connection."""
         self._transport = cast("asyncio.Transport", transport)
         self._peer = _address(transport.get_extra_info("peername"))
         self._on_made(self)
@@ -97,8 +97,8 @@ class ClientConnection(asyncio.BufferedProtocol):
                 sock.setsockopt(socket.SOL_SOCKET, option, size)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone: nobody waits for the answers any more."""
-        del exc  # how it ended does not matter
+        """Cancel the requests and free all memory: the connection is closed."""
+        del exc  # the way in which it ended does not matter
         self._closing = True
         self._give_back_claim()
         # The transport, the pipeline and the output refer to this connection, too. Without these cycles its
@@ -114,43 +114,43 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._on_lost(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the transport puts the next bytes."""
-        del sizehint  # the frame that is coming in says how much it needs
+        """Return the buffer for the next bytes."""
+        del sizehint  # the size of the incoming frame decides
         return self._input.writable()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Bytes have come in."""
+        """Process ``nbytes`` received bytes."""
         self._input.received(nbytes)
         self.last_active = self._loop.time()
         self.wake()
         self._note_arriving()
 
     def pause_writing(self) -> None:
-        """The client does not read its answers."""
+        """Note that the client does not read its answers."""
         if self._outgoing is not None:
             self._outgoing.paused()
 
     def resume_writing(self) -> None:
-        """The client reads again."""
+        """Note that the client reads again."""
         if self._outgoing is not None:
             self.last_active = self._loop.time()
             self._outgoing.resumed()
 
     def release(self) -> None:
-        """Give back the memory that a large request has reserved; for connections that have fallen silent."""
+        """Free the buffer that a large request left, if nothing is in flight."""
         if not self.is_waiting:
             self._input.release()
             self._note_arriving()
 
     def _note_arriving(self) -> None:
-        """Tell ``ArrivingMemory`` what the input holds beyond what each connection has."""
+        """Report the input's memory beyond that of an idle connection to ``ArrivingMemory``."""
         held = self._input.capacity if self._input.capacity > CHUNK_BYTES and not self._closing else 0
         if held or self._arriving:
             self._arriving = held
             self._context.arriving.holds(self, held)
 
     def evict(self) -> None:
-        """Give back the input, for the requests of others; close where a request has come in in part."""
+        """Free the input for the requests of others; close the connection if a request is partly received."""
         self._arriving = 0
         if self._input.is_empty:
             self._input.release()
@@ -159,10 +159,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         self.abort()
 
     def close(self, reason: str, **details: object) -> None:
-        """Close after what was written has been sent; a line in the log says why, unless there are many.
+        """Close after what was written has been sent, and log why, within the limit of log lines.
 
         Args:
-            reason: Why, in words of ours: it is the kind by which lines are limited.
+            reason: A constant text; log lines are limited per reason.
             details: What the peer did.
         """
         if self._closing:
@@ -182,7 +182,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
         Args:
             error: The error.
-            request: What of the request the log line shows; ``api`` is the kind by which lines are limited.
+            request: The request's fields in the log line; lines are limited per ``api``.
         """
         if LINES.allow(f"a request handler failed: {request['api']}"):
             logger.error("a request handler failed", exc_info=error, **request, peer=self._peer)
@@ -194,7 +194,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._transport.close()
 
     def expire(self, silent_ms: int, maximum_ms: int) -> None:
-        """Close after too long a silence, now: a client that reads nothing would keep it open."""
+        """Close a connection that was silent too long, without sending: its client may read nothing."""
         self.close("idle", silent_ms=silent_ms, maximum_ms=maximum_ms)
         self.abort()
 
@@ -205,7 +205,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def wake(self) -> None:
-        """Start the next request when it is this connection's turn, if it is here in whole and may start."""
+        """Ask for the connection's turn if a whole request is here and may start."""
         if self._startable() is None:
             return
         self._queue.ready(self)
@@ -213,7 +213,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._read(wanted=False)
 
     def serve(self) -> bool:
-        """Start the next request; True if another one is here and may start."""
+        """Start the next request; return whether another one may start."""
         startable = self._startable()
         if startable is None or self._pipeline is None:
             return False
@@ -230,7 +230,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         return True
 
     def _startable(self) -> tuple[Prefix, memoryview] | None:
-        """Return the next request, if it may start now. While there is no whole one, the socket is read."""
+        """Return the next request if it may start now; read the socket if none is complete."""
         if self._closing or self._transport is None or self._transport.is_closing():
             return None
         try:
@@ -248,7 +248,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         return None
 
     def _has_room(self) -> bool:
-        """Return whether the rest of the first frame may be read; where it may not, wait for memory."""
+        """Return whether the rest of the first frame may be read; if not, wait for memory."""
         memory, needed = self._context.requests, self._input.needed
         if not memory.is_bounded or self._claimed or needed <= CHUNK_BYTES:
             return True
@@ -258,7 +258,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         return True
 
     def _give_back_claim(self) -> None:
-        """Give back the memory of a frame that nobody will read, and wait for none."""
+        """Give back the memory of a frame that will not be read, and stop waiting for memory."""
         self._context.requests.forget(self.wake)
         claimed, self._claimed = self._claimed, 0
         if claimed:
@@ -288,11 +288,11 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.last_active = self._loop.time()
 
     def _unreadable(self, error: OSError) -> None:
-        """Records whose answer has begun cannot be read any more, so the answer has no end."""
+        """Close: records of an answer that has begun cannot be read, so the answer cannot be completed."""
         self.close("the records of an answer cannot be read", error=str(error))
 
     def _evicted(self) -> None:
-        """The answers of all connections are too many, and this client has read nothing for the longest."""
+        """Close: all answers together are too large, and this client has not read for the longest time."""
         self.close("its answers wait while memory is short", limit=self._context.answers.limit)
         self.abort()
 

@@ -1,4 +1,4 @@
-"""What a request handler is given: the parts of the broker it may use, and the request it answers."""
+"""The context of request handlers: the parts of the broker that they use."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class ServerSettings:
 
 
 class CloseConnectionError(Exception):
-    """The request cannot be answered; its connection is closed, and the log says why.
+    """An error of a request that cannot be answered; its connection is closed, and the log says why.
 
     Attributes:
-        reason: Why, in words of ours alone.
-        details: What of the request shows it.
+        reason: A constant text.
+        details: The request's values for the log line.
     """
 
     def __init__(self, reason: str, **details: object) -> None:
@@ -48,22 +48,22 @@ class CloseConnectionError(Exception):
 
 
 class ProducerIds(Protocol):
-    """Where producer ids come from."""
+    """The source of producer ids."""
 
     async def next_id(self) -> ProducerId:
-        """Return an id that no producer of the cluster was ever given.
+        """Return a producer id that was never used in the cluster.
 
         Raises:
-            ProducerIdsUnavailableError: No block of ids could be taken now; the client may try again.
+            ProducerIdsUnavailableError: No block of ids could be reserved; the client may try again.
         """
         ...
 
 
 class TopicOverrides(Protocol):
-    """Where the settings that topics set themselves are read."""
+    """The reader of settings in ZooKeeper that topics override."""
 
     async def overrides(self, topics: Collection[str]) -> Mapping[str, Mapping[str, str]]:
-        """What ``/config/topics`` holds now of those of these topics that have any settings.
+        """Return the settings in ``/config/topics`` of those of these topics that have any.
 
         Raises:
             ZooKeeperError: They cannot be read now.
@@ -79,22 +79,22 @@ class ServerContext:
         broker_id: This broker.
         cluster_id: The content of ``/cluster/id``.
         settings: The settings of the client port.
-        metadata: What the controller last told of topics and brokers.
-        purgatories: Where answers wait for a change of ``metadata``.
+        metadata: The copy of the cluster's metadata.
+        purgatories: The purgatories of answers that wait for a change of ``metadata``.
         appends: The produce path of the replicas.
         deletes: The path of DeleteRecords.
-        reads: The consumers' paths of the replicas.
+        reads: The read paths for consumers.
         log_dirs: The log directories.
-        controller: The controller in this process: ``Refused`` with ``NOT_CONTROLLER`` where another
-            broker is it.
-        any_controller: The active controller wherever it runs; automatic topic creation goes through it.
-        producer_ids: Where producer ids come from.
-        meter: Where requests are counted.
-        topic_overrides: What topics set themselves.
-        broker_settings: Gives the settings that this broker runs by now, for those who ask for them.
+        controller: The controller in this process: ``Refused`` with ``NOT_CONTROLLER`` if another broker has
+            the role.
+        any_controller: The active controller, wherever it runs; automatic topic creation uses it.
+        producer_ids: The source of producer ids.
+        meter: Counts requests.
+        topic_overrides: The settings that topics override.
+        broker_settings: Returns the current settings of this broker.
         requests: Counts the memory of long requests.
         answers: Counts the memory of answers.
-        building: Held by whom makes a long answer.
+        building: Held while a long answer is built.
     """
 
     broker_id: BrokerId
@@ -122,7 +122,7 @@ class ServerContext:
 
     @property
     def max_connections(self) -> int:
-        """``max.connections`` as it is now; one more waits to be accepted."""
+        """The current ``max.connections``; one connection more waits to be accepted."""
         return int(str(self.broker_settings().values["max.connections"]))
 
 
@@ -132,10 +132,10 @@ Answer = Body | None
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """A request that is not carried out yet: no other of its connection starts before.
+    """A request that has not been carried out: no other request of its connection starts before it is.
 
     Attributes:
-        work: Carries it out; gives the answer, or what the answer is waited for with.
+        work: Carries it out; returns the answer, or an awaitable of the answer.
     """
 
     work: Coroutine[None, None, Answer | Awaitable[Answer]]
@@ -143,17 +143,19 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """A long answer that is yet to be made, when only few others are: each is many times its bytes meanwhile.
+    """A long answer that has not been built.
+
+    While it is built it takes many times its bytes, so few are built at a time.
 
     Attributes:
-        work: Makes it.
+        work: Builds it.
     """
 
     work: Callable[[], Coroutine[None, None, Answer]]
 
 
 MAX_BUILDINGS = 2
-"""How many long answers are made at a time."""
+"""The number of long answers that are built at a time."""
 
 Handler = Callable[[ServerContext, Request], Answer | Awaitable[Answer | Building] | Preparing]
-"""Answers the requests of one API; ``broker.server.handlers`` says by which rules."""
+"""A handler of the requests of one API; the rules are in ``broker.server.handlers``."""

@@ -1,8 +1,8 @@
-"""The door for what the controller says: epochs are judged before the rest of a request is decoded.
+"""The check of control requests by their epochs, before the rest of a request is decoded.
 
-A request may hold megabytes, and a stale one is not worth the time to read it. A controller epoch above all
-that are known is believed only once ``/controller_epoch`` in ZooKeeper has reached it (Kafka believes it at
-once); until then the caller hears that it is to try again, as a true controller does.
+A request may have megabytes, and a stale one is not worth decoding. A controller epoch above all known ones
+is accepted only once ``/controller_epoch`` in ZooKeeper has reached it (Kafka accepts it at once); until then
+the caller is asked to try again, as a true controller does.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ REFUSALS = MappingProxyType(
         StopReplicaRequest: (StopReplicaResponse, RequestLines.stale_stop_replica),
     }
 )
-"""How each kind of request is refused, and what state-change.log says of one that a stale controller sent."""
+"""The refusal of each kind of request, and the line of state-change.log about a stale controller's."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotConfirmedError(Exception):
-    """ZooKeeper knows no controller of that epoch; the caller is to try again."""
+    """An error of a controller epoch that ZooKeeper does not have; the caller should try again."""
 
     requested: ControllerEpoch
     latest: ControllerEpoch
@@ -63,7 +63,7 @@ class NotConfirmedError(Exception):
 
 
 class NotRegisteredError(Exception):
-    """This process has no registration yet; the caller is to try again."""
+    """An error of a process without a registration; the caller should try again."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -72,7 +72,7 @@ class NotRegisteredError(Exception):
 
 
 class ControlDoor:
-    """Lets control requests in by their first three fields.
+    """The check of control requests by their first three fields.
 
     Args:
         broker_id: This broker.
@@ -97,12 +97,12 @@ class ControlDoor:
     async def refuse(
         self, kind: type[ControlRequest], data: bytes, correlation_id: int
     ) -> ControlResponse | None:
-        """Return the answer to a request that is refused; None if it is to be decoded and carried out.
+        """Return the answer to a refused request, or None if it may be decoded and handled.
 
         Args:
-            kind: What ``data`` is.
+            kind: The kind of request.
             data: The request's bytes.
-            correlation_id: Its number, for state-change.log.
+            correlation_id: Its correlation id, for state-change.log.
 
         Raises:
             DecodeError: ``data`` is no message.
@@ -130,7 +130,7 @@ class ControlDoor:
         if not isinstance(finding, UnconfirmedControllerEpoch):
             return finding
         async with self._one_question_at_a_time:
-            # Whoever asked before may have heard of it.
+            # The request before this one may have read the epoch.
             finding = self._gate.look_at(controller_epoch, broker_epoch)
             if not isinstance(finding, UnconfirmedControllerEpoch):
                 return finding

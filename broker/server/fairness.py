@@ -1,10 +1,10 @@
-"""Which connection's request is served next, and how long the loop may be busy with requests at a stretch.
+"""The order in which connections' requests are served, and the time that they may keep the event loop.
 
-A client can send a thousand requests at once, each of which takes milliseconds. Served as they come, they
-hold up everybody. So the loop gets its turn after ``TURN_S`` of requests, and of the connections that wait,
-the one that has used the least time is served first: start-time fair queueing (Goyal, Vin, Cheng 1996). A
-connection that was idle has saved up ``CREDIT_S`` at most against those that were busy. So an ordinary client
-goes before all that flood the broker, and mostly waits for one of their requests.
+A client can send a thousand requests at once, each of which takes milliseconds. Served in order of arrival,
+they would delay every other client. So the loop runs other work after ``TURN_S`` of requests, and of the
+waiting connections the one that has used the least time is served first: start-time fair queueing (Goyal,
+Vin, Cheng 1996). A connection that was idle is at most ``CREDIT_S`` ahead of the busy ones. So an ordinary
+client is served before those that flood the broker, and usually waits for one of their requests.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from time import perf_counter
 from typing import Protocol
 
 TURN_S = 0.005
-"""How long requests are served before the loop gets its turn, in seconds; the last of them may end later."""
+"""The seconds that requests are served before the loop runs other work; the last one may end later."""
 
 CREDIT_S = 0.02
-"""How far a connection that becomes busy lies before the one that is served, at most, in seconds."""
+"""The most seconds that a connection that becomes busy is ahead of the one being served."""
 
 
 class Served(Protocol):
-    """What waits for its share: a connection.
+    """A connection that waits for its turn.
 
     Attributes:
         share: Its place in the queue.
@@ -32,15 +32,16 @@ class Served(Protocol):
     share: Share
 
     def serve(self) -> bool:
-        """Start one request, if one may start; True if another is there already."""
+        """Start one request if one may start; return whether another one waits."""
         ...
 
 
 class Share:
-    """What one connection has used.
+    """The time that one connection has used.
 
     Attributes:
-        used_s: The queue's time at which its next request starts: it grows by the seconds that requests take.
+        used_s: The queue's time at which its next request starts; requests advance it by their duration in
+            seconds.
         is_queued: Whether it waits in the queue.
     """
 
@@ -52,7 +53,7 @@ class Share:
 
 
 class FairQueue:
-    """The connections of a broker that have requests to be served; see the module."""
+    """The queue of a broker's connections with requests to serve; see the module."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[float, int, Served]] = []
@@ -62,7 +63,7 @@ class FairQueue:
         self._has_turn_ahead = False
 
     def ready(self, served: Served) -> None:
-        """Serve a request of this connection: now, if nobody waits and the turn is not over, else later."""
+        """Serve a request of this connection: now if none waits and the turn is not over, else later."""
         share = served.share
         if share.is_queued:
             return
@@ -81,7 +82,7 @@ class FairQueue:
 
     def _serve(self, served: Served) -> None:
         share, began = served.share, perf_counter()
-        share.is_queued = True  # What it wakes while it is served does not serve it again.
+        share.is_queued = True  # A wake-up of this connection while it is served must not serve it again.
         try:
             has_more = served.serve()
         finally:

@@ -1,8 +1,8 @@
-"""What all client connections hold in memory together, bytes: requests that come in, answers that go out.
+"""The memory, in bytes, of all client connections together: incoming requests and outgoing answers.
 
-Long requests wait for room (KIP-72); answers cannot wait, as somebody who reads nothing would keep everybody
-else from being served. So where the answers are too many, the connection goes whose client has read nothing
-for the longest time.
+Long requests wait for memory (KIP-72). Answers cannot wait: a client that reads nothing would then block all
+others. So if the answers are too large, the connection is closed whose client has not read for the longest
+time.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Callable
 from typing import Protocol
 
 UNBOUNDED = -1
-"""``queued.max.request.bytes`` where requests may hold whatever there is."""
+"""The ``queued.max.request.bytes`` that sets no bound."""
 
 MAX_ANSWER_BYTES = 268_435_456
-"""The answers of all connections that wait to be sent, bytes; records that lie in files do not count.
+"""The bound on the answers of all connections that wait to be sent; records that lie in files do not count.
 
 Kafka has no such bound: there, each connection may hold one answer of any size.
 """
 
 MAX_ARRIVING_BYTES = 268_435_456
-"""The requests of all connections that have not come in whole, or wait for their turn, bytes.
+"""The bound on the requests of all connections that are partly received, or wait for their turn.
 
 Kafka has no such bound while ``queued.max.request.bytes`` is -1, its default.
 """
@@ -32,14 +32,14 @@ OnRoom = Callable[[], None]
 class RequestMemory:
     """The memory of requests (``SimpleMemoryPool`` of Kafka 2.8, which is not strict).
 
-    A request is given all that it needs at once, or nothing: requests that hold a part would wait for each
-    other for ever. It is given while any room is left, so the bound is exceeded by one request at most.
+    A request gets all the memory it needs at once, or none: requests with a part of it would wait for each
+    other for ever. It gets it while any is left, so the bound is exceeded by one request at most.
 
     Args:
-        size: ``queued.max.request.bytes``: the bound in bytes; none where it is 0 or less.
+        size: ``queued.max.request.bytes``: the bound in bytes; none if it is 0 or less.
 
     Attributes:
-        used: The bytes that are taken.
+        used: The bytes in use.
     """
 
     def __init__(self, size: int = UNBOUNDED) -> None:
@@ -55,18 +55,18 @@ class RequestMemory:
 
     @property
     def available(self) -> int:
-        """The bytes that are left; as in Kafka 0 also where the bound is exceeded, 2^63 - 1 without one."""
+        """The bytes left: 0 if the bound is exceeded, as in Kafka; 2^63 - 1 without a bound."""
         return max(0, self._size - self.used) if self.is_bounded else 2**63 - 1
 
     @property
     def waiting(self) -> int:
-        """How many wait for room."""
+        """The number of requests that wait for memory."""
         return len(self._waiting)
 
     def take(self, size: int, on_room: OnRoom) -> bool:
-        """Take ``size`` bytes; where none are left take nothing, and have ``on_room`` called when some are.
+        """Take ``size`` bytes; if none are left, take nothing and call ``on_room`` when some are.
 
-        Whoever waits is called once, in the order of the first calls, and then asks again.
+        Each caller is called back once, in the order of the first calls, and then tries again.
         """
         if not self.available:
             self._waiting[on_room] = None
@@ -83,7 +83,7 @@ class RequestMemory:
             asyncio.get_running_loop().call_soon(self._wake)
 
     def forget(self, on_room: OnRoom) -> None:
-        """Do not call ``on_room`` any more."""
+        """Cancel the call of ``on_room``."""
         self._waiting.pop(on_room, None)
 
     def _wake(self) -> None:
@@ -95,10 +95,10 @@ class RequestMemory:
 
 
 class Evictable(Protocol):
-    """What holds memory: one connection's output or input."""
+    """A holder of memory: the input or output of one connection."""
 
     def evict(self) -> None:
-        """Drop what is held; close the connection, whose client is too slow, if it waits for that."""
+        """Free the memory; close the connection, whose client is too slow, if necessary."""
         ...
 
 
@@ -106,23 +106,23 @@ class AnswerMemory:
     """The memory of answers that wait to be sent.
 
     Args:
-        limit: How many bytes all of them may have; one that is larger is sent where it is the only one.
+        limit: The most bytes of all answers; a larger one is sent if it is the only one.
 
     Attributes:
-        limit: As given.
-        used: The bytes that are held.
+        limit: The bound.
+        used: The bytes in use.
     """
 
     def __init__(self, limit: int = MAX_ANSWER_BYTES) -> None:
         self.limit = limit
-        # Ordered: whose client took something longest ago comes first.
+        # Ordered: the client that has not read for the longest time comes first.
         self._held: dict[Evictable, int] = {}
         self.used = 0
 
     def holds(self, holder: Evictable, size: int) -> None:
-        """Note that ``holder`` holds ``size`` bytes by now; its client took some, or they are new.
+        """Note that ``holder`` now holds ``size`` bytes, because its client read some or new ones were added.
 
-        Where all are too many, those are evicted whose clients took something longest ago.
+        If the total is too large, the holders are evicted whose clients have not read for the longest time.
         """
         self.used += size - self._held.pop(holder, 0)
         if size:
@@ -134,10 +134,10 @@ class AnswerMemory:
 
 
 class ArrivingMemory(AnswerMemory):
-    """The memory of requests that come in: who sent nothing for the longest time makes room.
+    """The memory of incoming requests; the connection silent for the longest time is evicted first.
 
     Args:
-        limit: How many bytes all of them may have; one that is larger comes in where it is the only one.
+        limit: The most bytes of all requests; a larger one is received if it is the only one.
     """
 
     def __init__(self, limit: int = MAX_ARRIVING_BYTES) -> None:

@@ -1,9 +1,8 @@
-"""Where answers about topics and elections wait until this broker's own metadata shows what was done.
+"""The purgatories of answers that wait until this broker's own metadata shows the change.
 
 A starting broker waits here for its first complete metadata, too (``broker.lifecycle.first_metadata``).
-
-Sources: ``DelayedCreatePartitions``, ``DelayedDeleteTopics`` and ``DelayedElectLeader`` of Kafka 2.8, and who
-completes them: ``KafkaApis.handleUpdateMetadataRequest``.
+Sources: ``DelayedCreatePartitions``, ``DelayedDeleteTopics`` and ``DelayedElectLeader`` of Kafka 2.8, and
+their completion in ``KafkaApis.handleUpdateMetadataRequest``.
 """
 
 from __future__ import annotations
@@ -21,43 +20,43 @@ K = TypeVar("K", bound=Hashable)
 
 
 class DelayedByMetadata(DelayedOperation, Generic[K]):
-    """An answer that waits until something was seen to hold of each of several topics or partitions."""
+    """An answer that waits until a condition has held for each of several topics or partitions."""
 
     __slots__ = ("_answer", "_holds", "_pending")
 
     def __init__(
         self, pending: Collection[K], holds: Callable[[K], bool], answer: asyncio.Future[tuple[K, ...]]
     ) -> None:
-        """``answer`` gets those of ``pending`` of which it does not hold when the time is up."""
+        """Create the operation; ``answer`` gets those of ``pending`` for which the condition never held."""
         super().__init__()
         self._pending = list(pending)
         self._holds = holds
         self._answer = answer
 
     def is_satisfied(self) -> bool:
-        """Return whether it holds of all; those looked at until one is late are not looked at again."""
+        """Return whether the condition has held for all; those for which it has are not checked again."""
         while self._pending and self._holds(self._pending[-1]):
             self._pending.pop()
         return not self._pending or self._answer.done()
 
     def on_complete(self) -> None:
-        """Answer; of what is still pending some may have come about as well."""
+        """Answer, after a last check of what is still pending."""
         if not self._answer.done():
             self._answer.set_result(tuple(key for key in self._pending if not self._holds(key)))
 
     def on_expiration(self) -> None:
-        """Nothing to count: Kafka has no metric for these."""
+        """Do nothing: Kafka has no metric for it."""
 
 
 CONTROLLER = "/controller"
-"""The one key of what waits for a controller that is a live broker."""
+"""The key of operations that wait for a controller that is a live broker."""
 
 
 class MetadataPurgatories:
-    """The purgatories that are completed by the controller's word.
+    """The purgatories that the controller's requests complete.
 
     Attributes:
-        controller: What waits for a controller, under ``CONTROLLER``.
+        controller: The operations that wait for a controller, under ``CONTROLLER``.
         topics: Requests that create, extend or delete topics, by topic.
         elections: Requests for elections, by partition.
     """
@@ -72,7 +71,7 @@ class MetadataPurgatories:
         )
 
     def changed(self, change: MetadataChange) -> None:
-        """The metadata cache has changed: complete what waited for that."""
+        """Complete the operations that waited for this change of the metadata cache."""
         self.controller_changed()
         partitions = (*(partition.topic_partition for partition in change.cached), *change.deleted)
         for topic in {partition.topic for partition in partitions}:
@@ -81,7 +80,7 @@ class MetadataPurgatories:
             self.elections.check_and_complete(partition)
 
     def controller_changed(self) -> None:
-        """Another broker, or a broker at last, is controller: complete what waited for one."""
+        """Complete the operations that waited for a controller."""
         self.controller.check_and_complete(CONTROLLER)
 
 
@@ -91,10 +90,10 @@ async def await_metadata(
     holds: Callable[[K], bool],
     timeout_ms: int,
 ) -> tuple[K, ...]:
-    """Wait until something holds of all ``keys``, which are those of ``purgatory``.
+    """Wait until a condition has held for all ``keys``, which are keys of ``purgatory``.
 
     Returns:
-        The keys of which it does not hold after ``timeout_ms`` milliseconds.
+        The keys for which it has not after ``timeout_ms`` milliseconds.
     """
     answer: asyncio.Future[tuple[K, ...]] = asyncio.get_running_loop().create_future()
     operation = DelayedByMetadata(keys, holds, answer)

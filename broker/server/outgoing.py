@@ -1,8 +1,9 @@
-"""The answers of one connection on their way out, in no more memory than the socket takes.
+"""The output of one connection, which takes no more memory than the socket's buffer.
 
-Records of a fetch go from the file to the socket (``sendfile(2)``) as the client reads them. A client that
-reads nothing costs the broker what the operating system buffers, and ``PIECE_BYTES`` that wait for it: the
-transport says when they could be sent, and the file is read on. Source: ``FileRecords.writeTo`` of Kafka 2.8.
+Records of a fetch are sent from the file (``sendfile(2)``) as the client reads them. A client that reads
+nothing costs the broker the buffer of the operating system and one piece of ``PIECE_BYTES``: when that is
+sent, the transport calls back, and the next part of the file is sent. Source: ``FileRecords.writeTo`` of
+Kafka 2.8.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from barnabas.broker.wire.frames import Chunk
 from barnabas.broker.wire.writing import TransferableRecords
 
 PIECE_BYTES = 16_384
-"""What is read of a file to be sent as soon as the socket takes bytes again."""
+"""The bytes of a file that are read ahead, to be sent as soon as the socket is writable."""
 
 TURN_BYTES = 1_048_576
-"""How much is sent to one client before the others get their turn."""
+"""The bytes sent to one client before other work runs."""
 
 
 class Outgoing:
-    """What one connection has to send.
+    """The answers that one connection still has to send.
 
     Args:
-        transport: The connection's; its protocol hands ``paused`` and ``resumed`` on.
-        memory: Counts what the answers of all connections hold.
-        on_sent: Called when everything was handed to the socket after something had to wait.
-        on_failed: Called when records cannot be read any more: the answer that has begun has no end.
-        on_evicted: Called when what waits was dropped because the answers of all connections are too many.
+        transport: The connection's transport; its protocol calls ``paused`` and ``resumed``.
+        memory: Counts the answers of all connections.
+        on_sent: Called when everything was written to the socket after something had to wait.
+        on_failed: Called when records cannot be read, so that the answer that has begun cannot be completed.
+        on_evicted: Called when the answers were dropped because those of all connections are too large.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Outgoing:
         on_failed: Callable[[OSError], None],
         on_evicted: Callable[[], None],
     ) -> None:
-        # Everything that the socket does not take at once has the transport say so.
+        # The transport must report everything that the socket does not take at once.
         transport.set_write_buffer_limits(high=0)
         self._transport = transport
         self._memory = memory
@@ -61,7 +62,7 @@ class Outgoing:
         return self._may_write and not self._chunks
 
     def send(self, chunks: Iterable[Chunk]) -> None:
-        """Send, behind what waits."""
+        """Send ``chunks`` after those that wait."""
         for chunk in chunks:
             self._chunks.append(chunk)
             if isinstance(chunk, bytes | bytearray | memoryview):
@@ -71,21 +72,21 @@ class Outgoing:
         self._note_held()
 
     def paused(self) -> None:
-        """The socket takes no more now."""
+        """Note that the socket is full."""
         self._may_write = False
 
     def resumed(self) -> None:
-        """The socket took all that it was given."""
+        """Continue to send: the socket has taken everything."""
         self._may_write = True
         self._go_on()
 
     def clear(self) -> None:
-        """Forget what was not sent: the connection is gone."""
+        """Drop what was not sent: the connection is closed."""
         self._drop_queued()
         self._note_held()
 
     def evict(self) -> None:
-        """Drop what was not sent; see ``AnswerMemory``, which counts it no more."""
+        """Drop what was not sent; called by ``AnswerMemory``, which no longer counts it."""
         self._held = 0
         self._drop_queued()
         self._on_evicted()
@@ -95,7 +96,7 @@ class Outgoing:
         self._queued = 0
 
     def _note_held(self) -> None:
-        """Tell ``AnswerMemory`` what waits here and in the transport, where that has changed."""
+        """Report the bytes that wait here and in the transport to ``AnswerMemory`` if they have changed."""
         held = self._queued
         if not self._may_write and not self._transport.is_closing():
             held += self._transport.get_write_buffer_size()
@@ -128,7 +129,7 @@ class Outgoing:
                 left -= self._transfer(chunk)
 
     def _transfer(self, records: TransferableRecords) -> int:
-        """Send a part of ``records``, as much as the socket takes; returns its bytes."""
+        """Send as much of ``records`` as the socket takes; return the bytes."""
         begin, end = self._position, len(records)
         try:
             wanted = min(end - begin, TURN_BYTES)

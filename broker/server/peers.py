@@ -1,4 +1,4 @@
-"""The gRPC listener: the controller's word, commands for the controller, and the followers' fetch streams."""
+"""The gRPC listener: requests of the controller, commands to it, and the followers' fetch streams."""
 
 from __future__ import annotations
 
@@ -39,16 +39,17 @@ M = TypeVar("M", bound=Message)
 
 
 class PeerServer:
-    """Serves ``control.proto`` and ``replication.proto`` to the other brokers.
+    """The server of ``control.proto`` and ``replication.proto`` for the other brokers.
 
     Args:
-        handler: Carries out what the controller says.
+        handler: Handles the controller's requests.
         sessions: Serves the followers' streams.
-        door: Judges what the controller says before it is decoded.
-        controller: The controller in this process; it refuses with NOT_CONTROLLER where another broker is it.
-        session_timeout_ms: ``zookeeper.session.timeout.ms``, which the keepalive goes by.
-        ranges: Serves replicas that need a range again.
-        most_connections: One more is closed at once.
+        door: Judges the controller's requests before they are decoded.
+        controller: The controller in this process; it refuses with NOT_CONTROLLER if another broker has the
+            role.
+        session_timeout_ms: ``zookeeper.session.timeout.ms``, from which the keepalive follows.
+        ranges: Serves replicas that fetch a damaged range again.
+        most_connections: The most connections; one more is closed at once.
     """
 
     def __init__(
@@ -88,10 +89,10 @@ class PeerServer:
         )
 
     async def start(self, host: str, port: int) -> int:
-        """Listen; returns the port, which is a free one where ``port`` is 0.
+        """Listen, and return the port, a free one if ``port`` is 0.
 
         Raises:
-            OSError: The address cannot be had, for instance because another process listens there.
+            OSError: The address cannot be bound, for instance because another process listens there.
         """
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
@@ -102,7 +103,7 @@ class PeerServer:
         return int(bound)
 
     async def stop(self, grace_s: float) -> None:
-        """Take no more calls, give those under way ``grace_s`` seconds, then cut them off."""
+        """Stop accepting calls, wait up to ``grace_s`` seconds for those in flight, then cancel them."""
         await self._server.stop(grace_s)
 
     async def _submit(self, request: tuple[Command[Any], int], _context: Any) -> CommandResult:
@@ -206,7 +207,7 @@ def _control(
 
 
 def _read_range(ranges: RangeReader) -> Any:
-    """Return the method by which another replica fetches a damaged range again."""
+    """Return the gRPC handler by which another replica fetches a damaged range again."""
 
     async def handle(request: replication_pb2.ReadRangeRequest, _context: Any) -> Any:
         return ranges.read(request)

@@ -1,4 +1,4 @@
-"""The requests of one connection from decoding to their encoded answers, which leave in the requests' order.
+"""The requests of one connection, from decoding to encoded answers, which leave in the requests' order.
 
 Kafka handles one request of a connection at a time. Here too, with one exception: requests of a pipelined API
 (Produce) start while earlier ones of the same kind wait for their answers, so that an idempotent producer's
@@ -38,14 +38,14 @@ from barnabas.broker.wire.pieces import Steps
 from barnabas.cluster.runtime.collector import many_at_once
 
 MAX_IN_FLIGHT = 64
-"""How many pipelined requests of one connection may wait for their answers."""
+"""The most pipelined requests of one connection that may wait for their answers."""
 
 LONG_FRAME_BYTES = 4096
 """The size from which a frame is decoded in pieces; a shorter one cannot have too many elements."""
 
 
 class Connection(Protocol):
-    """The connection that the requests came in by."""
+    """The connection that the requests belong to."""
 
     def answer(self, chunks: list[Chunk]) -> None:
         """Send encoded answers."""
@@ -133,7 +133,7 @@ class RequestPipeline:
         )
 
     def start(self, prefix: Prefix, frame: memoryview, claimed: int) -> bool:
-        """Start a request; returns whether ``frame`` is still read after the call.
+        """Start a request; return whether ``frame`` is still read after the call.
 
         Args:
             prefix: The first eight bytes of the frame.
@@ -162,7 +162,7 @@ class RequestPipeline:
         self._in_flight.clear()
 
     def _decode(self, in_flight: _InFlight, frame: memoryview) -> bool:
-        """Decode and handle a request; returns whether that goes on, in a task of its own."""
+        """Decode and handle a request; return whether that continues in a task of its own."""
         if len(frame) < LONG_FRAME_BYTES:
             request = decode(frame, self._listener)
         else:
@@ -234,8 +234,8 @@ class RequestPipeline:
         """Await the answer to a request, encode it and settle the request."""
         try:
             found = await answer
-            # What was prepared has been carried out, and only the answer is left to wait for: the request's
-            # memory is free, and the next one may start.
+            # The request has been carried out and only its answer is pending: its memory is free, and the
+            # next request may start.
             if isinstance(found, Awaitable):
                 in_flight.pipelined = APIS[in_flight.prefix.api_key].pipelined
                 self._give_back(in_flight)
@@ -295,7 +295,7 @@ class RequestPipeline:
             self._context.requests.give_back(claimed)
 
     def _fail(self, in_flight: _InFlight, error: Exception) -> None:
-        """Close after an error of a handler that nobody foresaw."""
+        """Close after an unforeseen error of a handler."""
         self._connection.close_after_error(
             error,
             api=ApiKey(in_flight.prefix.api_key).name,

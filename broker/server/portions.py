@@ -1,8 +1,8 @@
-"""Commands about many things reach the controller in portions.
+"""The splitting of large requests into portions, each a command to the controller.
 
-The controller handles one command to its end before it looks at the next event. A request may name 100,000
-topics: one command for all of them would keep it from a broker's death meanwhile, and the event loop from
-everything while it is built, checked and answered. Kafka's controller takes such requests whole.
+The controller completes one command before it takes the next event. A request may name 100,000 topics: as one
+command it would keep the controller from handling a broker's failure, and keep the event loop while it is
+built, checked and answered. Kafka's controller takes such requests whole.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 PORTION = 500
-"""How many topics, partitions or resources one command is about at most."""
+"""The most topics, partitions or resources in one command."""
 
 
 LOCAL_PORTION = 20
-"""How many partitions are written or read at this broker in one turn of the loop at most.
+"""The most partitions that are written or read at this broker in one turn of the loop.
 
-The first append to a partition makes the files of its indexes, which takes a millisecond.
+The first append to a partition creates the files of its indexes, which takes a millisecond.
 """
 
 
 class Patience:
-    """The time that a client gives to one request.
+    """The timeout of a client's request.
 
     Args:
-        timeout_ms: From now; 0 or less is no time.
+        timeout_ms: Counted from now; 0 or less leaves no time.
     """
 
     def __init__(self, timeout_ms: int) -> None:
@@ -44,12 +44,12 @@ class Patience:
 
     @property
     def left_ms(self) -> int:
-        """What is left of it, in milliseconds; less than 0 where it is over."""
+        """The milliseconds left; below 0 if the time is over."""
         return int((self._deadline - asyncio.get_running_loop().time()) * 1000)
 
 
 def portions(items: Iterable[T], size: int | None = None) -> Iterator[Sequence[T]]:
-    """``items``, which must not change meanwhile, in portions of ``size``, or `PORTION`."""
+    """Yield ``items``, which must not change meanwhile, in portions of ``size``, or `PORTION`."""
     rest = iter(items)
     while portion := tuple(islice(rest, size or PORTION)):
         yield portion
@@ -58,11 +58,11 @@ def portions(items: Iterable[T], size: int | None = None) -> Iterator[Sequence[T
 async def begin_in_portions(
     items: Mapping[K, V], begin: Callable[[dict[K, V]], asyncio.Future[dict[K, T]]]
 ) -> dict[K, T]:
-    """Begin something about `LOCAL_PORTION` items after the other, in turns with others; await all of it.
+    """Begin an operation on items, `LOCAL_PORTION` at a time, in turns with other work; await the results.
 
     Args:
-        items: What it is about.
-        begin: Begins it for some of the items; gives the result of each.
+        items: The items.
+        begin: Begins the operation on some items; its future has the result of each.
     """
     begun, turn = [], Turn()
     for portion in portions(items.items(), LOCAL_PORTION):
@@ -80,19 +80,20 @@ async def submit(
     command: Callable[[Sequence[T]], Command[R]],
     patience: Patience,
 ) -> AsyncIterator[tuple[Sequence[T], R | Refused]]:
-    """Have the controller carry out a command about ``items``, one portion after the other.
+    """Submit a command about ``items`` to the controller, one portion after the other.
 
-    The first portion is submitted whatever time there is; where there are no items it is empty, so that a
-    broker that is not the controller says so.
+    The first portion is submitted whatever time is left. Without items it is empty, so that a broker that is
+    not the controller says so.
 
     Args:
-        controller: Who carries it out.
-        items: What the command is about; each stands for itself.
-        command: The command about some of them.
-        patience: For all portions; those that are not begun in time are refused (``REQUEST_TIMED_OUT``).
+        controller: The controller.
+        items: The items, which are independent of each other.
+        command: Builds the command about some items.
+        patience: The timeout for all portions; those that did not begin in time are refused
+            (``REQUEST_TIMED_OUT``).
 
     Yields:
-        Each portion, and what the controller says of it.
+        Each portion, and the controller's result.
     """
     timeout_ms = patience.timeout_ms
     late = Refused(ErrorCode.REQUEST_TIMED_OUT, f"Not begun within {timeout_ms} ms.")

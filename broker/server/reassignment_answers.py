@@ -1,6 +1,6 @@
 """The answers to AlterPartitionReassignments and ListPartitionReassignments: one error, and each partition.
 
-Their schemas differ in names alone (KIP-455).
+Their schemas differ only in names (KIP-455).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from barnabas.cluster.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """How one of the answers calls its parts.
+    """The names in one of the answers.
 
     Attributes:
         response: The answer.
         topics: Its field of topics.
-        topic: A topic in it.
-        partition: A partition in that.
+        topic: The entity of a topic.
+        partition: The entity of a partition.
     """
 
     response: str
@@ -40,14 +40,14 @@ async def reassignment_answer(
     error: ErrorCode = ErrorCode.NONE,
     message: str | None = None,
 ) -> Answer:
-    """Return the answer, by topic.
+    """Build the answer, grouped by topic.
 
     Args:
-        request: What is answered.
-        names: Those of its answer.
-        partitions: What is said of each partition beside its number, by field.
-        error: That of the request as a whole.
-        message: What is said of that.
+        request: The request.
+        names: The names in its answer.
+        partitions: The fields of each partition except its number.
+        error: The error of the whole request.
+        message: The message of that error.
     """
     topics = await topic_answers(
         partitions,

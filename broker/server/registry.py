@@ -1,4 +1,4 @@
-"""Which handler answers which API: as many as the table of APIs announces, no more."""
+"""The table of handlers: one for each API that the table of APIs announces, no more."""
 
 from __future__ import annotations
 

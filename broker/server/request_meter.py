@@ -1,4 +1,4 @@
-"""Counts the clients' requests, their time and their bytes, by API."""
+"""The request metrics by API: counts, times and bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RequestMeter:
     """The metrics ``kafka.network:type=RequestMetrics`` of one broker.
 
     Args:
-        metrics: Where to count.
+        metrics: The metrics of this broker.
     """
 
     def __init__(self, metrics: Metrics) -> None:
@@ -32,7 +32,7 @@ class RequestMeter:
         self._series: dict[int, _Series] = {}
 
     def answered(self, api_key: int, seconds: float, request_bytes: int, response_bytes: int) -> None:
-        """A request of this API was answered, so many seconds after it came in."""
+        """Count an answered request, with its duration in seconds."""
         series = self._series.get(api_key)
         if series is None:
             series = self._series[api_key] = self._of(_kafka_name(api_key))
@@ -52,5 +52,5 @@ class RequestMeter:
 
 
 def _kafka_name(api_key: int) -> str:
-    """Return the name of an API as Kafka's metrics have it: ``Produce``, ``InitProducerId``."""
+    """Return the API's name in Kafka's metrics: ``Produce``, ``InitProducerId``."""
     return "".join(word.capitalize() for word in ApiKey(api_key).name.split("_"))

@@ -1,7 +1,7 @@
-"""One file per Kafka API, named as the API.
+"""The handlers of Kafka's APIs, one file per API, named as the API.
 
-A handler is ``handle(context, request)``. It is called in the order in which a connection's requests came
-in, and gives the response entity, or an awaitable of one where the answer takes time; None sends no answer.
-What must happen in the order of the requests (the append of a produce) happens before it returns. It may
-raise ``CloseConnectionError``.
+A handler is ``handle(context, request)``. It is called in the order of a connection's requests, and returns
+the response entity, or an awaitable of it if the answer takes time; None sends no answer. Whatever must
+happen in the order of the requests (the append of a produce) happens before it returns. It may raise
+``CloseConnectionError``.
 """

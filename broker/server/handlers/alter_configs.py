@@ -1,4 +1,4 @@
-"""AlterConfigs (33): let topics, this broker or all brokers set exactly these settings themselves.
+"""AlterConfigs (33): replace all settings of topics, of this broker or of all brokers.
 
 Sources: ``ZkAdminManager.alterConfigs`` of release 2.8; KIP-133.
 """
@@ -14,7 +14,7 @@ from barnabas.cluster.model.commands.configs import AlterConfigs
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """What became of each resource, in the order of the request."""
+    """Return the result of each resource, in the order of the request."""
     return await alter(context, request, "AlterConfigsResponse", _settings, AlterConfigs)
 
 

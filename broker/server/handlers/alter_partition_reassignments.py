@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (45): hand the moves to the controller, which answers when they have begun.
+"""AlterPartitionReassignments (45): pass them to the controller, which answers once they have begun.
 
 Sources: ``KafkaApis.handleAlterPartitionReassignmentsRequest`` of release 2.8; KIP-455.
 """
@@ -26,7 +26,7 @@ _NAMES = Names(
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """What became of each partition, by topic and number; where nobody is asked, one error for all."""
+    """Return the result of each partition, or one error for all if this broker is not the controller."""
     body = request.body
     patience = Patience(milliseconds(body.timeout))
     times: Counter[TopicPartition] = Counter()
@@ -38,18 +38,18 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         times[tp] += 1
         targets[tp] = None if partition.replicas is None else tuple(map(BrokerId, partition.replicas))
     results = {tp: _named_twice(tp) async for tp in paced(times) if times[tp] > 1}
-    async for portion, told in submit(
+    async for portion, outcome in submit(
         context.controller,
         [tp async for tp in paced(times) if times[tp] == 1],
         lambda some: AlterPartitionReassignments({tp: targets[tp] for tp in some}),
         patience,
     ):
-        if not isinstance(told, Refused):
-            results |= told.partitions
-        elif told.error is ErrorCode.NOT_CONTROLLER:
-            return await reassignment_answer(request, _NAMES, {}, told.error, told.message)
+        if not isinstance(outcome, Refused):
+            results |= outcome.partitions
+        elif outcome.error is ErrorCode.NOT_CONTROLLER:
+            return await reassignment_answer(request, _NAMES, {}, outcome.error, outcome.message)
         else:
-            results |= dict.fromkeys(portion, ReassignmentResult(told.error, told.message))
+            results |= dict.fromkeys(portion, ReassignmentResult(outcome.error, outcome.message))
     said = {
         tp: {"error_code": results[tp].error, "error_message": results[tp].message}
         async for tp in paced(times)

@@ -10,11 +10,11 @@ from barnabas.broker.wire.frames import NO_THROTTLE, Request, shape
 from barnabas.cluster.model.errors import ErrorCode
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-"""What a client may call itself and its version (``ApiVersionsRequest.java``)."""
+"""The names and versions that clients may give themselves (``ApiVersionsRequest.java``)."""
 
 
 def handle(_context: ServerContext, request: Request) -> Answer:
-    """All APIs and their versions; ``INVALID_REQUEST`` for a client whose name or version is malformed."""
+    """Return all APIs and their versions; ``INVALID_REQUEST`` for a malformed client name or version."""
     body = request.body
     is_valid = request.version < 3 or all(
         _SOFTWARE.fullmatch(text) for text in (body.client_software_name, body.client_software_version)
@@ -34,10 +34,10 @@ def handle(_context: ServerContext, request: Request) -> Answer:
 
 
 def unsupported_version() -> Answer:
-    """Return the answer to an ApiVersions of a version that is not served.
+    """Return the answer to an ApiVersions request of a version that is not served.
 
-    Version 0 is the one layout that every client can read; it holds the versions of ApiVersions alone, from
-    which the client picks (KIP-511).
+    Every client can read version 0, which lists the versions of ApiVersions; from these the client chooses
+    (KIP-511).
     """
     api = APIS[ApiKey.API_VERSIONS]
     row = {"api_key": api.key, "min_version": api.announced_min, "max_version": api.max_version}

@@ -1,4 +1,4 @@
-"""CreatePartitions (37): hand the topics to the controller, and wait until all leaders are known here.
+"""CreatePartitions (37): pass the topics to the controller, and wait until all leaders are known here.
 
 Sources: ``KafkaApis.handleCreatePartitionsRequest``, ``ZkAdminManager.createPartitions`` and
 ``DelayedCreatePartitions`` of release 2.8.
@@ -22,7 +22,7 @@ from barnabas.cluster.model.ids import BrokerId
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """What became of each topic; a topic named more than once is refused once."""
+    """Return the result of each topic; a topic named more than once is refused once."""
     body = request.body
     patience = Patience(milliseconds(body.timeout))
     times: Counter[str] = Counter()
@@ -30,13 +30,13 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         times[topic.name] += 1
     wanted = [_new_partitions(topic) async for topic in paced(body.topics) if times[topic.name] == 1]
     results: dict[str, TopicResult] = {}
-    async for portion, told in submit(
+    async for portion, outcome in submit(
         context.controller, wanted, lambda some: CreatePartitions(tuple(some), body.validate_only), patience
     ):
-        if isinstance(told, Refused):
-            results |= _all_refused(portion, told)
+        if isinstance(outcome, Refused):
+            results |= _all_refused(portion, outcome)
         else:
-            results |= {result.name: result for result in told.topics}
+            results |= {result.name: result for result in outcome.topics}
     async for name in paced(times):
         if times[name] > 1:
             results[name] = TopicResult(name, ErrorCode.INVALID_REQUEST, f"Duplicate topic name: {name}")

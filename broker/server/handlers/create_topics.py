@@ -1,4 +1,4 @@
-"""CreateTopics (19): hand the topics to the controller, and wait until their leaders are known here.
+"""CreateTopics (19): pass the topics to the controller, and wait until their leaders are known here.
 
 Sources: ``KafkaApis.handleCreateTopicsRequest``, ``ZkAdminManager.createTopics`` and
 ``DelayedCreatePartitions`` of release 2.8.
@@ -26,25 +26,25 @@ _CONFIGS_SINCE = 5
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """What became of each topic, in the order of the request."""
+    """Return the result of each topic, in the order of the request."""
     body = request.body
     validate_only = getattr(body, "validate_only", False)  # since version 1
     patience = Patience(milliseconds(body.timeout))
     contradictions = await _contradictions(body.topics)
     wanted = [_new_topic(topic) async for topic in paced(body.topics) if topic.name not in contradictions]
     results: dict[str, TopicResult] = {}
-    async for portion, told in submit(
+    async for portion, outcome in submit(
         context.controller, wanted, lambda some: CreateTopics(tuple(some), validate_only), patience
     ):
-        if isinstance(told, Refused) and told.error is ErrorCode.NOT_CONTROLLER:
-            # Kafka looks for the controller before it looks at the topics.
+        if isinstance(outcome, Refused) and outcome.error is ErrorCode.NOT_CONTROLLER:
+            # Kafka checks for the controller before it checks the topics.
             contradictions = {}
-            results = await _all_refused(body.topics, told)
+            results = await _all_refused(body.topics, outcome)
             break
         results |= (
-            await _all_refused(portion, told)
-            if isinstance(told, Refused)
-            else {result.name: result for result in told.topics}
+            await _all_refused(portion, outcome)
+            if isinstance(outcome, Refused)
+            else {result.name: result for result in outcome.topics}
         )
     results |= contradictions
     if not validate_only:
@@ -63,7 +63,7 @@ async def _all_refused(topics: Iterable[Any], refusal: Refused) -> dict[str, Top
 
 
 async def _contradictions(topics: tuple[Any, ...]) -> dict[str, TopicResult]:
-    """Return the topics that need no controller to be refused, by name."""
+    """Return the topics that are refused without the controller, by name."""
     times: Counter[str] = Counter()
     async for topic in paced(topics):
         times[topic.name] += 1
@@ -76,11 +76,11 @@ async def _contradictions(topics: tuple[Any, ...]) -> dict[str, TopicResult]:
 
 
 def _contradiction(topic: Any, times: int) -> tuple[ErrorCode, str | None]:
-    """Return why a topic that is named so many times is refused here; ``NONE`` if it is not."""
+    """Return why a topic that is named ``times`` times is refused here; ``NONE`` if it is not."""
     name, assigned, settings = topic.name, len(topic.assignments), len(topic.configs)
     if times > 1:
         return ErrorCode.INVALID_REQUEST, f"Topic '{name}' is named {times} times; expected once"
-    # What is too much is refused before anything looks at all of it.
+    # An excessive number is refused before anything reads all of it.
     if settings > MAX_SETTINGS:
         message = f"Topic '{name}' has {settings} settings; expected {MAX_SETTINGS} at most"
         return ErrorCode.INVALID_CONFIG, message
@@ -119,13 +119,13 @@ def _result(context: ServerContext, request: Request, topic: Any, result: TopicR
         error_message=result.message,
         num_partitions=result.partitions,
         replication_factor=result.replication_factor,
-        # Never null, or Java's admin client and Kafka Connect die.
+        # Never null: Java's admin client and Kafka Connect would crash.
         configs=_configs(context, request, topic) if result.error is ErrorCode.NONE else (),
     )
 
 
 def _configs(context: ServerContext, request: Request, topic: Any) -> tuple[Answer, ...]:
-    """The settings of a topic that was created, with where their values come from (KIP-525)."""
+    """Return the settings of a created topic, with the sources of their values (KIP-525)."""
     if request.version < _CONFIGS_SINCE:
         return ()
     own = {config.name: config.value for config in topic.configs}

@@ -1,4 +1,4 @@
-"""What the answers about topics wait for: until this broker's own metadata shows what was done.
+"""The conditions in this broker's metadata that answers about topics wait for.
 
 Sources: ``DelayedCreatePartitions`` and ``DelayedDeleteTopics`` of release 2.8.
 """
@@ -17,7 +17,7 @@ from barnabas.cluster.model.errors import ErrorCode
 async def await_leaders(
     context: ServerContext, results: Iterable[TopicResult], patience: Patience
 ) -> dict[str, TopicResult]:
-    """``REQUEST_TIMED_OUT`` for each topic that is written but has a partition without leader in the end."""
+    """Return ``REQUEST_TIMED_OUT`` for each created topic with a partition still without a leader."""
 
     def has_leaders(result: TopicResult) -> bool:
         partitions = context.metadata.partitions(result.name)
@@ -32,7 +32,7 @@ async def await_leaders(
 async def await_absence(
     context: ServerContext, results: Iterable[TopicResult], patience: Patience
 ) -> dict[str, TopicResult]:
-    """``REQUEST_TIMED_OUT`` for each topic that is to be deleted but still known in the end."""
+    """Return ``REQUEST_TIMED_OUT`` for each deleted topic that is still known."""
 
     def is_gone(result: TopicResult) -> bool:
         return not context.metadata.partitions(result.name)
@@ -56,6 +56,6 @@ async def _await(
         )
     return {
         name: TopicResult(name, ErrorCode.REQUEST_TIMED_OUT, said.format(name, patience.timeout_ms))
-        # A request that gives no time is not told of success, as in Kafka.
+        # As in Kafka, a request without a timeout is not answered with success.
         for name in (late if patience.timeout_ms > 0 else begun)
     }

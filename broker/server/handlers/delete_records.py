@@ -1,4 +1,4 @@
-"""DeleteRecords (21): have logs start later.
+"""DeleteRecords (21): raise the start offsets of logs.
 
 Sources: ``KafkaApis.handleDeleteRecordsRequest`` and ``DeleteRecordsRequest.json`` of release 2.8; KIP-107.
 """
@@ -15,7 +15,7 @@ from barnabas.cluster.model.ids import Offset, TopicPartition
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """Where the records of each partition begin at every live replica once they have moved, or why not."""
+    """Return the low watermark of each partition once all live replicas have raised theirs, or an error."""
     body = request.body
     asked = ((topic.name, partition) for topic in body.topics for partition in topic.partitions)
     offsets = {

@@ -1,4 +1,4 @@
-"""DeleteTopics (20): hand the topics to the controller, and wait until they are not known here any more.
+"""DeleteTopics (20): pass the topics to the controller, and wait until they are no longer known here.
 
 Sources: ``KafkaApis.handleDeleteTopicsRequest``, ``ZkAdminManager.deleteTopics`` and ``DelayedDeleteTopics``
 of release 2.8.
@@ -16,24 +16,24 @@ from barnabas.cluster.model.commands.topics import DeleteTopics, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 
 FIRST_WITH_STATES = 6
-"""The version from which a request names topics by name or by id."""
+"""The first version whose requests name topics by name or by id."""
 
 FIRST_WITH_DISABLED = 3
-"""The version from which clients know ``TOPIC_DELETION_DISABLED``."""
+"""The first version whose clients know ``TOPIC_DELETION_DISABLED``."""
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """What became of each topic; a topic named more than once is answered once."""
+    """Return the result of each topic; a topic named more than once is answered once."""
     patience = Patience(milliseconds(request.body.timeout))
     names = await _names(request)
     results: dict[str, TopicResult] = {}
-    async for portion, told in submit(
+    async for portion, outcome in submit(
         context.controller, names, lambda some: DeleteTopics(tuple(some)), patience
     ):
-        if isinstance(told, Refused):
-            results |= {name: TopicResult(name, told.error, told.message) for name in portion}
+        if isinstance(outcome, Refused):
+            results |= {name: TopicResult(name, outcome.error, outcome.message) for name in portion}
         else:
-            results |= {result.name: result for result in told.topics}
+            results |= {result.name: result for result in outcome.topics}
     results |= await await_absence(context, results.values(), patience)
     answers = [_result(request, result) async for result in paced(results.values())]
     await freed_in_turns(results)
@@ -45,7 +45,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 
 async def _names(request: Request) -> tuple[str, ...]:
-    """Return the topics named, each once."""
+    """Return the topics in the request, each once."""
     names: dict[str, None] = {}
     if request.version < FIRST_WITH_STATES:
         async for name in paced(request.body.topic_names):
@@ -58,7 +58,10 @@ async def _names(request: Request) -> tuple[str, ...]:
 
 
 async def _refused_ids(request: Request) -> list[Answer]:
-    """Topics have no ids before the inter-broker protocol of 2.8; a name beside an id is a contradiction."""
+    """Refuse topics with an id, which do not exist before the inter-broker protocol 2.8.
+
+    A name beside an id is a contradiction.
+    """
     if request.version < FIRST_WITH_STATES:
         return []
     return [

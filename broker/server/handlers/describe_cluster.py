@@ -14,7 +14,7 @@ _NO_CONTROLLER = -1
 
 
 def handle(context: ServerContext, request: Request) -> Answer:
-    """What this broker knows of the cluster, with the endpoints of the client's listener."""
+    """Return the cluster's metadata at this broker, with the endpoints of the client's listener."""
     metadata = context.metadata
     brokers = [
         request.answer(

@@ -1,4 +1,4 @@
-"""DescribeConfigs (32): the settings of topics and of this broker, and where their values come from.
+"""DescribeConfigs (32): the settings of topics and of this broker, with the sources of their values.
 
 There are no loggers to describe. Sources: ``KafkaApis.handleDescribeConfigsRequest`` and ``ConfigHelper`` of
 release 2.8; KIP-133, KIP-226, KIP-569.
@@ -50,11 +50,11 @@ _UNKNOWN_TYPE = 0
 
 
 _Overrides = Mapping[str, Mapping[str, str] | None]
-"""What each known topic among the resources sets itself; None if ZooKeeper does not say."""
+"""The settings that each known topic among the resources overrides; None if ZooKeeper is unreachable."""
 
 
 class _RefusedError(Exception):
-    """A resource is not described, for this reason."""
+    """An error of a resource that is not described."""
 
     def __init__(self, error: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class _RefusedError(Exception):
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """Return the settings of each resource, in the order of the request, or why they are not told.
+    """Return the settings of each resource, in the order of the request, or an error.
 
     A resource that is named twice is answered once, so that no small request has an enormous answer.
     """
@@ -76,15 +76,15 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 
 async def _describe_all(context: ServerContext, request: Request, resources: Iterable[Any]) -> list[Answer]:
-    """Return the results of some of the resources, whose settings are read at once."""
+    """Return the results of some of the resources, whose settings are read together."""
     overrides = await _read_overrides(context, resources)
     results, turn = [], Turn()
     for resource in resources:
         await turn.yield_if_long()
         error, message = ErrorCode.NONE, None
-        told: Iterable[DescribedConfig] = ()
+        described: Iterable[DescribedConfig] = ()
         try:
-            told = _asked_keys(resource, _describe(context, resource, overrides))
+            described = _asked_keys(resource, _describe(context, resource, overrides))
         except _RefusedError as refused:
             error, message = refused.error, refused.message
         results.append(
@@ -94,7 +94,7 @@ async def _describe_all(context: ServerContext, request: Request, resources: Ite
                 error_message=message,
                 resource_type=resource.resource_type,
                 resource_name=resource.resource_name,
-                configs=tuple(_config(request, each) for each in told),
+                configs=tuple(_config(request, each) for each in described),
             )
         )
     return results
@@ -150,7 +150,7 @@ def _describe_topic(context: ServerContext, name: str, overrides: _Overrides) ->
 
 
 def _describe_broker(context: ServerContext, name: str) -> tuple[DescribedConfig, ...]:
-    """This broker's settings; the empty name asks for those that all brokers are given at run time."""
+    """Return this broker's settings; the empty name means the dynamic defaults of all brokers."""
     if not name:
         return describe_brokers_default(context.broker_settings())
     if name != str(context.broker_id):
@@ -162,7 +162,7 @@ def _describe_broker(context: ServerContext, name: str) -> tuple[DescribedConfig
 
 
 def _asked_keys(resource: Any, described: Iterable[DescribedConfig]) -> Iterable[DescribedConfig]:
-    """Those whose keys the request names; all where it names none (release 2.8 takes [] as null)."""
+    """Return the requested keys; all if the request has none (release 2.8 treats [] as null)."""
     keys = frozenset(resource.configuration_keys or ())
     return [each for each in described if not keys or each.name in keys]
 
@@ -179,7 +179,7 @@ def _config(request: Request, described: DescribedConfig) -> Answer:
         name=described.name,
         value=described.value,
         read_only=described.read_only,
-        is_default=described.source is ConfigSource.DEFAULT_CONFIG,  # version 0 names no source
+        is_default=described.source is ConfigSource.DEFAULT_CONFIG,  # version 0 has no sources
         config_source=described.source,
         is_sensitive=described.is_sensitive,
         synonyms=tuple(synonyms),

@@ -16,9 +16,9 @@ from barnabas.cluster.model.ids import TopicPartition
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """Every configured directory, with the logs asked for, or all where none is named.
+    """Return every configured directory, with the requested logs, or all logs.
 
-    Each topic of a directory is named, also without a partition that was asked for, as in 2.8.
+    Each topic of a directory is listed, even without a requested partition, as in 2.8.
     """
     asked: set[TopicPartition] | None = None
     if request.body.topics is not None:

@@ -1,4 +1,4 @@
-"""ElectLeaders (43): hand the elections to the controller, and wait until their leaders are known here.
+"""ElectLeaders (43): pass the elections to the controller, and wait until their leaders are known here.
 
 Sources: KIP-183 and KIP-460; ``KafkaApis.handleElectReplicaLeader``, ``ReplicaManager.electLeaders`` and
 ``DelayedElectLeader`` of release 2.8.
@@ -24,11 +24,11 @@ _TYPES = {int(kind): kind for kind in (ElectionType.PREFERRED, ElectionType.UNCL
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """What became of each partition; where all were asked for, those whose leader was right are left out."""
+    """Return the result of each partition; if all were requested, without those that needed no election."""
     body = request.body
     patience = Patience(milliseconds(body.timeout))
     tps = tuple({tp: None async for tp in paced(_partitions(context, body))})
-    # Version 0 knows preferred elections alone.
+    # Version 0 has preferred elections only.
     number = int(getattr(body, "election_type", ElectionType.PREFERRED))
     kind = _TYPES.get(number)
     if kind is None:
@@ -37,13 +37,13 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         )
         return await _answer(request, dict.fromkeys(tps, refusal))
     results: dict[TopicPartition, ElectionResult] = {}
-    async for portion, told in submit(
+    async for portion, outcome in submit(
         context.controller, tps, lambda some: ElectLeaders(kind, tuple(some)), patience
     ):
-        if isinstance(told, Refused):
-            results |= dict.fromkeys(portion, ElectionResult(told.error, told.message))
+        if isinstance(outcome, Refused):
+            results |= dict.fromkeys(portion, ElectionResult(outcome.error, outcome.message))
         else:
-            results |= told.elections
+            results |= outcome.elections
     results |= await _await_leaders(context, results, patience)
     if body.topic_partitions is None:
         unneeded = ErrorCode.ELECTION_NOT_NEEDED
@@ -54,7 +54,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 
 def _partitions(context: ServerContext, body: Any) -> Iterator[TopicPartition]:
-    """Those asked for; all that this broker knows where the request names none."""
+    """Yield the requested partitions; all known ones if the request has none."""
     if body.topic_partitions is None:
         known = context.metadata
         return (TopicPartition(t, n) for t in sorted(known.topics) for n in sorted(known.partitions(t)))
@@ -64,7 +64,7 @@ def _partitions(context: ServerContext, body: Any) -> Iterator[TopicPartition]:
 async def _await_leaders(
     context: ServerContext, results: Mapping[TopicPartition, ElectionResult], patience: Patience
 ) -> dict[TopicPartition, ElectionResult]:
-    """``REQUEST_TIMED_OUT`` for each partition whose new leader is not known here in the end."""
+    """Return ``REQUEST_TIMED_OUT`` for each partition whose new leader is still not known here."""
     elected = {tp: results[tp].leader async for tp in paced(results) if results[tp].error is ErrorCode.NONE}
 
     def leads(tp: TopicPartition) -> bool:

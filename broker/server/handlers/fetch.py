@@ -1,7 +1,7 @@
-"""Fetch (1): read what is committed, from the local leaders.
+"""Fetch (1): read committed records from the local leaders.
 
-Fetch sessions are never granted (session id 0): clients then send whole requests, and an answer holds exactly
-the partitions asked for, or Java throws all of it away. Sources: ``KafkaApis.handleFetchRequest``,
+Fetch sessions are never granted (session id 0): clients then send whole requests, and an answer has exactly
+the requested partitions; otherwise Java discards it. Sources: ``KafkaApis.handleFetchRequest``,
 ``FetchSession.scala`` of release 2.8; KIP-227.
 """
 
@@ -26,7 +26,7 @@ NO_SESSION = 0
 """The session id that refuses a session."""
 
 _WHOLE_REQUEST_EPOCHS = (-1, 0)
-"""Session epochs of requests that name all their partitions: outside any session, or asking for a new one."""
+"""Session epochs of requests that have all their partitions: outside any session, or requesting a new one."""
 
 _STORAGE_ERROR_SINCE = 6
 _ZSTD_SINCE = 10
@@ -60,7 +60,7 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
 
 
 def _epoch(partition: Body, name: str) -> LeaderEpoch:
-    """Return an epoch of the request; any negative one stands for none (``FetchRequest.optionalEpoch``)."""
+    """Return an epoch of the request; any negative number means none (``FetchRequest.optionalEpoch``)."""
     return LeaderEpoch(max(UNKNOWN_LEADER_EPOCH, getattr(partition, name, UNKNOWN_LEADER_EPOCH)))
 
 
@@ -84,8 +84,8 @@ async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[
         await turn.yield_if_long()
     topics = []
     for name, of_topic in (await by_topic(results)).items():
-        told = [_partition(request, each.partition, results[each]) async for each in paced(of_topic)]
-        topics.append(request.answer("FetchableTopicResponse", topic=name, partitions=tuple(told)))
+        entities = [_partition(request, each.partition, results[each]) async for each in paced(of_topic)]
+        topics.append(request.answer("FetchableTopicResponse", topic=name, partitions=tuple(entities)))
     await freed_in_turns(wanted, results)
     return _response(request, tuple(topics))
 
@@ -107,7 +107,7 @@ async def _later(request: Request, results: asyncio.Future[FetchResults]) -> Ans
 
 
 def _answer(request: Request, results: FetchResults) -> Answer:
-    """Return each partition once, however often it was asked for: its records would not be bounded else."""
+    """Return each partition once, however often it was requested, so that its records are bounded."""
     topics = [
         request.answer(
             "FetchableTopicResponse",
@@ -135,7 +135,7 @@ def _response(request: Request, topics: tuple[Answer, ...]) -> Answer:
 def _partition(request: Request, index: int, fetched: Fetched) -> Answer:
     error = fetched.error
     if error is ErrorCode.KAFKA_STORAGE_ERROR and request.version < _STORAGE_ERROR_SINCE:
-        error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # KIP-112: older clients do not know the other
+        error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # KIP-112: older clients do not know KAFKA_STORAGE_ERROR
     values = {
         "partition_index": index,
         "error_code": error,
@@ -155,7 +155,7 @@ def _partition(request: Request, index: int, fetched: Fetched) -> Answer:
 
 
 def _aborted(request: Request, fetched: Fetched) -> tuple[Answer, ...] | None:
-    """Return the aborted transactions whose records come along, for who asked for them."""
+    """Return the aborted transactions of the records, if the client requested them."""
     if request.body.isolation_level != _READ_COMMITTED:
         return None
     return tuple(

@@ -1,9 +1,9 @@
-"""FindCoordinator (10): the broker that is asked coordinates every group, of which there are none.
+"""FindCoordinator (10): this broker, as the coordinator of every group, although there are no groups.
 
-There are no consumer groups yet. A client that finds no coordinator waits for ever, and librdkafka's
-``subscribe()`` says nothing. With an error as the answer, consumers that only assign partitions would get it,
-too, and take 45 s to close. So only those that join a group get one (``join_group``). Sources:
-``FindCoordinatorRequest.json`` of release 2.8; KIP-98.
+A client that finds no coordinator waits for ever, and librdkafka's ``subscribe()`` reports nothing. With an
+error as the answer, consumers that only assign partitions would get it, too, and take 45 s to close. So only
+clients that join a group get an error (``join_group``). Sources: ``FindCoordinatorRequest.json`` of release
+2.8; KIP-98.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NO_PORT = -1
 
 
 def handle(context: ServerContext, request: Request) -> Answer:
-    """This broker for a group; for a transactional id an error that no client retries."""
+    """Return this broker for a group; for a transactional id an error that no client retries."""
     broker = context.metadata.broker(context.broker_id)
     endpoint = None if broker is None else broker.endpoint(request.listener)
     error, message = ErrorCode.NONE, None

@@ -15,7 +15,7 @@ from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOper
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """What became of each resource, in the order of the request."""
+    """Return the result of each resource, in the order of the request."""
     name = "IncrementalAlterConfigsResponse"
     return await alter(context, request, name, _alterations, IncrementalAlterConfigs)
 

@@ -1,6 +1,6 @@
-"""InitProducerId (22): an identity for an idempotent producer (KIP-98, KIP-360).
+"""InitProducerId (22): an id for an idempotent producer (KIP-98, KIP-360).
 
-Without a transactional id any broker hands out the next id of its block, always at epoch 0: such a producer
+Without a transactional id any broker returns the next id of its block, always with epoch 0: such a producer
 raises its epoch itself.
 """
 
@@ -19,14 +19,14 @@ _NO_EPOCH = -1
 
 
 def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer]:
-    """Return the next producer id, or why there is none."""
+    """Return the next producer id, or an error."""
     body = request.body
     given_id = getattr(body, "producer_id", NO_PRODUCER_ID)
     given_epoch = getattr(body, "producer_epoch", _NO_EPOCH)
     if body.transactional_id == "" or (given_id == NO_PRODUCER_ID) != (given_epoch == _NO_EPOCH):
         return _answer(request, ErrorCode.INVALID_REQUEST)
     if body.transactional_id is not None:
-        # The APIs of transactions are not announced; a client that comes here has not looked.
+        # The APIs of transactions are not announced; this client has ignored that.
         return _answer(request, ErrorCode.UNSUPPORTED_VERSION)
     return _next(context, request)
 

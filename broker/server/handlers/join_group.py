@@ -1,6 +1,6 @@
-"""JoinGroup (11): there are no consumer groups yet, and a client that joins one gets an error.
+"""JoinGroup (11): an error, because there are no consumer groups yet.
 
-``UNSUPPORTED_VERSION`` is one that no client retries: librdkafka, kafka-python and aiokafka give it to their
+No client retries after ``UNSUPPORTED_VERSION``: librdkafka, kafka-python and aiokafka report it to their
 users at once. Source: ``JoinGroupResponse.json`` of release 2.8.
 """
 

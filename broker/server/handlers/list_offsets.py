@@ -1,9 +1,7 @@
 """ListOffsets (2): the earliest or latest offset, or the first one of a time.
 
-Version 0 gives the starts of segments instead, by the times of their files.
-
-Sources: ``KafkaApis.handleListOffsetRequest`` and ``ListOffsetsRequest.json`` of release 2.8; KIP-79,
-KIP-207.
+Version 0 returns the starts of segments instead, by the times of their files. Sources:
+``KafkaApis.handleListOffsetRequest`` and ``ListOffsetsRequest.json`` of release 2.8; KIP-79, KIP-207.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ _READ_COMMITTED = 1
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """One offset for each partition asked; a partition asked twice is ``INVALID_REQUEST``."""
+    """Return one offset for each partition; a partition requested twice is ``INVALID_REQUEST``."""
     asked: Counter[TopicPartition] = Counter()
     named = ((topic.name, each) for topic in request.body.topics for each in topic.partitions)
     async for name, each in paced(named):
@@ -73,7 +71,7 @@ def _old_style(
 def _partition(request: Request, index: int, listed: ListedOffset) -> Answer:
     error = listed.error
     if error is ErrorCode.OFFSET_NOT_AVAILABLE and request.version < _OFFSET_NOT_AVAILABLE_SINCE:
-        error = ErrorCode.LEADER_NOT_AVAILABLE  # KIP-207: older clients do not know the other
+        error = ErrorCode.LEADER_NOT_AVAILABLE  # KIP-207: older clients do not know OFFSET_NOT_AVAILABLE
     return request.answer(
         "ListOffsetsPartitionResponse",
         partition_index=index,

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (46): what the controller is moving now.
+"""ListPartitionReassignments (46): the reassignments in progress.
 
 Sources: ``KafkaApis.handleListPartitionReassignmentsRequest`` of release 2.8; KIP-455.
 """
@@ -25,27 +25,28 @@ _NAMES = Names(
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """Return the partitions that are being moved, of those asked for or of all, by topic and number."""
+    """Return the reassignments in progress, of the requested partitions or of all."""
     body = request.body
     named = None if body.topics is None else await _named(body)
-    # The controller is not told of more than it takes in one portion: what it moves is less than that.
+    # More partitions than one portion are not passed to the controller; there are fewer reassignments than
+    # that.
     command = ListPartitionReassignments(None if named is None or len(named) > PORTION else tuple(named))
-    told = await context.controller.submit(command, milliseconds(body.timeout))
-    if isinstance(told, Refused):
-        return await reassignment_answer(request, _NAMES, {}, told.error, told.message)
+    outcome = await context.controller.submit(command, milliseconds(body.timeout))
+    if isinstance(outcome, Refused):
+        return await reassignment_answer(request, _NAMES, {}, outcome.error, outcome.message)
     moving = {
         tp: {
             "replicas": assignment.replicas,
             "adding_replicas": assignment.adding,
             "removing_replicas": assignment.removing,
         }
-        async for tp, assignment in paced(told.reassignments.items())
+        async for tp, assignment in paced(outcome.reassignments.items())
         if named is None or tp in named
     }
     return await reassignment_answer(request, _NAMES, moving)
 
 
 async def _named(body: Any) -> dict[TopicPartition, None]:
-    """Return the partitions asked for, each once."""
+    """Return the requested partitions, each once."""
     asked = (TopicPartition(topic.name, n) for topic in body.topics for n in topic.partition_indexes)
     return {tp: None async for tp in paced(asked)}

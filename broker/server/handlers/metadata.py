@@ -1,4 +1,4 @@
-"""Metadata (3): brokers, topics, leaders; creates missing topics where that is allowed.
+"""Metadata (3): brokers, topics and leaders; missing topics are created where that is allowed.
 
 Sources: ``KafkaApis.handleTopicMetadataRequest``, ``ZkMetadataCache.getPartitionMetadata`` and
 ``AutoTopicCreationManager`` of release 2.8.
@@ -25,21 +25,21 @@ _NO_CONTROLLER = -1
 _LISTENER_NOT_FOUND_SINCE = 6
 
 SHORT_ANSWER = 1_000
-"""The topics and partitions that an answer may have which is made at once: 100 KB or so."""
+"""The most topics and partitions of an answer that is built at once: about 100 KB."""
 
 _BEING_CREATED = frozenset({ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS})
 
 
 async def handle(context: ServerContext, request: Request) -> Answer | Building:
-    """Return the topics asked, or all; a missing one is created first where request and broker allow it."""
+    """Return the requested topics, or all; create missing ones if request and broker allow it."""
     asked = request.body.topics
-    # Version 0 cannot say null: there, an empty list means all topics.
+    # Version 0 has no null: an empty list means all topics.
     if asked is None or (request.version == 0 and not asked):
         return await _answer(context, request, tuple(context.metadata.topics), {})
     names: dict[str, None] = {}
     async for topic in paced(asked):
         if topic.name is None or getattr(topic, "topic_id", None) is not None:
-            # There are no topic ids in release 2.8 with ZooKeeper.
+            # Release 2.8 with ZooKeeper has no topic ids.
             return await _refused(context, request)
         names[topic.name] = None
     if not (context.settings.auto_create_topics and getattr(request.body, "allow_auto_topic_creation", True)):
@@ -51,26 +51,31 @@ async def handle(context: ServerContext, request: Request) -> Answer | Building:
 
 
 async def _create(context: ServerContext, names: list[str]) -> dict[str, ErrorCode]:
-    """Create with the cluster's defaults; ``LEADER_NOT_AVAILABLE`` has the client ask again shortly."""
+    """Create topics with the cluster's defaults; ``LEADER_NOT_AVAILABLE`` makes the client try again."""
     errors: dict[str, ErrorCode] = {}
     if not names:
         return errors
-    async for portion, told in submit(
+    async for portion, outcome in submit(
         context.any_controller,
         names,
         lambda some: CreateTopics(tuple(NewTopic(name) for name in some)),
         Patience(context.settings.request_timeout_ms),
     ):
         errors |= dict.fromkeys(portion, ErrorCode.LEADER_NOT_AVAILABLE)
-        if isinstance(told, CreateTopicsResult):
-            errors |= {topic.name: topic.error for topic in told.topics if topic.error not in _BEING_CREATED}
+        if isinstance(outcome, CreateTopicsResult):
+            errors |= {
+                topic.name: topic.error for topic in outcome.topics if topic.error not in _BEING_CREATED
+            }
     return errors
 
 
 async def _answer(
     context: ServerContext, request: Request, names: Iterable[str], errors: Mapping[str, ErrorCode]
 ) -> Answer | Building:
-    """The answer about these topics, or how to make it where it is long: a request of 18 bytes may ask."""
+    """Return the answer about these topics, or its builder if it is long.
+
+    A request of 18 bytes can cause a long answer.
+    """
     make = partial(_made, context, request, names, errors)
     return await make() if _is_short(context, names) else Building(make)
 
@@ -87,17 +92,17 @@ def _is_short(context: ServerContext, names: Iterable[str]) -> bool:
 async def _made(
     context: ServerContext, request: Request, names: Iterable[str], errors: Mapping[str, ErrorCode]
 ) -> Answer:
-    """The answer about these topics; one that is known by now has no error, whatever ``errors`` says."""
+    """Build the answer about these topics; a topic that is known has no error, whatever ``errors`` says."""
     endpoints = _endpoints(context, request)
     topics = []
     async for name in paced(names):
         partitions = context.metadata.partitions(name)
         if partitions:
-            told = [
+            entities = [
                 _partition(context, request, partition, endpoints)
                 async for partition in paced([partitions[number] for number in sorted(partitions)])
             ]
-            topics.append(_topic(request, name, ErrorCode.NONE, tuple(told)))
+            topics.append(_topic(request, name, ErrorCode.NONE, tuple(entities)))
         else:
             topics.append(_topic(request, name, errors.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), ()))
     return _response(context, request, endpoints, tuple(topics))
@@ -112,7 +117,7 @@ async def _refused(context: ServerContext, request: Request) -> Answer:
 
 
 def _endpoints(context: ServerContext, request: Request) -> dict[BrokerId, Endpoint]:
-    """Where each live broker can be dialled by a client of this listener."""
+    """Return the endpoint of each live broker on the client's listener."""
     return {
         broker.id: endpoint
         for broker in context.metadata.live_brokers
@@ -162,7 +167,10 @@ def _topic(request: Request, name: str, error: ErrorCode, partitions: tuple[Answ
 
 
 def _operations(request: Request, kind: ResourceKind) -> int:
-    """What the client may do, where it asked (versions 8 and later; 11 no longer asks about the cluster)."""
+    """Return the operations that the client may do, if it asked for them.
+
+    Versions 8 and later ask; 11 no longer asks about the cluster.
+    """
     is_asked = getattr(request.body, f"include_{kind.value.lower()}_authorized_operations", False)
     return authorized_operations(kind, is_asked=is_asked)
 
@@ -173,9 +181,9 @@ def _partition(
     partition: UpdateMetadataPartition,
     endpoints: Mapping[BrokerId, Endpoint],
 ) -> Answer:
-    """One partition; without a leader that the client can dial, it says so and names none.
+    """Return one partition; without a leader that the client can reach, it has an error and no leader.
 
-    Version 0 is not told of brokers that it could not dial, and gets an error where a replica is among them.
+    A client of version 0 gets no brokers that it cannot reach, and an error if a replica is among them.
     """
     leadership = partition.state.leader_and_isr
     replicas, isr = partition.replicas, leadership.isr

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (23): where a leader epoch ends, by which a client notices that its log was truncated.
+"""OffsetForLeaderEpoch (23): the end of a leader epoch, by which a client detects truncation.
 
 Sources: ``KafkaApis.handleOffsetForLeaderEpochRequest`` of release 2.8; KIP-101, KIP-320.
 """
@@ -13,7 +13,7 @@ from barnabas.cluster.model.ids import TopicPartition
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """Return the end of the epoch asked, for each partition."""
+    """Return the end of the requested epoch, for each partition."""
     topics, turn = [], Turn()
     for topic in request.body.topics:
         partitions = []

@@ -30,10 +30,10 @@ _NO_ACKS = 0
 
 
 def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer] | Preparing:
-    """Append now; answer when ``acks`` asks for it.
+    """Append now; answer as ``acks`` requests.
 
     Raises:
-        CloseConnectionError: With acks=0 an error has no other way to reach the client, which then asks for
+        CloseConnectionError: With acks=0 there is no other way to report an error; the client then requests
             fresh metadata.
     """
     body = request.body
@@ -78,7 +78,7 @@ def _begin(
 
 
 async def _append_many(context: ServerContext, request: Request, asked: Iterable[tuple[str, Any]]) -> Answer:
-    """Append in portions. The connection starts no other request meanwhile: this one's frame is long."""
+    """Append in portions; the connection starts no other request until then, as this one's frame is long."""
     batches = {TopicPartition(name, each.index): each.records async for name, each in paced(asked)}
     begun, turn = [], Turn()
     for portion in portions(batches.items(), LOCAL_PORTION):
@@ -94,14 +94,14 @@ async def _append_many(context: ServerContext, request: Request, asked: Iterable
         return None
     topics = []
     for name, of_topic in (await by_topic(results)).items():
-        told = [_partition(request, each.partition, results[each]) async for each in paced(of_topic)]
-        topics.append(request.answer("TopicProduceResponse", name=name, partition_responses=tuple(told)))
+        entities = [_partition(request, each.partition, results[each]) async for each in paced(of_topic)]
+        topics.append(request.answer("TopicProduceResponse", name=name, partition_responses=tuple(entities)))
     await freed_in_turns(batches, begun, results)
     return request.answer("ProduceResponse", responses=tuple(topics), throttle_time=NO_THROTTLE)
 
 
 async def _later(request: Request, results: asyncio.Future[AppendResults]) -> Answer:
-    """Wait, without holding on to the records, which are written."""
+    """Wait without holding the records, which are written."""
     return _answer(request, await results)
 
 
@@ -146,7 +146,7 @@ def _close_on_error(results: AppendResults) -> None:
 def _partition(request: Request, index: int, appended: Appended) -> Answer:
     error = appended.error
     if error is ErrorCode.KAFKA_STORAGE_ERROR and request.version < _STORAGE_ERROR_SINCE:
-        error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # KIP-112: older clients do not know the other
+        error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # KIP-112: older clients do not know KAFKA_STORAGE_ERROR
     values: dict[str, Any] = {
         "index": index,
         "error_code": error,
