@@ -138,6 +138,9 @@ class NoOverrides:
         return {}
 
 
+GIVEN = {"zookeeper.connect": "z", "max.connections": 100}
+
+
 @pytest.fixture
 async def bootstrap():
     metadata, purgatories, replicas = MetadataCache(), MetadataPurgatories(), MemoryReplicas()
@@ -157,7 +160,7 @@ async def bootstrap():
         CountingProducerIds(),
         RequestMeter(Metrics()),
         NoOverrides(),
-        lambda: BrokerSettings(with_defaults(BROKER_CONFIGS, {"max.connections": 100}), {}),
+        lambda: BrokerSettings(with_defaults(BROKER_CONFIGS, GIVEN), {}),
     )
     listener = ClientListener(context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
     bound = socket.create_server(("127.0.0.1", 0))
