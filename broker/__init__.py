@@ -1,1 +1,1 @@
-"""One broker: a process that hosts replicas and serves Kafka clients, its peers and the controller."""
+"""A broker: a process that hosts replicas and serves Kafka clients, other brokers and the controller."""

@@ -22,7 +22,7 @@ from barnabas.cluster.runtime import failpoints, logs
 from barnabas.cluster.runtime.allocator import keep_freed_memory
 
 LOGS_LOCK = ".logs.lock"
-"""The file in ``kafka.logs.dir`` that a broker locks while it runs; it holds the id of its process."""
+"""The file in ``kafka.logs.dir`` that a broker locks while it runs; it has the id of its process."""
 
 _log = structlog.get_logger("kafka.Kafka")
 
@@ -43,11 +43,11 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _configure(path: Path, overrides: Sequence[str]) -> tuple[BrokerConfig, tuple[str, ...]]:
-    """Read, check and apply what needs no event loop.
+    """Read, check and apply the settings that need no event loop.
 
     Raises:
-        SettingsFileError: As `read_settings`.
-        ConfigError: A setting is bad.
+        SettingsFileError: The file cannot be read, or an override is not of that form.
+        ConfigError: A setting is invalid.
         StartError: The directory of the logs cannot be used, or another process writes to it.
     """
     config, unknown = parse(read_settings(path, overrides))
@@ -70,8 +70,8 @@ def _configure(path: Path, overrides: Sequence[str]) -> tuple[BrokerConfig, tupl
 def _lock_logs(directory: Path) -> None:
     """Keep other processes from writing to the logs in ``directory`` until this process ends.
 
-    A second process that was started by mistake would write to server.log that it cannot start, and its
-    readers would take that for the end of the broker that runs.
+    A second process that was started by mistake would log to server.log that it cannot start, and readers
+    would take that for the end of the running broker.
 
     Raises:
         StartError: Another process holds the lock.
@@ -86,7 +86,7 @@ def _lock_logs(directory: Path) -> None:
             f"Another process writes its logs to kafka.logs.dir {directory}: process {holder}; stop it, "
             "or set kafka.logs.dir, log.dirs and the ports of listeners to others than its own"
         )
-    with contextlib.suppress(OSError):  # on a full disk nobody learns the process id, and the lock holds
+    with contextlib.suppress(OSError):  # on a full disk the process id is missing, and the lock still holds
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
 
@@ -95,7 +95,7 @@ def main(argv: Sequence[str]) -> int:
     """Run a broker until it is stopped.
 
     Returns:
-        The exit status: 0 after a clean stop, 1 where it could not start or had to stop.
+        The exit status: 0 after a clean stop, 1 if it could not start or had to stop.
     """
     arguments = _arguments(argv)
     try:

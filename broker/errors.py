@@ -1,7 +1,7 @@
-"""The error that keeps a broker from starting."""
+"""The error that prevents a broker's start."""
 
 from __future__ import annotations
 
 
 class StartError(Exception):
-    """The broker cannot start; the message is one line that names the thing and the value."""
+    """An error that prevents the broker's start; the message is one line with the thing and the value."""

@@ -1,8 +1,8 @@
-"""Asks a broker's metrics address whether it is ready: ``python -m barnabas.broker.health http://127.0.0.1:9404``.
+"""The health check of a broker: ``python -m barnabas.broker.health http://127.0.0.1:9404``.
 
-Exit code 0 where the broker runs, 1 with one line on stderr where it does not (yet). For health checks of
-containers, which have Python and no other HTTP client. They run it every few seconds on every broker, so it
-asks through a bare socket: to import ``urllib`` alone would take three times as long.
+The exit code is 0 if the broker runs; otherwise it is 1, with one line on stderr. It is made for health
+checks of containers, which have Python and no other HTTP client. They run it every few seconds on every
+broker, so it uses a bare socket: importing ``urllib`` alone would take three times as long.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ RUNNING = 3
 """The value of ``BROKER_STATE`` while clients are served (Kafka: ``BrokerState.RUNNING``)."""
 
 DEADLINE_S = 2.0
-"""How long the metrics address may take to answer, in seconds."""
+"""The seconds that the metrics address may take to answer."""
 
 
 def broker_state(exposition: str) -> int | None:
-    """The value of ``BROKER_STATE`` in a page of Prometheus' text format, or None if it is not there."""
+    """Return the value of ``BROKER_STATE`` in a metrics page, or None if it is missing."""
     for line in exposition.splitlines():
         name, _, value = line.partition(" ")
         if name == BROKER_STATE:
@@ -30,10 +30,10 @@ def broker_state(exposition: str) -> int | None:
 
 
 def page_at(url: str) -> str:
-    """Return the metrics of ``url``, which is ``http://host:port``, headers and all.
+    """Return the response of ``url``, which is ``http://host:port``, with its headers.
 
     Raises:
-        OSError: Nobody answers in time.
+        OSError: There is no answer in time.
     """
     host, _, port = url.removeprefix("http://").rpartition(":")
     with socket.create_connection((host, int(port)), DEADLINE_S) as connection:
@@ -43,7 +43,7 @@ def page_at(url: str) -> str:
 
 
 def complaint(url: str) -> str | None:
-    """Why the broker whose metrics address is ``url`` is not ready, as one line; None if it is."""
+    """Return why the broker with the metrics address ``url`` is not ready, in one line; None if it is."""
     try:
         state = broker_state(page_at(url))
     except OSError as error:
@@ -54,7 +54,7 @@ def complaint(url: str) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Check the one address given; the exit code."""
+    """Check the one address in ``arguments``; return the exit code."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m barnabas.broker.health http://HOST:PORT" + "\n")
         return 2

@@ -1,1 +1,1 @@
-"""Kafka's wire protocol through the library kio: which versions are served, and the guard before decoding."""
+"""Kafka's wire protocol through the library kio: the served versions, and the guard before decoding."""

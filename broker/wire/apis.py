@@ -2,8 +2,8 @@
 
 They are those of release 2.8, except the lowest ones of Produce and Fetch, which carry message formats that
 are not served. Announcing a version is a promise: Java and franz-go take the highest one at once, so a range
-stands here only where every version in it is served. Sources: ``common/message/*Request.json`` of release
-2.8; KIP-35; KIP-511; KIP-896.
+is announced only if every version in it is served. Sources: ``common/message/*Request.json`` of release 2.8;
+KIP-35; KIP-511; KIP-896.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class ApiKey(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One API and its versions, all inclusive.
+    """An API and its versions, all inclusive.
 
     Attributes:
-        key: Which API.
+        key: The API.
         min_version: The lowest version served; a request below it closes the connection.
         max_version: The highest version served and announced.
-        announced_from: The lowest version announced where that differs from the lowest one served, else None.
-        pipelined: Whether the next request of a connection may start before this one is answered (the
-            answers still go out in order).
+        announced_from: The lowest announced version if it differs from the lowest served one, else None.
+        pipelined: Whether the next request of a connection may start before this one is answered (the answers
+            are still sent in order).
     """
 
     key: ApiKey
@@ -62,18 +62,18 @@ class Api:
 
     @property
     def announced_min(self) -> int:
-        """The lowest version that ApiVersions names."""
+        """The lowest version in ApiVersions."""
         return self.min_version if self.announced_from is None else self.announced_from
 
     def serves(self, version: int) -> bool:
-        """Return whether a request of that version is answered."""
+        """Return whether the version is served."""
         return self.min_version <= version <= self.max_version
 
 
 _TABLE = (
-    # librdkafka before 2.11.1 compresses only where Produce 0 is announced; Kafka 4.0, which refuses 0-2 too,
-    # announces it for that reason (KIP-896). An idempotent producer has five produce requests in flight:
-    # each is appended as it comes, while the earlier ones still wait for the high watermark.
+    # librdkafka before 2.11.1 compresses only if Produce 0 is announced. Kafka 4.0, which refuses versions 0
+    # to 2, too, announces it for that reason (KIP-896). An idempotent producer has five produce requests in
+    # flight: each is appended as it comes, while earlier ones wait for the high watermark.
     Api(ApiKey.PRODUCE, 3, 9, announced_from=0, pipelined=True),
     Api(ApiKey.FETCH, 4, 12),
     Api(ApiKey.LIST_OFFSETS, 0, 6),

@@ -1,4 +1,4 @@
-"""What kio's classes say of their fields, for those who walk or write entities without kio."""
+"""The descriptions of fields in kio's classes, for code that walks or writes entities without kio."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ FORMATS = {
     "datetime_i64": "q",
     "uuid": "16s",
 }
-"""How ``struct`` packs the fields of fixed size, by kio's name of their type."""
+"""The ``struct`` format of the fields of fixed size, by kio's name of their type."""
 
 SIZES = {kind: struct.calcsize(f">{code}") for kind, code in FORMATS.items()}
-"""The bytes that such a field takes on the wire."""
+"""The size of such a field in bytes."""
 
 MAX_STRING_BYTES = 32_767
-"""The most UTF-8 bytes of a string, in flexible versions too, whose lengths could be larger.
+"""The most UTF-8 bytes of a string, even in flexible versions, whose lengths could be larger.
 
 Kafka's generated readers refuse a longer one ("string field name had invalid length"), so no client that
-works with Kafka sends one. A name of 98 MB held the broker for seconds wherever it was looked at or repeated.
+works with Kafka sends one. A name of 98 MB kept the broker busy for seconds wherever it was compared or
+repeated.
 """
 
 

@@ -1,8 +1,8 @@
 """Requests and responses as kio's entities.
 
-Bytes become an entity behind the guard; an entity becomes bytes without large copies. A frame is an int32
-size and that many bytes: a header and a body. kio chooses the header of each version itself (ApiVersions
-answers always carry header 0; KIP-511).
+The guard checks the bytes before they become an entity; an entity becomes bytes without large copies. A frame
+is an int32 size and that many bytes: a header and a body. kio chooses the header of each version itself
+(ApiVersions answers always have header 0; KIP-511).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from barnabas.broker.wire.schemas import REQUEST, RESPONSE, load_payload_module,
 from barnabas.broker.wire.writing import Piece, TransferableRecords, cut_message, write, write_in_steps
 
 SIZE_BYTES = 4
-"""The int32 before each frame that says how long the frame is, itself not counted."""
+"""The size of the int32 before each frame, which has the frame's size without itself."""
 
 PREFIX_BYTES = 8
 """The part of the request header that has the same place in all its versions: key, version, correlation id.
 """
 
 BY_REFERENCE_BYTES = 16_384
-"""A field at least this long is handed on as it is; shorter ones are copied together."""
+"""The length from which a field is sent by reference; shorter ones are copied together."""
 
 NO_THROTTLE = dt.timedelta(0)
 """The throttle time of every answer: there are no quotas."""
@@ -41,7 +41,7 @@ Body = Any
 Bytes = bytes | bytearray | memoryview
 
 Chunk = Bytes | TransferableRecords
-"""What is sent in one piece: bytes, or records that go from their file to the socket."""
+"""A part of the output: bytes, or records that are sent from their file to the socket."""
 
 _MILLISECOND = dt.timedelta(milliseconds=1)
 _PREFIX = struct.Struct(">hhi")
@@ -49,16 +49,16 @@ _SIZE = struct.Struct(">i")
 
 
 class UnreadableFrameError(ValueError):
-    """A frame that is no request of the API and version it names."""
+    """An error of a frame that is no request of the API and version in it."""
 
 
 class Prefix(NamedTuple):
-    """What stands at the start of every request, whatever its API and version.
+    """The start of every request, whatever its API and version.
 
     Attributes:
-        api_key: Which API.
-        api_version: In which version.
-        correlation_id: The number that its answer repeats.
+        api_key: The API.
+        api_version: The version.
+        correlation_id: The number that the answer repeats.
     """
 
     api_key: int
@@ -68,14 +68,14 @@ class Prefix(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as its handler gets it.
+    """A request as its handler gets it.
 
     Attributes:
-        api: Which API.
+        api: The API.
         version: The version of the request and of its answer.
         correlation_id: The number that the answer repeats.
-        client_id: What the client calls itself, or None.
-        listener: The name of the listener on which it came in.
+        client_id: The name that the client gives itself, or None.
+        listener: The name of the listener that received it.
         body: kio's entity of the request.
     """
 
@@ -91,21 +91,21 @@ class Request:
 
         Args:
             name: The class, such as ``MetadataResponseTopic``; the names are the same in all versions.
-            values: Its fields; those that this version does not have are left out, as Kafka does with
-                fields that its schemas call ignorable.
+            values: Its fields; fields that this version lacks are left out, as Kafka does with fields that
+                its schemas mark as ignorable.
         """
         return shape(self.api.key, self.version, name)(values)
 
     def without_body(self) -> Request:
-        """What is needed to answer, without the request's own content."""
+        """Return the part that the answer needs, without the request's content."""
         return replace(self, body=None)
 
 
 def read_prefix(frame: Bytes, at: int = 0) -> Prefix:
-    """Return the first eight bytes of a request.
+    """Parse the first eight bytes of a request.
 
     Raises:
-        UnreadableFrameError: There are fewer.
+        UnreadableFrameError: The frame is shorter.
     """
     try:
         return Prefix(*_PREFIX.unpack_from(frame, at))
@@ -116,13 +116,13 @@ def read_prefix(frame: Bytes, at: int = 0) -> Prefix:
 
 
 def decode(frame: memoryview, listener: str) -> Request:
-    """Read a request of an API and version that is served.
+    """Decode a request of a served API and version.
 
     The record fields of the body are copies; ``frame`` may be overwritten afterwards.
 
     Args:
         frame: Header and body, read-only (kio refuses a writable buffer).
-        listener: The name of the listener on which it came in.
+        listener: The name of the listener that received it.
 
     Raises:
         UnreadableFrameError: The bytes are no such request, or hostile.
@@ -137,7 +137,7 @@ def decode(frame: memoryview, listener: str) -> Request:
         body, _ = read_body(data, at)
     except (
         Exception
-    ) as error:  # kio raises what its readers meet: ValueError, KeyError, RuntimeError, OverflowError
+    ) as error:  # kio raises the errors of its readers: ValueError, KeyError, RuntimeError, OverflowError
         raise UnreadableFrameError(
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error
@@ -145,9 +145,9 @@ def decode(frame: memoryview, listener: str) -> Request:
 
 
 def decode_in_pieces(frame: memoryview, listener: str) -> Steps[Request]:
-    """Read a request as ``decode`` does, in steps; ``frame`` must not change until the last one.
+    """Decode a request as ``decode`` does, in steps; ``frame`` must not change until the last one.
 
-    A request that has few elements is read in one step, however long its records are.
+    A request of few elements is decoded in one step, however long its records are.
 
     Raises:
         UnreadableFrameError: The bytes are no such request, or hostile.
@@ -167,15 +167,15 @@ def decode_in_pieces(frame: memoryview, listener: str) -> Steps[Request]:
 
 
 def milliseconds(duration: dt.timedelta) -> int:
-    """Return the whole milliseconds of a duration as kio reads it."""
+    """Return the whole milliseconds of one of kio's durations."""
     return duration // _MILLISECOND
 
 
 def encode(correlation_id: int, body: Body) -> list[Chunk]:
-    """Return the bytes of a response, its size in front, as chunks to be written one after the other.
+    """Encode a response, with its size, as chunks to be written one after the other.
 
-    Long fields (the records of a fetch) stand among the chunks by reference, not as copies: they must not
-    change until they are written. Records that lie in a file are always such a chunk.
+    Long fields (the records of a fetch) are chunks by reference, not copies: they must not change until they
+    are written. Records that lie in a file are always such a chunk.
     """
     pieces = _header(correlation_id, body)
     write(pieces, body)
@@ -185,7 +185,10 @@ def encode(correlation_id: int, body: Body) -> list[Chunk]:
 
 
 def encode_in_pieces(correlation_id: int, body: Body) -> Steps[list[Chunk]]:
-    """The same chunks, but for where they are cut, in steps; ``body`` must not change until the last one."""
+    """Encode a response in steps; ``body`` must not change until the last one.
+
+    The bytes are those of ``encode``, cut into chunks at other places.
+    """
     pieces = _header(correlation_id, body)
     chunks: list[Chunk] = []
     for _ in write_in_steps(pieces, body):
@@ -204,7 +207,7 @@ def _header(correlation_id: int, body: Body) -> list[Piece]:
 
 
 def _join(pieces: Iterable[Piece], chunks: list[Chunk]) -> None:
-    """Add ``pieces`` to ``chunks``, short ones copied together."""
+    """Add ``pieces`` to ``chunks``, with short ones copied together."""
     together: list[Bytes] = []
     if chunks and isinstance(last := chunks[-1], bytes) and len(last) < BY_REFERENCE_BYTES:
         together.append(last)
@@ -235,7 +238,7 @@ def _request_codec(api_key: int, version: int) -> _RequestCodec:
 
 @cache
 def shape(api_key: int, version: int, name: str) -> Callable[[dict[str, Any]], Any]:
-    """How to build an entity of one version's response module from values for the fields of all versions."""
+    """Return a function that builds an entity of one version from values for the fields of all versions."""
     schema = getattr(load_payload_module(api_key, version, RESPONSE), name)
     known = frozenset(field.name for field in fields(schema))
 

@@ -1,14 +1,14 @@
-"""The guard that walks a request before kio decodes it.
+"""The guard that checks a request before kio decodes it.
 
-kio's native reader allocates room for every announced array element before it reads one, so fifteen hostile
-bytes abort the process; and it raises on unknown tagged fields, which the protocol says to skip (KIP-482).
-The guard walks the bytes once by the request class's own field descriptions, building nothing. It refuses a
-frame whose arrays or lengths do not fit into the bytes that are there, and gives back bytes without the
-tagged fields that the class does not know. Bytes left over behind the entity are left alone, as Kafka does:
-librdkafka's "all topics" in Metadata 9 and later is three bytes too long (librdkafka issue 5049).
+kio's native reader allocates memory for every announced array element before it reads one, so fifteen hostile
+bytes abort the process; and it raises on unknown tagged fields, which must be skipped (KIP-482). The guard
+walks the bytes once by the field descriptions of the request class, building nothing. It refuses a frame
+whose arrays or lengths do not fit into its bytes, and returns bytes without the tagged fields that the class
+does not know. Bytes after the entity are ignored, as in Kafka: librdkafka's "all topics" in Metadata 9 and
+later is three bytes too long (librdkafka issue 5049).
 
-The walk of a class is compiled into closures once; it costs a few microseconds for a small request, and a
-records field is hopped over whatever its size.
+The walk of a class is compiled into closures once. It costs a few microseconds for a small request, and skips
+a records field whatever its size.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from kio.static.primitive import uvarint
 from barnabas.broker.wire.fields import MAX_STRING_BYTES, SIZES, not_none
 
 MAX_ELEMENTS = 250_000
-"""The most array elements and tagged fields one frame may hold, all together.
+"""The most array elements and tagged fields of one frame, all together.
 
-Decoding takes 1 to 2 microseconds for each and holds up the whole broker. Kafka knows no such limit; its own
-advice, 4,000 partitions a broker and 200,000 a cluster, lies below it.
+Decoding takes 1 to 2 microseconds for each and blocks the whole broker. Kafka has no such limit; its
+recommendation, 4,000 partitions a broker and 200,000 a cluster, lies below it.
 """
 
 MAX_TAGGED_FIELDS = 1_000
 """The most tagged fields of one struct, known or not.
 
-They are walked in one go: 100,000 would hold up the broker for 50 ms. KIP-482 has no limit; no
-request of release 2.8 has more than one.
+They are walked without a pause: 100,000 would block the broker for 50 ms. KIP-482 has no limit; no request of
+release 2.8 has more than one.
 """
 
 _INT16 = struct.Struct(">h")
@@ -45,11 +45,11 @@ _MAX_VARINT_SHIFT = 28
 
 
 class HostileFrameError(ValueError):
-    """A frame that must not be decoded: what it announces does not fit into its bytes."""
+    """An error of a frame that must not be decoded: its lengths or counts do not fit into its bytes."""
 
 
 class Edit(NamedTuple):
-    """A stretch of the frame to replace before decoding."""
+    """A range of the frame to replace before decoding."""
 
     start: int
     end: int
@@ -57,12 +57,12 @@ class Edit(NamedTuple):
 
     @property
     def shrinks_by(self) -> int:
-        """How many bytes shorter the frame becomes."""
+        """The bytes by which the frame becomes shorter."""
         return self.end - self.start - len(self.replacement)
 
 
 class Walk:
-    """What one walk has gathered so far."""
+    """The state of one walk."""
 
     __slots__ = ("count", "edits", "elements", "limit")
 
@@ -76,7 +76,7 @@ class Walk:
         """Count elements of the array ``name``.
 
         Raises:
-            HostileFrameError: That makes too many.
+            HostileFrameError: The total exceeds the limit.
         """
         self.elements += elements
         if self.elements > self.limit:
@@ -93,10 +93,10 @@ field.
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How to walk one type.
+    """The walk of one type.
 
     Attributes:
-        step: Its walk.
+        step: The function that walks it.
         min_size: The fewest bytes it can take.
         is_fixed: Whether it always takes that many.
     """
@@ -112,14 +112,14 @@ def guard(entity: type[Any], frame: memoryview, start: int) -> tuple[memoryview,
     Args:
         entity: A request or request header class of kio.
         frame: The whole frame, read-only.
-        start: Where the entity begins.
+        start: The start of the entity.
 
     Returns:
-        Bytes that kio may decode and where the entity begins in them: the frame itself, or a copy of the
+        Bytes that kio may decode, and the start of the entity in them: the frame itself, or a copy of the
         entity's bytes without its unknown tagged fields.
 
     Raises:
-        HostileFrameError: A length, a count or a varint goes beyond what is there.
+        HostileFrameError: A length, a count or a varint exceeds the frame.
     """
     walk = Walk(MAX_ELEMENTS)
     size = len(frame)
@@ -135,7 +135,7 @@ def guard(entity: type[Any], frame: memoryview, start: int) -> tuple[memoryview,
 
 
 def edited(frame: memoryview, start: int, edits: list[Edit]) -> memoryview:
-    """Return the bytes of ``frame`` from ``start`` on, with these edits made."""
+    """Return the bytes of ``frame`` from ``start`` on, with these edits."""
     pieces: list[bytes | memoryview] = []
     for edit in sorted(edits):
         pieces += (frame[start : edit.start], edit.replacement)
@@ -148,7 +148,7 @@ _COMPILED: dict[type[Any], Shape] = {}
 
 
 def shape_of(entity: type[Any]) -> Shape:
-    """Return the walk of a class, compiled when it is first asked for."""
+    """Return the walk of a class, compiled at the first call."""
     shape = _COMPILED.get(entity)
     if shape is None:
         shape = _COMPILED[entity] = _compile(entity)
@@ -156,7 +156,7 @@ def shape_of(entity: type[Any]) -> Shape:
 
 
 def _compile(entity: type[Any]) -> Shape:
-    """The walk of a whole entity: its fields in order, then, in a flexible version, its tagged fields."""
+    """Compile the walk of an entity: its fields in order, then, in a flexible version, its tagged fields."""
     steps: list[Step] = []
     tagged: dict[int, Step] = {}
     min_size = fixed = 0
@@ -196,7 +196,7 @@ def shape_of_tags(entity: type[Any]) -> Shape:
 
 
 def _fixed_size(field: Field[Any]) -> int:
-    """Return the bytes of a field that always takes the same number of them, else 0."""
+    """Return the size in bytes of a field of fixed size, else 0."""
     if get_origin(not_none(field.type)) is tuple:
         return 0
     return SIZES.get(field.metadata.get("kafka_type", ""), 0)
@@ -204,7 +204,7 @@ def _fixed_size(field: Field[Any]) -> int:
 
 def shape_of_field(entity: type[Any], field: Field[Any], *, nullable: bool) -> Shape:
     """Return the walk of one field that is not tagged, or of a tagged field's value."""
-    # A request header keeps the old form of the client id in every version (RequestHeader.json says why).
+    # A request header keeps the old form of the client id in every version (see RequestHeader.json).
     flexible = entity.__flexible__ and not (entity.__name__ == "RequestHeader" and field.name == "client_id")
     kind = not_none(field.type)
     if get_origin(kind) is tuple:
@@ -293,7 +293,7 @@ def _varint(number: int) -> bytes:
 
 
 def read_varint(frame: memoryview, at: int) -> tuple[int, int]:
-    """Return an unsigned varint of at most five bytes, and the position behind it."""
+    """Return an unsigned varint of at most five bytes, and the position after it."""
     byte = frame[at]
     if byte < 0x80:
         return byte, at + 1
@@ -310,15 +310,15 @@ def read_varint(frame: memoryview, at: int) -> tuple[int, int]:
 
 
 def array_count(name: str, min_size: int, least: int, *, flexible: bool) -> Step:
-    """Reads and judges how many elements an array has; gives the position behind that.
+    """Return a step that reads and checks the number of an array's elements.
 
-    The number is left in ``Walk.count``: 0 or more, or -1 for null.
+    The step leaves the number in ``Walk.count``: 0 or more, or -1 for null.
 
     Args:
         name: The array, for errors.
-        min_size: The fewest bytes that an element can take.
-        least: -1 where the array may be null, else 0: kio's type has no None there.
-        flexible: Whether the entity's version is.
+        min_size: The fewest bytes of an element.
+        least: -1 if the array may be null, else 0: kio's type has no None there.
+        flexible: Whether the entity's version is flexible.
     """
 
     def count(frame: memoryview, at: int, end: int, walk: Walk) -> int:
@@ -345,7 +345,7 @@ def array_count(name: str, min_size: int, least: int, *, flexible: bool) -> Step
 
 
 def _array(name: str, item: Shape, least: int, *, flexible: bool) -> Step:
-    """An array of at least ``least`` elements: -1, which means null, or 0 where kio's type has no None."""
+    """Return the walk of an array; ``least`` is -1 if it may be null, else 0."""
     step, min_size, is_fixed = item.step, item.min_size, item.is_fixed
     count_elements = array_count(name, min_size, least, flexible=flexible)
 
@@ -362,7 +362,7 @@ def _array(name: str, item: Shape, least: int, *, flexible: bool) -> Step:
 
 
 def _nullable(step: Step) -> Step:
-    """Return a struct behind a marker byte: -1 for null (KIP-893)."""
+    """Return the walk of a struct after a marker byte, which is -1 for null (KIP-893)."""
 
     def nullable(frame: memoryview, at: int, end: int, walk: Walk) -> int:
         return at + 1 if frame[at] == 0xFF else step(frame, at + 1, end, walk)
@@ -371,7 +371,7 @@ def _nullable(step: Step) -> Step:
 
 
 def _refuse_tags(name: str, count: int, left: int) -> None:
-    """Refuse more tagged fields than ``left`` bytes can hold, or than may be walked in one go."""
+    """Refuse more tagged fields than fit into ``left`` bytes, or than may be walked without a pause."""
     if 2 * count > left:
         raise HostileFrameError(f"{name} announces {count} tagged fields; {left} bytes are left")
     if count > MAX_TAGGED_FIELDS:
@@ -381,7 +381,7 @@ def _refuse_tags(name: str, count: int, left: int) -> None:
 
 
 def _tags(name: str, known: dict[int, Step]) -> Step:
-    """The tagged fields: the known ones are walked, the unknown ones taken out and the count lowered."""
+    """Return the walk of tagged fields: known ones are walked, unknown ones are cut out of the frame."""
 
     def tags(frame: memoryview, at: int, end: int, walk: Walk) -> int:
         count, behind_count = read_varint(frame, at)
@@ -402,7 +402,7 @@ def _tags(name: str, known: dict[int, Step]) -> Step:
                 )
             step = known.get(tag)
             if step is None:
-                # Those in a row are taken out as one.
+                # Consecutive ones are cut out together.
                 unknown_at = tag_at if unknown_at < 0 else unknown_at
                 continue
             if unknown_at >= 0:

@@ -5,7 +5,7 @@ as long again. Here guard and kio alternate from field to field, and within arra
 a generator that yields after each `ELEMENTS_PER_STEP` elements. kio reads every value, and the guard refuses
 the same frames. Without steps other clients wait up to 50 times as long (``hostile``, docs/decisions/0008).
 
-Decoding in steps takes three times as long as in one call, so only large frames are decoded so.
+Decoding in steps takes three times as long as in one call, so only large frames are decoded in steps.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ Steps = Generator[None, None, T]
 """Work in steps that returns a ``T``. Between two steps the event loop serves others."""
 
 ELEMENTS_PER_STEP = 200
-"""How many elements are read in one step: half a millisecond, and more than ordinary requests have."""
+"""The elements read in one step: half a millisecond, and more than ordinary requests have."""
 
 _Native = Callable[[memoryview, int], tuple[Any, int]]
-"""A reader of kio: the value at a position, and its size."""
+"""A reader of kio, which returns the value at a position, and its size."""
 
 _Read = Callable[[memoryview, int, "_Progress"], Steps[tuple[Any, int]]]
-"""Takes bytes and a position; comes to the value and the position behind it."""
+"""A reader in steps of the value at a position; its result is the value and the position after it."""
 
 
 class _Progress(Walk):
-    """A walk that also counts what was read since the last step."""
+    """A walk that also counts the elements read since the last step."""
 
     __slots__ = ("since",)
 
@@ -58,7 +58,7 @@ class _Progress(Walk):
         self.since = 0
 
     def is_step(self, elements: int = 1) -> bool:
-        """Count elements that were read; whether they make a step."""
+        """Count elements that were read; return whether they complete a step."""
         self.since += elements
         if self.since < ELEMENTS_PER_STEP:
             return False
@@ -67,15 +67,15 @@ class _Progress(Walk):
 
 
 def read_in_pieces(entity: type[Any], frame: memoryview, start: int) -> Steps[Any]:
-    """Decode the entity of that class that begins at ``start``; what lies behind it is left alone.
+    """Decode the entity of that class that begins at ``start``; the bytes after it are ignored.
 
     Args:
         entity: A request class of kio.
         frame: The whole frame, read-only.
-        start: Where the entity begins.
+        start: The start of the entity.
 
     Raises:
-        HostileFrameError: A length, a count or a varint goes beyond what is there.
+        HostileFrameError: A length, a count or a varint exceeds the frame.
     """
     try:
         value, _ = yield from _reader(entity)(frame, start, _Progress())
@@ -95,11 +95,11 @@ def _reader(entity: type[Any]) -> _Read:
 
 
 class _Guarded:
-    """Reads what is small at once: kio reads it after the guard has walked over it.
+    """A reader of a small value at once: the guard walks it, then kio reads it.
 
     Args:
-        name: What is read, for errors.
-        step: The guard's walk over it.
+        name: The value's name, for errors.
+        step: The guard's walk of it.
         native: kio's reader of it.
     """
 
@@ -111,7 +111,7 @@ class _Guarded:
         self._native = native
 
     def __call__(self, frame: memoryview, at: int, walk: Walk) -> tuple[Any, int]:
-        """Return the value at a position, and the position behind it."""
+        """Return the value at a position, and the position after it."""
         size = len(frame)
         behind = self._step(frame, at, size, walk)
         if behind > size:
@@ -161,7 +161,7 @@ def _compile(entity: type[Any]) -> _Read:
 
 
 def _nothing(_frame: memoryview, at: int, _progress: _Progress) -> Steps[tuple[Any, int]]:
-    """What a field that is read at once needs no steps for."""
+    """Read nothing, for a field that is read at once."""
     yield
     return None, at
 
@@ -206,7 +206,7 @@ def _array(entity: type[Any], field: Field[Any]) -> _Read:
 
 
 def _array_of_arrays(name: str, to_items: Step, at_once: _Guarded, in_pieces: _Read) -> _Read:
-    """Return an array whose elements have arrays: those that are small are read at once all the same."""
+    """Return a reader of an array whose elements have arrays; small elements are still read at once."""
 
     def read(frame: memoryview, at: int, progress: _Progress) -> Steps[tuple[Any, int]]:
         at = to_items(frame, at, len(frame), progress)
@@ -219,7 +219,7 @@ def _array_of_arrays(name: str, to_items: Step, at_once: _Guarded, in_pieces: _R
             try:
                 value, at = at_once(frame, at, small)
             except (HostileFrameError, IndexError, struct.error):
-                # It has many elements, or something is wrong: which, is found out piece by piece.
+                # It has many elements or an error, which reading in pieces will tell apart.
                 value, at = yield from in_pieces(frame, at, progress)
             else:
                 inside = small.elements
@@ -245,7 +245,7 @@ def _has_arrays(entity: Any) -> bool:
 
 
 def _known_tags(tagged: Mapping[int, tuple[str, _Native]], known: memoryview) -> dict[str, Any]:
-    """Return the values of tagged fields; the guard has judged their sizes, and left those that kio knows."""
+    """Return the values of tagged fields, whose sizes the guard has checked."""
     values: dict[str, Any] = {}
     count, at = read_varint(known, 0)
     for _ in range(count):

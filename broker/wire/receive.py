@@ -1,4 +1,4 @@
-"""The bytes of one connection on their way in, cut into frames without copying them."""
+"""The received bytes of one connection, cut into frames without copying them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from barnabas.broker.wire.frames import SIZE_BYTES
 from barnabas.broker.wire.guard import HostileFrameError
 
 CHUNK_BYTES = 32_768
-"""What an idle connection holds, and the most that is read before the size of the next frame is known."""
+"""The buffer of an idle connection, and the most bytes read before the size of the next frame is known."""
 
 SHORT_FRAMES = 64
-"""After so many frames that fit into a chunk one behind the other, the room of a longer one is given back."""
+"""The number of consecutive frames within a chunk after which the buffer of a longer one is freed."""
 
 _SIZE = struct.Struct(">i")
 
 
 class ReceiveBuffer:
-    """Where a socket writes and frames are read.
+    """The buffer that a socket writes to and frames are read from.
 
-    A frame is received straight into its final place: the buffer first takes a small chunk, and once it has
-    seen the size of a frame that is larger, it offers exactly the rest of it. Room grows by doubling, and
-    only when the bytes before it have really come, so that an announced size alone reserves nothing. A
-    frame's view is good until the next call of ``writable``, or after ``give_away`` as long as it is held.
+    A frame is received at its final place: the buffer begins with a small chunk, and once the size of a
+    larger frame is known, it offers exactly the rest of that frame. The buffer doubles only when the bytes
+    before are received, so an announced size alone reserves nothing. The view of a frame is valid until the
+    next call of ``writable``; after ``give_away``, as long as it is held.
     """
 
     __slots__ = ("_bytes", "_end", "_max_frame_bytes", "_short_frames", "_start", "_view")
@@ -44,11 +44,11 @@ class ReceiveBuffer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it holds no byte of a frame."""
+        """Whether it has no byte of a frame."""
         return self._start == self._end
 
     def writable(self) -> memoryview:
-        """Where the next bytes go; never empty."""
+        """Return the memory for the next bytes; never empty."""
         if self._start == self._end:
             if self._short_frames >= SHORT_FRAMES:
                 self.release()
@@ -63,7 +63,7 @@ class ReceiveBuffer:
 
     @property
     def needed(self) -> int:
-        """The bytes of the first frame with its size; of the size alone while that has not come in whole.
+        """The bytes of the first frame with its size, or of the size alone while that is incomplete.
 
         Raises:
             HostileFrameError: The frame's size is negative or above the limit.
@@ -80,7 +80,7 @@ class ReceiveBuffer:
         return size
 
     def _make_room(self, needed: int) -> None:
-        """Move the begun frame to the front; where that is full of it, into a buffer twice as large."""
+        """Move the begun frame to the front; if it fills the buffer, into one twice as large."""
         begun = self._view[self._start : self._end]
         if len(begun) == self.capacity:
             self._replace(min(needed, 2 * self.capacity))
@@ -88,11 +88,11 @@ class ReceiveBuffer:
         self._start, self._end = 0, len(begun)
 
     def received(self, count: int) -> None:
-        """``count`` bytes were written where ``writable`` said."""
+        """Note that ``count`` bytes were written into the memory from ``writable``."""
         self._end += count
 
     def frame(self) -> memoryview | None:
-        """The first complete frame without its size, read-only, or None while it has not come in whole.
+        """Return the first complete frame without its size, read-only, or None while it is incomplete.
 
         Raises:
             HostileFrameError: Its size is negative or above the limit.
@@ -104,25 +104,25 @@ class ReceiveBuffer:
         return self._view[begin : begin + size].toreadonly()
 
     def consume(self) -> None:
-        """Forget the frame that ``frame`` gave."""
+        """Skip the frame that ``frame`` returned."""
         needed = self.needed
         self._start += needed
         self._short_frames = self._short_frames + 1 if needed <= CHUNK_BYTES else 0
 
     def give_away(self) -> None:
-        """Leave the memory of the frames that were consumed to those who still read them."""
+        """Leave the memory of the consumed frames to their readers, and continue in a new buffer."""
         begun = self._view[self._start : self._end]
         self._replace(max(CHUNK_BYTES, len(begun)))
         self._view[: len(begun)] = begun
         self._start, self._end = 0, len(begun)
 
     def close(self) -> None:
-        """Free the memory: nothing is received any more."""
+        """Free the memory: nothing more is received."""
         self._replace(0)
         self._start = self._end = 0
 
     def release(self) -> None:
-        """Give back what a large frame has reserved, if nothing is held."""
+        """Free the buffer of a large frame, if it is empty."""
         if self._start == self._end and self.capacity > CHUNK_BYTES:
             self._replace(CHUNK_BYTES)
             self._start = self._end = 0

@@ -1,4 +1,4 @@
-"""kio's classes of every version that is served, and those of old versions that kio does not have.
+"""kio's classes of every version that is served, and of old versions that kio lacks.
 
 kio begins where Kafka 4.0 does (KIP-896). Release 2.8 serves older versions of some APIs. Each is derived
 from the oldest version of kio by the fields that it lacks or adds, so that reading and writing stay kio's.
@@ -24,11 +24,11 @@ RESPONSE: Final = EntityType.response
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How one class of an old version differs from that of the oldest version of kio.
+    """The difference of one class of an old version to kio's oldest version.
 
     Attributes:
-        lacks: The fields that it does not have.
-        more: The fields that it has more, by the field behind which each stands: name, type and kio's type.
+        lacks: The fields that it lacks.
+        more: Its additional fields, by the field that each follows: name, type and kio's type.
     """
 
     lacks: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class Old:
     """An old version of one message.
 
     Attributes:
-        base: The version of kio from which it is derived.
+        base: The version of kio that it is derived from.
         changes: Its classes that differ, by name.
     """
 
@@ -106,12 +106,12 @@ OLD_VERSIONS: Mapping[tuple[int, int, EntityType], Old] = MappingProxyType(
         ),
     }
 )
-"""Every served version that kio does not have, by API key, version and direction."""
+"""Every served version that kio lacks, by API key, version and direction."""
 
 
 @cache
 def load_payload_module(api_key: int, version: int, direction: PayloadEntityType) -> Any:
-    """The classes of one version of a request or response, as attributes.
+    """Return the classes of one version of a request or response, as attributes.
 
     Raises:
         kio.index.KioIndexError: There is no such API or version.
@@ -129,7 +129,7 @@ def load_payload_module(api_key: int, version: int, direction: PayloadEntityType
 
 
 def load_schema(api_key: int, version: int, direction: PayloadEntityType) -> type[Any]:
-    """The class of a request or response as a whole."""
+    """Return the class of a whole request or response."""
     module = load_payload_module(api_key, version, direction)
     return next(
         cast("type[Any]", entity)
@@ -139,7 +139,7 @@ def load_schema(api_key: int, version: int, direction: PayloadEntityType) -> typ
 
 
 def _derive(entity: type[Any], version: int, change: Change, derived: Mapping[str, type[Any]]) -> type[Any]:
-    """The class of an old version; classes nested in it are those that are derived already."""
+    """Return the class of an old version; its nested classes are those in ``derived``."""
     members: list[tuple[str, Any, Any]] = []
     for each in fields(entity):
         if each.name not in change.lacks:
@@ -162,7 +162,7 @@ def _derive(entity: type[Any], version: int, change: Change, derived: Mapping[st
 
 
 def _renewed(kind: Any, derived: Mapping[str, type[Any]]) -> Any:
-    """The type of a field, with the classes of the old version in it."""
+    """Return the type of a field, with the classes of the old version in it."""
     if get_origin(kind) is tuple:
         item = _renewed(get_args(kind)[0], derived)
         return tuple.__class_getitem__((item, ...))

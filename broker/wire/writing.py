@@ -70,7 +70,7 @@ class Timestamp(int):
 
 
 def cut_message(message: str) -> str:
-    """Return as much of an error message as a string of an answer may hold: it may repeat what it refuses."""
+    """Return the part of an error message that fits into a string; it may repeat what it refuses."""
     encoded = message.encode()
     if len(encoded) <= MAX_STRING_BYTES:
         return message
