@@ -46,6 +46,7 @@ class Group:
         protocol_type: The type of its last members; None if it never had members.
         protocol: The protocol of this generation; None before the first and in an empty group.
         generation: Counts the join rounds that ended.
+        assigned_generation: The last generation whose assignment was given to the log, -1 before the first.
         leader: The member that assigns; None without members.
         members: The members by their id, in the order of joining.
         static_members: Member ids by ``group.instance.id``.
@@ -59,6 +60,7 @@ class Group:
 
     __slots__ = (
         "_supported",
+        "assigned_generation",
         "awaiting_join",
         "generation",
         "group_id",
@@ -85,6 +87,7 @@ class Group:
         self.protocol_type: str | None = None
         self.protocol: str | None = None
         self.generation = 0
+        self.assigned_generation = -1
         self.leader: str | None = None
         self.members: dict[str, Member] = {}
         self.static_members: dict[str, str] = {}

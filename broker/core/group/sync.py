@@ -26,7 +26,12 @@ from barnabas.cluster.model.errors import ErrorCode
 
 
 def sync_group(groups: PartitionGroups, request: SyncGroup, token: Token) -> Effects:
-    """Give a member its assignment, or park its request until the leader's assignment is in the log."""
+    """Give a member its assignment, or park its request until the leader's assignment is in the log.
+
+    A generation has one assignment. Where a leader syncs again before the first is in the log, Kafka writes
+    the second one as well, and a coordinator that loads the log later knows another assignment than the
+    members were given.
+    """
     out: Effects = []
     group = groups.by_id.get(request.group_id)
     error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _error(group, request, out)
@@ -43,7 +48,8 @@ def sync_group(groups: PartitionGroups, request: SyncGroup, token: Token) -> Eff
     # A request of the same member that waits already belongs to a broken connection.
     answer_sync(member, SyncGroupResult(ErrorCode.REBALANCE_IN_PROGRESS), out)
     member.sync_token = token
-    if group.leader == member.member_id:
+    if group.leader == member.member_id and group.assigned_generation != group.generation:
+        group.assigned_generation = group.generation
         _store_assignment(group, request, out)
     return out
 

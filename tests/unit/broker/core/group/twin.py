@@ -39,6 +39,7 @@ class Twin:
     now: int = 0
     state: str = EMPTY
     generation: int = 0
+    assigned: int = -1
     type: str | None = None
     protocol: str | None = None
     leader: str | None = None
@@ -239,7 +240,8 @@ class Twin:
             return
         self.answer_sync(member, E.REBALANCE_IN_PROGRESS, None, None, b"")
         member.sync = token
-        if member_id == self.leader:
+        if member_id == self.leader and self.assigned != self.generation:
+            self.assigned = self.generation
             kept = {each.id: assignments.get(each.id, b"") for each in self.members}
             self.writes.append(("assignment", self.generation, kept))
 
