@@ -14,7 +14,7 @@ from barnabas.cluster.zk.errors import ControllerMoved
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.store_controller import ControllerStore
 from barnabas.controller.core.election.effects import Lost
-from barnabas.controller.core.protocol.effects import Reign
+from barnabas.controller.core.protocol.effects import ControllerFence
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
@@ -39,7 +39,7 @@ class Candidacy:
         """Read ``/controller`` and its epoch, and watch ``/controller``."""
         return await self._store.look(watch=True)
 
-    async def contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | Lost:
+    async def contest(self, seen: Claim | None, above: ControllerEpoch) -> ControllerFence | Lost:
         """Put this broker's node in the place of ``seen`` and raise the epoch, unless another is quicker."""
         try:
             fence = await self._store.elect(self._broker_id, int(self._clock() * 1000), seen, above)
@@ -49,7 +49,7 @@ class Candidacy:
         except ZnodeDecodeError as error:
             _log.error("nobody can be elected while the epoch cannot be read", error=str(error))
             return Lost()
-        return Reign(fence.controller_epoch, fence.epoch_version)
+        return ControllerFence(fence.controller_epoch, fence.epoch_version)
 
     async def give_up(self) -> None:
         """Delete the node if this session owns it."""

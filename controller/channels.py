@@ -180,7 +180,7 @@ class BrokerChannel:
     def _answer(self, request: ControlRequest, response: Any) -> ControlResponse:
         """What ``response`` says; that the broker failed, where it cannot be understood.
 
-        The controller sends again what brokers failed at. A channel that died would tell its broker nothing
+        The controller sends again what brokers failed at. A channel that died would send its broker nothing
         until it registers again.
         """
         try:

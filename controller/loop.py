@@ -16,7 +16,7 @@ from barnabas.cluster.runtime.collector import long_lived
 from barnabas.cluster.runtime.mailbox import Mailbox
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.controller.core.context.controller_context import ControllerContext
-from barnabas.controller.core.context.measures import Census, Measures, rate_and_time
+from barnabas.controller.core.context.measures import ControllerGauges, Measures, rate_and_time
 from barnabas.controller.core.decide import decide, event_of, kind_of, recover, refuse
 from barnabas.controller.core.protocol.effects import Ask, Decision, Effect
 from barnabas.controller.core.protocol.inputs import (
@@ -124,7 +124,7 @@ class ControllerLoop:
         self._metrics = metrics
         self._clock = clock
         self._coalescer = Coalescer()
-        self._census = Census()
+        self._gauges = ControllerGauges()
         self._thread = ThreadPoolExecutor(1, "controller-event-thread")
         self._turn_began = 0.0
         self._mailbox: Mailbox[_Entry] = Mailbox(
@@ -142,7 +142,7 @@ class ControllerLoop:
             self._mailbox.put(_Entry(happened, is_signal=True))
 
     async def preempt(self, happened: Expire | ShutdownEventThread) -> None:
-        """Put an entry in the place of all that wait, tell their callers, and wait until it is handled."""
+        """Replace all waiting entries by one, refuse their callers, and wait until it is handled."""
         handled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         for entry in self._mailbox.clear_and_put(_Entry(happened, handled=handled)):
             self._drop(entry)
@@ -158,10 +158,10 @@ class ControllerLoop:
             began = self._clock()
             state = event_of(happened).state
             self._metrics.controller_state.set(state)
-            reign = self._context.reign
+            fence = self._context.fence
             # The winner of the election reads the whole cluster into memory.
             with (
-                long_lived(lambda: self._context.reign != reign)  # noqa: B023
+                long_lived(lambda: self._context.fence != fence)  # noqa: B023
                 if isinstance(happened, Startup | ControllerChange | Reelect)
                 else nullcontext()
             ):
@@ -169,7 +169,7 @@ class ControllerLoop:
             self._metrics.controller_state.set(ControllerState.IDLE)
             timed = self._metrics.event_times_ms[rate_and_time(state)]
             timed.labels(event=kind_of(happened).__name__).observe((self._clock() - began) * 1000)
-            self._show(await self._on_thread(self._census.measure, self._context))
+            self._show(await self._on_thread(self._gauges.measure, self._context))
             entry.tell_handled()
             if isinstance(happened, ShutdownEventThread):
                 self._thread.shutdown(wait=False)

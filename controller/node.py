@@ -205,8 +205,8 @@ class ControllerNode:
         self._state_change_log.write(self._context.lines.received_response(response, correlation_id, broker))
         match response:
             case LeaderAndIsrResponse() if isinstance(request, LeaderAndIsrRequest):
-                told = tuple(each.topic_partition for each in request.partitions)
-                self._loop.put(LeaderAndIsrResponseReceived(broker.id, broker.epoch, response, told))
+                requested = tuple(each.topic_partition for each in request.partitions)
+                self._loop.put(LeaderAndIsrResponseReceived(broker.id, broker.epoch, response, requested))
             case UpdateMetadataResponse():
                 self._loop.put(UpdateMetadataResponseReceived(broker.id, broker.epoch, response))
             case StopReplicaResponse() if isinstance(request, StopReplicaRequest):

@@ -38,7 +38,7 @@ from barnabas.controller.core.protocol.broker_znodes import (
     ReadBrokers,
     ReadIsrChanges,
 )
-from barnabas.controller.core.protocol.effects import Ask, Reign
+from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 from barnabas.controller.core.topics.effects import CreateTopic, ReadAssignments, ReadTopics, TopicRead
 from barnabas.controller.watches import is_heard_by_the_controller_alone
 from barnabas.controller.zookeeper.configs import CONFIGS
@@ -99,10 +99,10 @@ class Inquiry:
                 return await self._read_isr_changes()
         return await self._write(question)
 
-    async def _contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | Lost:
+    async def _contest(self, seen: Claim | None, above: ControllerEpoch) -> ControllerFence | Lost:
         """Contest ``/controller``; as in Kafka, the winner first disables feature versioning."""
         outcome = await self._candidacy.contest(seen, above)
-        if isinstance(outcome, Reign):
+        if isinstance(outcome, ControllerFence):
             replaced = await self._store.cluster.disable_features()
             if replaced is not None:
                 _log.warning("replaced features, which are not versioned here", content=replaced[:200])
@@ -110,24 +110,24 @@ class Inquiry:
 
     async def _write(self, question: Ask[Any]) -> object:
         match question:
-            case WritePartitionStates(states, reign):
-                return _written(await self._store.partitions.update(_leaderships(states), fence_of(reign)))
-            case CreatePartitionStates(states, reign):
-                results = await self._store.partitions.create(_leaderships(states), fence_of(reign))
+            case WritePartitionStates(states, fence):
+                return _written(await self._store.partitions.update(_leaderships(states), fence_of(fence)))
+            case CreatePartitionStates(states, fence):
+                results = await self._store.partitions.create(_leaderships(states), fence_of(fence))
                 return {tp: _cause(result) for tp, result in results.items()}
-            case CreateTopic(name, assignments, configs, reign):
+            case CreateTopic(name, assignments, configs, fence):
                 try:
-                    await self._store.topics.create(name, assignments, configs, fence_of(reign))
+                    await self._store.topics.create(name, assignments, configs, fence_of(fence))
                 except errors.NodeExists:
                     return False
                 return True
-            case RecordEpoch(reign):
-                return await self._store.controller.record_epoch(fence_of(reign))
-            case RecordBrokers(broker_epochs, reign):
-                await self._store.controller.record_brokers(broker_epochs, fence_of(reign))
+            case RecordEpoch(fence):
+                return await self._store.controller.record_epoch(fence_of(fence))
+            case RecordBrokers(broker_epochs, fence):
+                await self._store.controller.record_brokers(broker_epochs, fence_of(fence))
                 return None
-            case DeleteIsrChanges(notes, reign):
-                await self._store.isr_changes.delete(notes, fence_of(reign))
+            case DeleteIsrChanges(notes, fence):
+                await self._store.isr_changes.delete(notes, fence_of(fence))
                 return None
         raise TypeError(f"cannot answer {question!r}: no effect that asks is of this kind")
 

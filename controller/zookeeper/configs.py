@@ -25,7 +25,7 @@ async def _read_configs(
 async def _write_configs(store: ZooKeeperStore, question: WriteConfigs) -> bool:
     try:
         await store.configs.write(
-            question.resource, question.settings, question.version, fence_of(question.reign)
+            question.resource, question.settings, question.version, fence_of(question.fence)
         )
     except (BadVersion, NodeExists, NoNode):
         return False
@@ -40,7 +40,7 @@ async def _read_log_dir_events(store: ZooKeeperStore, _question: ReadLogDirEvent
 
 
 async def _delete_log_dir_events(store: ZooKeeperStore, question: DeleteLogDirEvents) -> None:
-    await store.log_dir_events.delete(question.notes, fence_of(question.reign))
+    await store.log_dir_events.delete(question.notes, fence_of(question.fence))
 
 
 CONFIGS: Mapping[type[Ask[Any]], Answerer] = {

@@ -32,7 +32,7 @@ async def _read(
 
 
 async def _delete(store: ZooKeeperStore, question: DeletePreferredReplicaElection) -> None:
-    await store.elections.delete(fence_of(question.reign))
+    await store.elections.delete(fence_of(question.fence))
 
 
 ELECTIONS: Mapping[type[Ask[Any]], Answerer] = {

@@ -13,7 +13,7 @@ import structlog
 from barnabas.cluster.zk.fence import Fence
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.store import ZooKeeperStore
-from barnabas.controller.core.protocol.effects import Reign
+from barnabas.controller.core.protocol.effects import ControllerFence
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -24,9 +24,9 @@ Answerer = Callable[[ZooKeeperStore, Any], Awaitable[object]]
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
 
-def fence_of(reign: Reign) -> Fence:
+def fence_of(fence: ControllerFence) -> Fence:
     """The fence that each write of this controller epoch carries."""
-    return Fence(reign.epoch, reign.fence)
+    return Fence(fence.epoch, fence.epoch_version)
 
 
 async def read_readable(

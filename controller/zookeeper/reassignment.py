@@ -33,7 +33,7 @@ async def _read(store: ZooKeeperStore, _: ReadReassignments) -> RequestedReassig
 
 async def _write(store: ZooKeeperStore, question: WriteReassignments) -> bool:
     try:
-        await store.reassignments.leave(question.targets, question.version, fence_of(question.reign))
+        await store.reassignments.leave(question.targets, question.version, fence_of(question.fence))
     except (BadVersion, NoNode):
         return False
     return True

@@ -25,18 +25,18 @@ async def _read_topic_deletions(store: ZooKeeperStore, _question: ReadTopicDelet
 
 
 async def _mark(store: ZooKeeperStore, question: MarkTopicDeletions) -> None:
-    await store.deletions.mark(question.topics, fence_of(question.reign))
+    await store.deletions.mark(question.topics, fence_of(question.fence))
 
 
 async def _unmark(store: ZooKeeperStore, question: RemoveTopicDeletions) -> None:
-    await store.deletions.unmark(question.topics, fence_of(question.reign))
+    await store.deletions.unmark(question.topics, fence_of(question.fence))
 
 
 async def _delete(store: ZooKeeperStore, question: DeleteTopic) -> None:
     # Otherwise a topic created again at once under that name would look like a change of the old one.
     node = paths.topic(question.topic)
     store.session.unwatch(node)
-    await store.deletions.delete_topic(question.topic, fence_of(question.reign))
+    await store.deletions.delete_topic(question.topic, fence_of(question.fence))
 
 
 async def _write_assignment(store: ZooKeeperStore, question: WriteAssignment) -> bool:
@@ -45,7 +45,7 @@ async def _write_assignment(store: ZooKeeperStore, question: WriteAssignment) ->
         return False
     after = TopicAssignment(dict(question.after), standing.topic_id, standing.version)
     try:
-        await store.topics.set_partitions(question.topic, after, fence_of(question.reign))
+        await store.topics.set_partitions(question.topic, after, fence_of(question.fence))
     except NoNode:
         return False
     except BadVersion:

@@ -317,9 +317,9 @@ class AnyPartition(RuleBasedStateMachine):
         """But for one that crashed, and knows no more than its checkpoint."""
         for broker in self.brokers.values():
             if broker.leads:
-                reign = broker.id, broker.lives, broker.replica.leader_epoch
-                assert broker.replica.high_watermark >= self.high_watermarks.get(reign, 0)
-                self.high_watermarks[reign] = broker.replica.high_watermark
+                fence = broker.id, broker.lives, broker.replica.leader_epoch
+                assert broker.replica.high_watermark >= self.high_watermarks.get(fence, 0)
+                self.high_watermarks[fence] = broker.replica.high_watermark
 
     @invariant()
     def the_high_watermark_lies_in_the_log(self):

@@ -1,6 +1,6 @@
 """The session expires in the middle of whatever the controller does: it survives, and nothing is left half.
 
-The next reign finds in ZooKeeper what the last one had written by then, and finishes it.
+The next fence finds in ZooKeeper what the last one had written by then, and finishes it.
 """
 
 from __future__ import annotations

@@ -172,25 +172,25 @@ class Scene:
         epoch: int,
         *,
         replicas: tuple[BrokerId, ...] = REPLICAS,
-        reign: int = 1,
+        fence: int = 1,
         live: tuple[Broker, ...] = LIVE,
     ) -> None:
         state = PartitionState(
-            LeaderAndIsr(BrokerId(leader), LeaderEpoch(epoch), replicas), ControllerEpoch(reign)
+            LeaderAndIsr(BrokerId(leader), LeaderEpoch(epoch), replicas), ControllerEpoch(fence)
         )
         partition = LeaderAndIsrPartition(TopicPartition(topic, 0), state, Assignment(replicas), is_new=True)
-        request = LeaderAndIsrRequest(TWO, ControllerEpoch(reign), BrokerEpoch(1), (partition,), live)
+        request = LeaderAndIsrRequest(TWO, ControllerEpoch(fence), BrokerEpoch(1), (partition,), live)
         await self.control_requests.leader_and_isr(request)
 
-    async def tell(self, topic: str, leader: BrokerId, *, reign: int = 1) -> None:
-        state = PartitionState(LeaderAndIsr(leader, LeaderEpoch(0), REPLICAS), ControllerEpoch(reign))
+    async def tell(self, topic: str, leader: BrokerId, *, fence: int = 1) -> None:
+        state = PartitionState(LeaderAndIsr(leader, LeaderEpoch(0), REPLICAS), ControllerEpoch(fence))
         cached = UpdateMetadataPartition(TopicPartition(topic, 0), state, REPLICAS)
-        request = UpdateMetadataRequest(TWO, ControllerEpoch(reign), BrokerEpoch(1), (cached,), LIVE)
+        request = UpdateMetadataRequest(TWO, ControllerEpoch(fence), BrokerEpoch(1), (cached,), LIVE)
         await self.control_requests.update_metadata(request)
 
-    async def stop(self, topic: str, epoch: int, *, delete: bool = True, reign: int = 1) -> None:
+    async def stop(self, topic: str, epoch: int, *, delete: bool = True, fence: int = 1) -> None:
         partition = StopReplicaPartition(TopicPartition(topic, 0), LeaderEpoch(epoch), delete)
-        request = StopReplicaRequest(TWO, ControllerEpoch(reign), BrokerEpoch(1), (partition,))
+        request = StopReplicaRequest(TWO, ControllerEpoch(fence), BrokerEpoch(1), (partition,))
         await self.control_requests.stop_replica(request)
 
 
@@ -223,25 +223,25 @@ async def orders_are_old(scene: Scene) -> None:
     for epoch in (0, 1):
         await scene.order("led", 2, epoch)
         await scene.stop("led", epoch, delete=False)
-    await scene.tell("other", ONE, reign=5)
-    await scene.order("led", 1, 9, reign=4)
-    await scene.tell("led", ONE, reign=4)
-    await scene.stop("led", 9, reign=4)
+    await scene.tell("other", ONE, fence=5)
+    await scene.order("led", 1, 9, fence=4)
+    await scene.tell("led", ONE, fence=4)
+    await scene.stop("led", 9, fence=4)
 
 
 async def things_go_wrong(scene: Scene, directory: Path) -> None:
     scene.control_requests.close()
-    await scene.order("late", 2, 0, reign=5)
+    await scene.order("late", 2, 0, fence=5)
     scene.unprepared = "SessionExpired: over"
-    await scene.order("new", 1, 0, reign=5)
-    await scene.order("new", 2, 0, reign=5)
+    await scene.order("new", 1, 0, fence=5)
+    await scene.order("new", 2, 0, fence=5)
     scene.unprepared, scene.fails = None, Broken()
     for leader in (1, 2):
-        await scene.order("new", leader, 0, reign=5)
-    await scene.stop("followed", 9, reign=5)
+        await scene.order("new", leader, 0, fence=5)
+    await scene.stop("followed", 9, fence=5)
     scene.fails = KafkaStorageError(directory, "test")
-    await scene.stop("led", 9, reign=5)
-    await scene.order("new", 1, 0, reign=5)
-    await scene.order("newer", 2, 0, reign=5)
-    await scene.order("led", 2, 9, reign=5)
-    await scene.stop("led", 9, reign=5)
+    await scene.stop("led", 9, fence=5)
+    await scene.order("new", 1, 0, fence=5)
+    await scene.order("newer", 2, 0, fence=5)
+    await scene.order("led", 2, 9, fence=5)
+    await scene.stop("led", 9, fence=5)

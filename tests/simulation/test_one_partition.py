@@ -44,7 +44,7 @@ def test_logs_agree_in_the_end_whoever_is_elected(one_partition):
 
 
 def test_a_leader_that_missed_a_reign_in_between_commits_nothing_by_what_it_remembers(partition):
-    """3 has more of leader 1 than 2 has, and loses it to 2, of whose reign 1 never hears."""
+    """3 has more of leader 1 than 2 has, and loses it to 2, whose controller epoch 1 never sees."""
     partition.produce()
     partition.fetch(3, 1)
     partition.fetch(3, 1)

@@ -30,12 +30,12 @@ from barnabas.controller.core.decide import decide
 from barnabas.controller.core.election.effects import ContestController, GiveUpController, ScheduleReelection
 from barnabas.controller.core.protocol.effects import (
     NO_CONTROLLER,
-    NO_REIGN,
+    NO_FENCE,
     Ask,
+    ControllerFence,
     Decision,
     Effect,
     Interruption,
-    Reign,
     SendLeaderAndIsr,
     SendStopReplica,
     SendUpdateMetadata,
@@ -273,15 +273,15 @@ class Controllers(RuleBasedStateMachine):
         if process.is_expired:
             return Interruption.SESSION_EXPIRED
         world = self.world
-        shown = getattr(question, "reign", NO_REIGN)
-        assert shown == process.context.reign or not hasattr(question, "reign"), "a write in another's name"
+        shown = getattr(question, "fence", NO_FENCE)
+        assert shown == process.context.fence or not hasattr(question, "fence"), "a write in another's name"
         if isinstance(question, ContestController):
             assert not process.context.brokers, "it takes over what it has not forgotten"
-            assert process.context.reign == NO_REIGN
+            assert process.context.fence == NO_FENCE
         before = dict(world.states)
         world.context, world.owns_controller = process.context, self.owner == process.session
         answer = world.answer(question)
-        if isinstance(answer, Reign):
+        if isinstance(answer, ControllerFence):
             self.owner = process.session
             assert self.reigns.setdefault(answer.epoch, broker) == broker
             self._tell(ControllerChange())
@@ -289,11 +289,11 @@ class Controllers(RuleBasedStateMachine):
             self.owner = None
             self._tell(ControllerChange())
         if world.states != before:
-            assert shown.epoch == world.epoch, "written under a reign that is over"
+            assert shown.epoch == world.epoch, "written under a fence that is over"
         return answer
 
     def _perform(self, effect: Effect) -> None:
-        """Carry a request to its broker at once, which obeys no earlier reign than it has heard of."""
+        """Carry a request to its broker at once, which refuses controller epochs below its latest."""
         for receiver, request in _requests(effect):
             process = self.processes.get(receiver)
             if process is not None:

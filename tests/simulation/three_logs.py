@@ -478,6 +478,6 @@ class ThreeLogs(RuleBasedStateMachine):
         for node in self.nodes.values():
             if node.leads:
                 replica = node.partition.replica
-                reign = node.id, node.lives, replica.leader_epoch
-                assert replica.high_watermark >= self.high_watermarks.get(reign, 0)
-                self.high_watermarks[reign] = replica.high_watermark
+                fence = node.id, node.lives, replica.leader_epoch
+                assert replica.high_watermark >= self.high_watermarks.get(fence, 0)
+                self.high_watermarks[fence] = replica.high_watermark

@@ -53,7 +53,7 @@ class RequestBatch:
     def add_leader_and_isr(
         self, brokers: Iterable[BrokerId], tp: TopicPartition, state: PartitionState, *, is_new: bool = False
     ) -> None:
-        """Tell ``brokers`` to lead or follow ``tp``, and everybody who leads it.
+        """Add ``tp`` to the LeaderAndIsr of ``brokers`` and to the UpdateMetadata of all.
 
         A later state replaces an earlier one; ``is_new`` stays once it is set.
         """
@@ -90,7 +90,7 @@ class RequestBatch:
         return latest
 
     def add_stop_replica(self, broker: BrokerId, tp: TopicPartition, *, delete: bool) -> None:
-        """Tell ``broker`` to stop its replica of ``tp``; ``delete`` stays once it is set."""
+        """Add ``tp`` to the StopReplica of ``broker``; ``delete`` stays once it is set."""
         partitions = self._stop_replica.setdefault(broker, {})
         earlier = partitions.get(tp)
         sticky = delete or (earlier is not None and earlier.delete)
@@ -106,7 +106,7 @@ class RequestBatch:
     def add_update_metadata(
         self, brokers: Iterable[BrokerId], tps: Iterable[TopicPartition], *, is_complete: bool = False
     ) -> None:
-        """Tell ``brokers`` who is live, and of ``tps`` those that have a leadership.
+        """Add the live brokers, and those of ``tps`` with a leader, to the UpdateMetadata of ``brokers``.
 
         ``is_complete`` says that they know of all partitions then.
         """
@@ -125,8 +125,8 @@ class RequestBatch:
         flagged: dict[tuple[int, bool], LeaderAndIsrPartition] = {}
         for broker, partitions in self._leader_and_isr.items():
             if broker in self.context.brokers:
-                told = self.context.new_replicas.flagged(broker, partitions.values(), flagged)
-                yield from self._send_leader_and_isr(broker, told, is_full=broker in full_to)
+                sent = self.context.new_replicas.flagged(broker, partitions.values(), flagged)
+                yield from self._send_leader_and_isr(broker, sent, is_full=broker in full_to)
             else:
                 for tp, partition in partitions.items():
                     if partition.is_new:
@@ -198,7 +198,7 @@ class RequestBatch:
             )
 
     def _told(self, tp: TopicPartition, state: PartitionState) -> PartitionState:
-        """``state`` as UpdateMetadata tells it."""
+        """Return ``state`` as UpdateMetadata sends it."""
         if self.context.is_being_deleted(tp.topic):
             return replace(state, leader_and_isr=replace(state.leader_and_isr, leader=LEADER_DURING_DELETE))
         return state
@@ -233,11 +233,11 @@ def update_metadata(
     *,
     is_complete: bool = False,
 ) -> Decision[None]:
-    """Tell ``brokers`` who is live and how ``tps`` stand, in a batch of its own.
+    """Send ``brokers`` the live brokers and the state of ``tps``, in a batch of its own.
 
     Args:
         context: What is known.
-        brokers: Whom to tell.
+        brokers: The receivers.
         tps: The partitions; those without a leadership are left out.
         is_complete: Whether ``brokers`` know of all partitions then.
     """

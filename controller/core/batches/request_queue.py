@@ -2,7 +2,7 @@
 
 Kafka's ``RequestSendThread`` has a queue that grows without bound. At most four requests wait in ours: an
 UpdateMetadata, a LeaderAndIsr, a second UpdateMetadata, a StopReplica. Merging moves requests past each other
-only where the receiver cannot tell:
+only if the receiver cannot notice it:
 
 * UpdateMetadata may overtake LeaderAndIsr, but LeaderAndIsr never UpdateMetadata: a follower must know its
   leader's address before it follows. So a later LeaderAndIsr moves an earlier one back to its own place.

@@ -70,7 +70,7 @@ def compare_brokers(context: ControllerContext) -> Decision[None]:
 
 
 def update_broker(context: ControllerContext, broker_id: BrokerId) -> Decision[None]:
-    """Read a broker's registration; if its endpoints differ from those known, tell everybody."""
+    """Read a broker's registration; if its endpoints have changed, notify all brokers."""
     registered = (yield from ask(ReadBrokers())).get(broker_id)
     known = context.brokers.get(broker_id)
     if registered is None or known is None or registered.epoch != known.epoch or registered == known:

@@ -16,7 +16,7 @@ from barnabas.controller.core.reassignment.partition_reassignment import advance
 
 
 def take_notes(context: ControllerContext) -> Decision[None]:
-    """Read the notes, then the states they point to; tell all brokers; then delete the notes.
+    """Read the notes, then the states they point to; notify all brokers; then delete the notes.
 
     A note is deleted last, so that a controller that fails in between leaves it to its successor.
     """
@@ -30,4 +30,4 @@ def take_notes(context: ControllerContext) -> Decision[None]:
         yield LogInfo(f"ISR changes noted by leaders: {listed(known)}")
         yield from update_metadata(context, context.brokers, known)
         yield from advance_if_complete(context, known)
-    yield from ask(DeleteIsrChanges(changes.notes, context.reign))
+    yield from ask(DeleteIsrChanges(changes.notes, context.fence))

@@ -28,4 +28,4 @@ def take_log_dir_events(context: ControllerContext) -> Decision[None]:
         # Those known to be offline stay so: only a restart of the broker can bring them back.
         asked = [one for one in context.replicas_on(named) if context.is_online(one.replica, one.partition)]
         yield from change_replicas(context, asked, ReplicaMachineState.ONLINE)
-    yield from ask(DeleteLogDirEvents(events.notes, context.reign))
+    yield from ask(DeleteLogDirEvents(events.notes, context.fence))

@@ -43,7 +43,7 @@ def process_leader_and_isr_response(
         yield from _yield_to_a_later(context, broker)
         return
     if response.error is not ErrorCode.NONE:
-        errors = dict.fromkeys(received.told, response.error)
+        errors = dict.fromkeys(received.requested, response.error)
         yield from resends.fail_leaderships(context, broker, errors)
         return
     yield from resends.fail_leaderships(context, broker, response.partition_errors)

@@ -84,6 +84,6 @@ def _alter(
         check(resource, settings, stored.settings)
         if validate_only:
             return
-        if (yield from ask(WriteConfigs(resource, settings, stored.version, context.reign))):
+        if (yield from ask(WriteConfigs(resource, settings, stored.version, context.fence))):
             yield LogInfo(f"{resource} now sets itself: {', '.join(sorted(settings)) or 'nothing'}")
             return

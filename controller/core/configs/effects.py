@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from barnabas.cluster.model.commands.configs import ConfigResource
-from barnabas.controller.core.protocol.effects import Ask, Reign
+from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ReadConfigs(Ask[Mapping[ConfigResource, StoredConfigs]]):
 
 @dataclass(frozen=True, slots=True)
 class WriteConfigs(Ask[bool]):
-    """Write the settings of a resource and the note that tells the brokers, both or none.
+    """Write the settings of a resource and the notification of the brokers, both or neither.
 
     The answer is False where the node no longer stands under ``version``.
 
@@ -39,10 +39,10 @@ class WriteConfigs(Ask[bool]):
         resource: Whose.
         settings: All that it sets itself from now on.
         version: The version that its node had when it was read; None where there was none.
-        reign: The fence.
+        fence: The fence.
     """
 
     resource: ConfigResource
     settings: Mapping[str, str]
     version: int | None
-    reign: Reign
+    fence: ControllerFence

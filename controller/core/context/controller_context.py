@@ -17,11 +17,11 @@ from barnabas.cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, Cont
 from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, PartitionState
 from barnabas.cluster.model.statechange import ControllerLines
+from barnabas.controller.core.context.change_tracking import ChangeTrackingDict
 from barnabas.controller.core.context.failures import Failures
 from barnabas.controller.core.context.machines import PartitionMachineState, ReplicaMachineState
 from barnabas.controller.core.context.new_replicas import NewReplicas
-from barnabas.controller.core.context.noted import NotedDict
-from barnabas.controller.core.protocol.effects import NO_CONTROLLER, NO_REIGN, Reign
+from barnabas.controller.core.protocol.effects import NO_CONTROLLER, NO_FENCE, ControllerFence
 
 _NO_ASSIGNMENT = Assignment(())
 _NO_NUMBERS: Mapping[int, Assignment] = MappingProxyType({})
@@ -142,7 +142,7 @@ class ControllerContext:
     Attributes:
         facts: What hardly ever changes.
         active_controller_id: Who is the controller, as far as this broker knows.
-        reign: The fence of its writes; `NO_REIGN` while it is not the controller.
+        fence: The fence of its writes; `NO_FENCE` while it is not the controller.
         latest_epoch: The latest controller epoch that this broker knows.
         contests: How often this broker has contested ``/controller`` of late.
         pauses: How often in a row it has paused because its contests led to nothing.
@@ -155,7 +155,8 @@ class ControllerContext:
         shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
         offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
         assignments: Topic to partition number to replicas.
-        identities: What tells each topic from former ones of its name, where that is known.
+        identities: The identity of each topic, which differs from that of former topics of its name; known
+            ones only.
         leaderships: The leadership of each partition that has one, as last read or written.
         partition_states: Where each partition stands.
         replica_states: Where each replica stands.
@@ -168,7 +169,7 @@ class ControllerContext:
 
     facts: Facts
     active_controller_id: BrokerId = NO_CONTROLLER
-    reign: Reign = NO_REIGN
+    fence: ControllerFence = NO_FENCE
     latest_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
     is_resting: bool = False
     contests: int = 0
@@ -180,8 +181,12 @@ class ControllerContext:
     offline_dirs: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     assignments: dict[str, dict[int, Assignment]] = field(default_factory=dict)
     identities: dict[str, TopicIdentity] = field(default_factory=dict)
-    leaderships: NotedDict[TopicPartition, PartitionState] = field(default_factory=NotedDict)
-    partition_states: NotedDict[TopicPartition, PartitionMachineState] = field(default_factory=NotedDict)
+    leaderships: ChangeTrackingDict[TopicPartition, PartitionState] = field(
+        default_factory=ChangeTrackingDict
+    )
+    partition_states: ChangeTrackingDict[TopicPartition, PartitionMachineState] = field(
+        default_factory=ChangeTrackingDict
+    )
     replica_states: ReplicaStates = field(default_factory=ReplicaStates)
     new_replicas: NewReplicas = field(default_factory=NewReplicas)
     failures: Failures = field(default_factory=Failures)
@@ -194,12 +199,12 @@ class ControllerContext:
     @property
     def is_active(self) -> bool:
         """Whether this broker is the controller and has not resigned."""
-        return self.active_controller_id == self.facts.broker_id and self.reign != NO_REIGN
+        return self.active_controller_id == self.facts.broker_id and self.fence != NO_FENCE
 
     @property
     def epoch(self) -> ControllerEpoch:
         """The controller epoch; 0 while this broker is not the controller."""
-        return self.reign.epoch
+        return self.fence.epoch
 
     @property
     def lines(self) -> ControllerLines:
@@ -208,7 +213,7 @@ class ControllerContext:
 
     def forget_cluster(self) -> None:
         """Forget the cluster and the fence."""
-        self.reign = NO_REIGN
+        self.fence = NO_FENCE
         for known in (
             self.settled,
             self.brokers,
@@ -308,7 +313,7 @@ class ControllerContext:
         """Remember the replicas of ``partition``."""
         self.assignments.setdefault(partition.topic, {})[partition.partition] = assignment
         # Who leads it may be the preferred replica now, or be it no more.
-        self.leaderships.note(partition)
+        self.leaderships.mark_changed(partition)
 
     def identify(self, topic: str, identity: TopicIdentity | None) -> None:
         """Remember what was read of the identity of ``topic``; None leaves what is known."""

@@ -1,7 +1,7 @@
 """The controller's gauges, computed from the context (``updateMetrics`` of ``KafkaController``).
 
-Two dictionaries of the context track their changed keys, so that the gauges cost what has changed since the
-last event, not what there is.
+Two dictionaries of the context track their changed keys. So an update of the gauges costs what has changed
+since the last event, not what there is.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from barnabas.controller.core.context.machines import PartitionMachineState, Rep
 from barnabas.controller.core.protocol.inputs import ControllerState
 
 _RENAMED = {"BROKER_CHANGE": "LeaderElection", "ALTER_PARTITION_REASSIGNMENT": "PartitionReassignment"}
-"""Two names are older than the states."""
+"""The two names that differ from the state's: they are older."""
 
 
 def rate_and_time(state: ControllerState) -> str:
-    """Under which of ``TIMED_EVENTS`` the time of what happens in ``state`` counts.
+    """Return the one of ``TIMED_EVENTS`` that counts the time of what happens in ``state``.
 
     Source: Kafka's ``ControllerState.rateAndTimeMetricName``, which leaves out Idle, in which nothing happens
     there, and UpdateMetadataResponseReceived.
@@ -29,7 +29,7 @@ def rate_and_time(state: ControllerState) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The gauges of one moment; all 0 on a broker that is not the controller.
+    """The gauges at one time; all 0 on a broker that is not the controller.
 
     Attributes:
         active_controller_count: 1 on the active controller.
@@ -56,8 +56,8 @@ class Measures:
     replicas_ineligible_to_delete_count: int = 0
 
 
-class Census:
-    """Keeps count of one context's partitions: to measure costs what has changed since, not what there is."""
+class ControllerGauges:
+    """The counts behind the gauges, updated incrementally: nothing is recounted per event."""
 
     def __init__(self) -> None:
         self._offline: set[TopicPartition] = set()
@@ -78,7 +78,7 @@ class Census:
         self._imbalanced.update(_imbalanced(context, counted))
 
     def measure(self, context: ControllerContext) -> Measures:
-        """The gauges as they stand, after each event."""
+        """Update the counts after an event, and return the gauges."""
         self._recount(context)
         if not context.is_active:
             return Measures()
@@ -109,7 +109,7 @@ def _imbalanced(context: ControllerContext, tps: Sequence[TopicPartition]) -> It
 
 
 def _count_deletions(context: ControllerContext) -> tuple[int, int]:
-    """The replicas of topics queued for deletion: those not deleted yet, and those that cannot be now."""
+    """Count the replicas of topics to be deleted: those not deleted yet, and those that cannot be now."""
     to_delete = ineligible = 0
     for topic in context.topics_to_delete:
         partitions = [TopicPartition(topic, number) for number in context.assignments.get(topic, ())]

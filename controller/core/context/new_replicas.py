@@ -1,11 +1,11 @@
 """Replicas that no broker has confirmed yet: which are sent as new, and which may have a log or not.
 
-A replica is sent ``isNew`` once. If that request is lost, with its broker or with the controller, the
-broker finds no log of a partition that is not new. A broker that leads such a partition, or is in its ISR,
-refuses it (`broker.core.log_expectation`), because it cannot tell this from an emptied disk. So the
-controller remembers what it created until the broker answers:
+A replica is sent ``isNew`` once. If that request is lost, with its broker or with the controller, the broker
+finds no log of a partition that is not new. A broker that leads such a partition, or is in its ISR, refuses
+it (`broker.core.log_expectation`), because it looks like an emptied disk. So the controller remembers what it
+created until the broker answers:
 
-* untold: no request has named the replica yet. Its first one is sent as new, and what log lies there is a
+* unsent: no request has named the replica yet. Its first one is sent as new, and what log lies there is a
   stray.
 * unconfirmed: the request that created it is not answered. A log may be there or not; both are right.
 
@@ -15,10 +15,10 @@ started later may find an emptied disk where its predecessor had a log, and ackn
 its replicas must have their logs, whatever was answered. A partition with one replica is the exception under
 a controller that knows that its request was not answered: there is no other log that could be erased.
 
-A new controller knows nothing of the requests of others, but a state of version 0 tells it. The state has
+A new controller knows nothing of the requests of others, but a state of version 0 shows it. The state has
 never changed since it was created. A member of its ISR that no controller has missed since
-(`election.bounces`) is the process that was there then, as every bounce that a controller deals with
-changes the states. No other replica has ever been in sync.
+(`election.bounces`) is the process that was there then, as every bounce that a controller deals with changes
+the states. No other replica has ever been in sync.
 
 A replica stays refused only if its broker dies between the write of the first state and its answer, and so do
 the brokers of all other ISR members. Then the topic is deleted and created again, or, where another replica
@@ -45,15 +45,15 @@ epochs (``broker.replicas.leadership``), so the second answer speaks of this top
 
 @dataclass(slots=True)
 class NewReplicas:
-    """The replicas that are untold or unconfirmed, by broker."""
+    """The replicas that are unsent or unconfirmed, by broker."""
 
-    _untold: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
+    _unsent: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     _unconfirmed: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
 
     def created(self, tp: TopicPartition, brokers: Iterable[BrokerId]) -> None:
-        """Remember that the replicas of ``tp`` on ``brokers`` are untold."""
+        """Remember that the replicas of ``tp`` on ``brokers`` are unsent."""
         for broker in brokers:
-            self._untold.setdefault(broker, set()).add(tp)
+            self._unsent.setdefault(broker, set()).add(tp)
 
     def taken_over(
         self,
@@ -70,7 +70,7 @@ class NewReplicas:
             assignment: Its replicas. One that is being added may have a log; it begins empty as long as it is
                 not in sync.
             alive_since: The brokers that are live and have not restarted since the former controllers dealt
-                with them. Another ISR member may have a log, and is neither untold nor unconfirmed.
+                with them. Another ISR member may have a log, and is neither unsent nor unconfirmed.
         """
         known = state.leader_and_isr
         if known.version != INITIAL_VERSION or known.leader_epoch:
@@ -94,21 +94,21 @@ class NewReplicas:
             shared: What other brokers were sent, by the id of the partition and whether it is new: brokers
                 that get the same share it.
         """
-        untold, unconfirmed = self._untold.get(broker, set()), self._unconfirmed.setdefault(broker, set())
+        unsent, unconfirmed = self._unsent.get(broker, set()), self._unconfirmed.setdefault(broker, set())
         flagged: list[LeaderAndIsrPartition] = []
         for partition in partitions:
             tp = partition.topic_partition
-            told = partition
-            if partition.is_new or tp in untold:
-                untold.discard(tp)
+            sent = partition
+            if partition.is_new or tp in unsent:
+                unsent.discard(tp)
                 unconfirmed.add(tp)
                 if not partition.is_new:
-                    told = shared.setdefault((id(partition), True), replace(partition, is_new=True))
+                    sent = shared.setdefault((id(partition), True), replace(partition, is_new=True))
             elif tp in unconfirmed:
-                told = shared.get((id(partition), False)) or shared.setdefault(
+                sent = shared.get((id(partition), False)) or shared.setdefault(
                     (id(partition), False), replace(partition, is_unconfirmed=True)
                 )
-            flagged.append(told)
+            flagged.append(sent)
         return tuple(flagged)
 
     def answered(self, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]) -> None:
@@ -129,10 +129,10 @@ class NewReplicas:
 
     def forget(self, tp: TopicPartition, broker: BrokerId) -> None:
         """Forget the replica, which is gone."""
-        for kind in (self._untold, self._unconfirmed):
+        for kind in (self._unsent, self._unconfirmed):
             kind.get(broker, set()).discard(tp)
 
     def clear(self) -> None:
         """Forget all."""
-        self._untold.clear()
+        self._unsent.clear()
         self._unconfirmed.clear()

@@ -5,7 +5,7 @@ earned before means nothing any more. And where it leads, its leader epoch must 
 records at the offsets of those that it has lost, in the same epoch, and no follower that still holds the old
 ones would ever truncate (KIP-101 compares epochs).
 
-A state in ZooKeeper does not tell: the time of its last write says nothing of what its writer knew, and an
+A state in ZooKeeper does not show it: the time of its last write says nothing of what its writer knew, and an
 election or a change of the ISR hides every bounce before it. So the evidence is one-sided. A controller deals
 with each registration that it finds, and records its broker epoch, the czxid, only when that is done and the
 broker has answered LeaderAndIsr (`ControllerRecord`). Its successor takes for bounced each broker whose
@@ -13,7 +13,7 @@ registration is not the recorded one: a restart always makes another czxid, so n
 that ends between the two, a deleted record, and a controller of Kafka's own in between cost a leader epoch or
 a place in the ISR without need; both are harmless.
 
-Such a broker may even be back without its logs, and says so only when it is told to lead or follow. Until it
+Such a broker may even be back without its logs, and reports that only when it should lead or follow. Until it
 has answered it is unproven: its place in an ISR takes nobody else's (`ControllerContext.kept_in_sync`).
 """
 
@@ -87,7 +87,7 @@ def settle(context: ControllerContext, brokers: Iterable[BrokerId]) -> Decision[
     settled = {id_: context.settled[id_] for id_ in sorted(context.settled.keys() & context.brokers.keys())}
     context.settled = settled
     # Without a record the next controller takes them for bounced, which is safe.
-    yield from attempt("the record of brokers", ask(RecordBrokers(settled, context.reign)))
+    yield from attempt("the record of brokers", ask(RecordBrokers(settled, context.fence)))
 
 
 def _expel(context: ControllerContext, broker_id: BrokerId, tps: list[TopicPartition]) -> Decision[None]:

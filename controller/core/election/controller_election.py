@@ -23,9 +23,9 @@ from barnabas.controller.core.leader_elections.effects import CancelLeaderRebala
 from barnabas.controller.core.protocol.effects import (
     NO_CONTROLLER,
     CloseAllChannels,
+    ControllerFence,
     Decision,
     LogInfo,
-    Reign,
     StopWatching,
     ask,
 )
@@ -45,18 +45,18 @@ registrations are gone would take ``/controller`` from each other many times a s
 
 
 class Verdict(Enum):
-    """What a broker does about the node that it finds."""
+    """The reaction of a broker to the ``/controller`` node that it finds."""
 
-    REIGN = auto()
-    """It is this broker's own, which acts: go on."""
+    STAY = auto()
+    """The node is this broker's own, and it is the acting controller: continue."""
     FOLLOW = auto()
-    """The broker that it names was elected: stand down."""
+    """The broker that the node names was elected: resign."""
     WAIT = auto()
-    """Another broker's session keeps a node that names somebody else: that broker gives it up."""
+    """The node names another broker than the one whose session owns it: that broker deletes it."""
     GIVE_UP = auto()
-    """This session keeps a node that does not mean this acting controller: delete it, so that all contest."""
+    """This session owns a node that names no acting controller: delete it, so that all can be elected."""
     CONTEST = auto()
-    """Nobody's claim, or none: be elected in its place."""
+    """There is no node, or no broker's session owns it: try to be elected."""
 
 
 def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
@@ -74,7 +74,7 @@ def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
         return Verdict.CONTEST
     match claim.owner:
         case Owner.THIS_SESSION:
-            return Verdict.REIGN if acts and claim.named == own else Verdict.GIVE_UP
+            return Verdict.STAY if acts and claim.named == own else Verdict.GIVE_UP
         case Owner.NAMED_BROKER:
             # Named, and registered in another session: a former life, whose node goes with that session.
             return Verdict.WAIT if claim.named == own else Verdict.FOLLOW
@@ -138,12 +138,12 @@ def await_zookeeper(context: ControllerContext, because: str) -> Decision[None]:
 
 
 def follow_controller(context: ControllerContext) -> Decision[None]:
-    """Learn who is the controller: stand down if it is another broker, contest if it is nobody."""
+    """Read which broker is the controller: resign if it is another one, try to be elected if it is none."""
     while True:
         found = yield from ask(ReadController())
         context.latest_epoch = max(context.latest_epoch, found.epoch)
         verdict = judge(found.claim, context.facts.broker_id, acts=context.is_active)
-        if verdict is Verdict.REIGN:
+        if verdict is Verdict.STAY:
             return
         if context.is_active:
             yield from resign(context, _what_it_says(found.claim))
@@ -188,10 +188,10 @@ def _contest(context: ControllerContext, seen: Claim | None) -> Decision[bool]:
     if seen is not None:
         yield LogInfo(f"{_what_it_says(seen)}: it is contested")
     outcome = yield from ask(ContestController(seen, context.latest_epoch))
-    if not isinstance(outcome, Reign):
+    if not isinstance(outcome, ControllerFence):
         yield LogInfo("another broker was elected controller")
         return False
-    context.reign, context.latest_epoch = outcome, outcome.epoch
+    context.fence, context.latest_epoch = outcome, outcome.epoch
     context.active_controller_id = context.facts.broker_id
     yield LogInfo(f"elected controller with epoch {outcome.epoch}")
     yield AnnounceController(context.facts.broker_id, outcome.epoch)

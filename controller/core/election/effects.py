@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from barnabas.cluster.model.controllership import Claim, Controllership
 from barnabas.cluster.model.epochs import NO_CONTROLLER_EPOCH, BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.controller.core.protocol.effects import Ask, Effect, Reign
+from barnabas.controller.core.protocol.effects import Ask, ControllerFence, Effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class ContestController(Ask[Reign | Lost]):
+class ContestController(Ask[ControllerFence | Lost]):
     """Delete the claim that was ``seen``, create ``/controller`` and raise its epoch in one transaction.
 
     Attributes:
@@ -41,7 +41,7 @@ class RecordEpoch(Ask[Mapping[BrokerId, BrokerEpoch]]):
     It comes before anything is sent or written in this epoch, so that none below it is ever used again.
     """
 
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class RecordBrokers(Ask[None]):
     """Record the broker epochs that the controllers have dealt with (`ControllerRecord`)."""
 
     broker_epochs: Mapping[BrokerId, BrokerEpoch]
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class GiveUpController(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class AnnounceController(Effect):
-    """Tell this broker who is the controller as far as it knows; `NO_CONTROLLER` for nobody.
+    """Pass the controller's id, as far as known, to this broker; `NO_CONTROLLER` for none.
 
     Attributes:
         controller_id: Who.

@@ -42,7 +42,7 @@ def fail_over(context: ControllerContext) -> Decision[ControllerEpoch | None]:
         None; or the controller epoch that a state was written in if it is later than this one, which then is
         not to be used: nothing was sent or written.
     """
-    settled = yield from ask(RecordEpoch(context.reign))
+    settled = yield from ask(RecordEpoch(context.fence))
     yield from attempt("the notes of failed log directories", _drop_log_dir_events(context))
     yield from attempt("the notes of changed ISRs", _drop_isr_changes(context))
     tps, latest = yield from _read_cluster(context)
@@ -78,14 +78,14 @@ def _drop_log_dir_events(context: ControllerContext) -> Decision[None]:
     """Watch the notes, and delete those that a new controller finds: it asks every broker anyway."""
     events = yield from ask(ReadLogDirEvents())
     if events.notes:
-        yield from ask(DeleteLogDirEvents(events.notes, context.reign))
+        yield from ask(DeleteLogDirEvents(events.notes, context.fence))
 
 
 def _drop_isr_changes(context: ControllerContext) -> Decision[None]:
     changes = yield from ask(ReadIsrChanges())
     if changes.notes:
         # All states are read later: what the notes point to is known then.
-        yield from ask(DeleteIsrChanges(changes.notes, context.reign))
+        yield from ask(DeleteIsrChanges(changes.notes, context.fence))
 
 
 def _read_cluster(

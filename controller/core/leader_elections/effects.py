@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.controller.core.protocol.effects import Ask, Effect, Reign
+from barnabas.controller.core.protocol.effects import Ask, ControllerFence, Effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class ReadPreferredReplicaElection(Ask[tuple[TopicPartition, ...] | None]):
 class DeletePreferredReplicaElection(Ask[None]):
     """Delete ``/admin/preferred_replica_election``; that it is gone already is no failure."""
 
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class Trigger(Enum):
 def elect_on_request(
     context: ControllerContext, requested: CommandReceived[ElectLeaders]
 ) -> Decision[ElectLeadersResult]:
-    """Elect leaders where another than the right one leads, and tell the caller what became of each."""
+    """Elect leaders where another than the right one leads, and return the result of each."""
     command = requested.command
     results = yield from _elect(
         context, command.partitions, command.election_type, Trigger.REQUEST, command.damaged
@@ -76,7 +76,7 @@ def elect_by_znode(context: ControllerContext) -> Decision[None]:
     while (named := (yield from ask(ReadPreferredReplicaElection()))) is not None:
         results = yield from _elect(context, named, ElectionType.PREFERRED, Trigger.ZNODE)
         yield _ended(results)
-        yield from ask(DeletePreferredReplicaElection(context.reign))
+        yield from ask(DeletePreferredReplicaElection(context.fence))
 
 
 def rebalance(context: ControllerContext) -> Decision[None]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from barnabas.cluster.model.epochs import PartitionVersion
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import PartitionState
-from barnabas.controller.core.protocol.effects import Ask, Reign
+from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ReadTopicConfigs(Ask[Mapping[str, Mapping[str, str]]]):
 
 @dataclass(frozen=True, slots=True)
 class StatesWritten:
-    """What became of a write of partition states.
+    """The outcome of a write of partition states.
 
     Attributes:
         versions: The partitions that were written, each with the version it stands under now.
@@ -45,7 +45,7 @@ class WritePartitionStates(Ask[StatesWritten]):
     """Write each state if it still stands under the version it carries."""
 
     states: Mapping[TopicPartition, PartitionState]
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class CreatePartitionStates(Ask[Mapping[TopicPartition, str | None]]):
     """Create the nodes of new partitions; the answer holds None for each one created, else why not."""
 
     states: Mapping[TopicPartition, PartitionState]
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class WatchPartitionStates(Ask[Mapping[TopicPartition, PartitionState]]):
     """As ``ReadPartitionStates``; watches each, because its ISR decides how a reassignment goes on.
 
     With an ``inter.broker.protocol.version`` below 2.7 the leader writes the ISR itself, and the controller
-    hears of it by this watch (Kafka: ``PartitionReassignmentIsrChangeHandler``).
+    is notified by this watch (Kafka: ``PartitionReassignmentIsrChangeHandler``).
     """
 
     partitions: tuple[TopicPartition, ...]

@@ -48,7 +48,7 @@ class Elections:
     """What a round of elections came to.
 
     Attributes:
-        elected: The partitions with a new leader, written and remembered, each with those to tell.
+        elected: The partitions with a new leader, written and remembered, each with the brokers to notify.
         failed: The others, each with the cause as state-change.log prints it.
     """
 
@@ -155,7 +155,7 @@ def without(known: LeaderAndIsr, replica: BrokerId, *, is_kept: bool = False) ->
 
 @dataclass(slots=True)
 class Written:
-    """What became of a write.
+    """The outcome of a write.
 
     Attributes:
         done: The partitions that were written and are remembered.
@@ -174,7 +174,7 @@ def write(context: ControllerContext, changes: Mapping[TopicPartition, LeaderAnd
     if not changes:
         return result
     states = {tp: PartitionState(change, context.epoch) for tp, change in changes.items()}
-    answer = yield from ask(WritePartitionStates(states, context.reign))
+    answer = yield from ask(WritePartitionStates(states, context.fence))
     for tp, change in changes.items():
         if tp in answer.versions:
             written = change.written_as(answer.versions[tp])

@@ -34,7 +34,7 @@ def change_partitions(
     target: PartitionMachineState,
     strategy: Strategy | None = None,
 ) -> Decision[set[TopicPartition]]:
-    """Take ``tps`` to ``target`` and tell the brokers, in one batch of requests.
+    """Take ``tps`` to ``target`` and notify the brokers, in one batch of requests.
 
     A partition that may not go there, or cannot, is logged and stays where it is; the others go.
 
@@ -150,7 +150,7 @@ def _initialize(
             outcomes[tp] = yield from _fail(context, tp, _ONLINE, _no_replica_alive(context, tp))
     if not states:
         return outcomes
-    answer = yield from ask(CreatePartitionStates(states, context.reign))
+    answer = yield from ask(CreatePartitionStates(states, context.fence))
     outcomes.update(answer)
     for tp, state in states.items():
         cause = answer[tp]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.controller.core.protocol.effects import Ask, Reign
+from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class DeleteIsrChanges(Ask[None]):
     """Delete these notes; one that is gone already is no failure."""
 
     notes: tuple[str, ...]
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +64,4 @@ class DeleteLogDirEvents(Ask[None]):
     """Delete these notes; one that is gone already is no failure."""
 
     notes: tuple[str, ...]
-    reign: Reign
+    fence: ControllerFence

@@ -92,19 +92,20 @@ def listed(values: Iterable[object]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reign:
-    """The fence of a controller's writes: what it got by its election, and each write carries.
+class ControllerFence:
+    """The fence that a controller gets by its election and that each of its writes carries.
 
     Attributes:
         epoch: The controller epoch.
-        fence: The data version of ``/controller_epoch`` in that epoch; a write under another one is refused.
+        epoch_version: The data version of ``/controller_epoch`` in that epoch; a write fails if it is another
+            one by now.
     """
 
     epoch: ControllerEpoch
-    fence: EpochVersion
+    epoch_version: EpochVersion
 
 
-NO_REIGN = Reign(NO_CONTROLLER_EPOCH, EpochVersion(-1))
+NO_FENCE = ControllerFence(NO_CONTROLLER_EPOCH, EpochVersion(-1))
 """The fence on a broker that is not the controller."""
 
 

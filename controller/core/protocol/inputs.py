@@ -190,13 +190,13 @@ class LeaderAndIsrResponseReceived(Input):
 
     Attributes:
         broker_epoch: The life of the broker that was asked.
-        told: The partitions of the request.
+        requested: The partitions of the request.
     """
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
     response: LeaderAndIsrResponse
-    told: tuple[TopicPartition, ...] = ()
+    requested: tuple[TopicPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def _move_off(
 
 
 def _tell(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
-    """Tell the replicas in a new leader epoch who is being added and removed; create those being added."""
+    """Send the replicas the new assignment in a new leader epoch; create the replicas being added."""
     assignment = context.assignment(tp)
     yield LogInfo(
         f"{tp} moves to {listed(assignment.target)}: adding {listed(assignment.adding)}, removing "
@@ -212,7 +212,7 @@ def _complete(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
 
 
 def _move_leader(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
-    """Elect a target replica where none leads; else tell the replicas in a new epoch who they are."""
+    """Elect a target replica if none leads; else send the replicas the assignment in a new epoch."""
     if _is_led(context, tp):
         yield from _announce(context, tp)
     elif tp in context.leaderships:
@@ -281,7 +281,7 @@ def _try_to_write(
 ) -> Decision[bool]:
     standing = {**context.assignments[tp.topic], tp.partition: before}
     while True:
-        change = WriteAssignment(tp.topic, standing, {**standing, tp.partition: after}, context.reign)
+        change = WriteAssignment(tp.topic, standing, {**standing, tp.partition: after}, context.fence)
         if (yield from ask(change)):
             return True
         found = (yield from ask(ReadAssignments((tp.topic,)))).get(tp.topic, NO_TOPIC).partitions

@@ -37,7 +37,7 @@ def plan(
     target: tuple[BrokerId, ...] | None,
     live: Collection[BrokerId] | None = None,
 ) -> Assignment | Refusal:
-    """What becomes of ``current`` by a reassignment to ``target``, or by its cancellation where that is None.
+    """Return the assignment after a reassignment to ``target``, or after its cancellation if that is None.
 
     Args:
         tp: Which partition, for the words of a refusal.

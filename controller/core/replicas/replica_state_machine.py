@@ -33,7 +33,7 @@ def change_replicas(
     target: ReplicaMachineState,
     full_to: Collection[BrokerId] = (),
 ) -> Decision[None]:
-    """Take ``replicas`` to ``target`` and tell the brokers, in one batch of requests.
+    """Take ``replicas`` to ``target`` and notify the brokers, in one batch of requests.
 
     A replica that may not go there, or cannot, is logged and stays where it is; the others go.
 
@@ -50,7 +50,7 @@ def change_replicas(
 
 
 def start_up(context: ControllerContext, tps: Sequence[TopicPartition]) -> Decision[None]:
-    """Place every replica by its broker; tell those online what to do and take the others offline.
+    """Set every replica's state by its broker: online replicas get requests, the others go offline.
 
     Args:
         context: What is known.
@@ -170,7 +170,7 @@ def _enter(
 def _stop(
     context: ControllerContext, broker: BrokerId, tps: Collection[TopicPartition], batch: RequestBatch
 ) -> Decision[None]:
-    """Stop the replicas of ``tps`` on ``broker``, take them out of their ISRs and tell the others."""
+    """Stop the replicas of ``tps`` on ``broker``, remove them from their ISRs and notify the others."""
     led = [tp for tp in tps if tp in context.leaderships]
     states, failed = yield from remove_from_isr(context, broker, led)
     for tp in tps:

@@ -112,7 +112,7 @@ def _extend(
         if isinstance(plan, Refusal) or validate_only:
             return plan if isinstance(plan, Refusal) else wanted.count
         whole = {**standing, **plan}
-        if (yield from ask(WriteAssignment(name, standing, whole, context.reign))):
+        if (yield from ask(WriteAssignment(name, standing, whole, context.fence))):
             yield LogInfo(f"topic {name} written: {len(whole)} partitions from now on")
             return len(whole)
         # Somebody wrote the node meanwhile: what was planned on may hold no longer.

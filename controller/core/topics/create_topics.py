@@ -68,7 +68,7 @@ def _create(
     result = TopicResult(topic.name, ErrorCode.NONE, partitions=len(plan), replication_factor=factor)
     if validate_only:
         return result
-    created = yield from ask(CreateTopic(topic.name, plan, topic.configs, context.reign))
+    created = yield from ask(CreateTopic(topic.name, plan, topic.configs, context.fence))
     if not created:
         exists = Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
         return (yield from _refuse(topic.name, exists))

@@ -28,7 +28,7 @@ def delete_topics(
     existing = yield from ask(ReadTopics())
     wanted = tuple(name for name in names if name in existing)
     if wanted:
-        yield from ask(MarkTopicDeletions(wanted, context.reign))
+        yield from ask(MarkTopicDeletions(wanted, context.fence))
     return DeleteTopicsResult(tuple(_result(name, existing) for name in names))
 
 

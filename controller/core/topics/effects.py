@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment
-from barnabas.controller.core.protocol.effects import Ask, Reign
+from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class TopicRead:
 
     Attributes:
         partitions: The replicas of each partition, by its number.
-        identity: Of the topic; None where it cannot be told.
+        identity: The topic's identity; None if it is unknown.
     """
 
     partitions: Mapping[int, Assignment]
@@ -46,7 +46,7 @@ class CreateTopic(Ask[bool]):
     name: str
     assignments: Mapping[int, Assignment]
     configs: Mapping[str, str]
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class MarkTopicDeletions(Ask[None]):
     """Mark these topics in ``/admin/delete_topics``; one that is marked already is no failure."""
 
     topics: tuple[str, ...]
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class RemoveTopicDeletions(Ask[None]):
     """Take the marks of these topics away; one that is gone already is no failure."""
 
     topics: tuple[str, ...]
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class DeleteTopic(Ask[None]):
     """
 
     topic: str
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,13 @@ class WriteAssignment(Ask[bool]):
         topic: Which topic.
         before: Its partitions as read.
         after: Its partitions from now on.
-        reign: The fence.
+        fence: The fence.
     """
 
     topic: str
     before: Mapping[int, Assignment]
     after: Mapping[int, Assignment]
-    reign: Reign
+    fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,4 +125,4 @@ class WriteReassignments(Ask[bool]):
 
     targets: Mapping[TopicPartition, tuple[BrokerId, ...]]
     version: int
-    reign: Reign
+    fence: ControllerFence

@@ -40,7 +40,7 @@ def withdraw(context: ControllerContext, goes: Withdraws) -> Decision[None]:
         left = {tp: target for tp, target in asked.targets.items() if not goes(tp, target)}
         if left and len(left) == len(asked.targets):
             return
-        if (yield from ask(WriteReassignments(left, asked.version, context.reign))):
+        if (yield from ask(WriteReassignments(left, asked.version, context.fence))):
             gone = ", ".join(str(tp) for tp in asked.targets if tp not in left) or "what cannot be read"
             yield LogInfo(f"taken out of /admin/reassign_partitions: {gone}; left there: {len(left)}")
             return

@@ -72,7 +72,7 @@ def _restore(context: ControllerContext, topic: str) -> Decision[None]:
     yield LogInfo(f"topic {topic} is being deleted and gets no partitions: {listed(added)}")
     kept = {number: known[number] for number in sorted(written) if number in known}
     # Where the node was written once more meanwhile, its watch leads here again.
-    yield from ask(WriteAssignment(topic, written, kept, context.reign))
+    yield from ask(WriteAssignment(topic, written, kept, context.fence))
 
 
 def _add_partitions(context: ControllerContext, topics: tuple[str, ...]) -> Decision[None]:

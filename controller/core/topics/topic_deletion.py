@@ -148,7 +148,7 @@ def remove_marks(context: ControllerContext, topics: Collection[str], because: s
     if topics:
         names = tuple(sorted(topics))
         yield LogInfo(f"not to be deleted, because {because}: {listed(names)}")
-        yield from ask(RemoveTopicDeletions(names, context.reign))
+        yield from ask(RemoveTopicDeletions(names, context.fence))
 
 
 def _start(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
@@ -185,7 +185,7 @@ def _complete(context: ControllerContext, topic: str) -> Decision[None]:
     moved = [topic] if context.is_being_reassigned(topic) else []
     replicas = context.replicas(_partitions(context, (topic,)))
     yield from change_replicas(context, replicas, ReplicaMachineState.NON_EXISTENT)
-    yield from ask(DeleteTopic(topic, context.reign))
+    yield from ask(DeleteTopic(topic, context.fence))
     context.forget_topic(topic)
     yield LogInfo(f"topic {topic} is deleted")
     yield from withdraw_topics(context, moved)

@@ -53,13 +53,13 @@ from barnabas.controller.core.protocol.broker_znodes import (
 from barnabas.controller.core.protocol.effects import (
     NO_CONTROLLER,
     Ask,
+    ControllerFence,
     Decision,
     Effect,
     Interruption,
     LogElection,
     LogInfo,
     LogStateChange,
-    Reign,
 )
 from barnabas.controller.core.protocol.inputs import Input, Startup
 from barnabas.controller.core.topics.effects import (
@@ -199,8 +199,10 @@ class World:
         return self._zxid
 
     def answer(self, question: Ask[Any]) -> object:
-        reign = getattr(question, "reign", None)
-        if reign is not None and reign != Reign(ControllerEpoch(self.epoch), EpochVersion(self.epoch)):
+        fence = getattr(question, "fence", None)
+        if fence is not None and fence != ControllerFence(
+            ControllerEpoch(self.epoch), EpochVersion(self.epoch)
+        ):
             return Interruption.CONTROLLER_MOVED
         if type(question) in self.answers:
             return self.answers[type(question)](question)
@@ -248,13 +250,13 @@ class World:
             return self.stray
         return Claim(self.controller, Owner.THIS_SESSION if self.owns_controller else Owner.NAMED_BROKER, 0)
 
-    def _contest(self, seen: Claim | None, above: ControllerEpoch) -> Reign | Lost:
+    def _contest(self, seen: Claim | None, above: ControllerEpoch) -> ControllerFence | Lost:
         if self.claim != seen:
             return Lost()
         self.stray = None
         self.controller, self.owns_controller = self.context.facts.broker_id, True
         self.epoch = max(self.epoch, above) + 1
-        return Reign(ControllerEpoch(self.epoch), EpochVersion(self.epoch))
+        return ControllerFence(ControllerEpoch(self.epoch), EpochVersion(self.epoch))
 
     def _write(self, question: Ask[Any]) -> object:
         match question:

@@ -8,7 +8,7 @@ from barnabas.cluster.zk.fence import Fence
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.controller.candidacy import Candidacy
 from barnabas.controller.core.election.effects import Lost
-from barnabas.controller.core.protocol.effects import Reign
+from barnabas.controller.core.protocol.effects import ControllerFence
 
 STRAY = Claim(None, Owner.NOBODY, 4)
 TWO = ControllerEpoch(2)
@@ -48,7 +48,7 @@ async def test_who_claims_to_be_controller():
 
 async def test_a_won_race_is_a_reign():
     store = Store(outcome=Fence(ControllerEpoch(3), EpochVersion(5)))
-    assert await candidacy(store).contest(STRAY, TWO) == Reign(ControllerEpoch(3), EpochVersion(5))
+    assert await candidacy(store).contest(STRAY, TWO) == ControllerFence(ControllerEpoch(3), EpochVersion(5))
     assert store.elected == [(1, 1500, STRAY, 2)]
 
 

@@ -121,7 +121,7 @@ async def test_a_change_of_the_node_is_heard(stage):
     stage.race.named, stage.race.epoch = 2, 4
     await stage.node.start(empty_store(stage.race))
     await stage.until_learned(2)
-    assert stage.epochs[-1] == 4, "the reign of the other broker, which this one is to obey alone"
+    assert stage.epochs[-1] == 4, "the epoch of the other controller, which this broker must obey alone"
     stage.race.named = None
     stage.node.on_zookeeper_event(WatchEvent("/controller", Change.DELETED))
     stage.node.on_zookeeper_event(WatchEvent("/config/changes", Change.CHILDREN))

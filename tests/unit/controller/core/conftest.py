@@ -21,13 +21,13 @@ from barnabas.controller.core.partitions.effects import (
 from barnabas.controller.core.protocol.broker_znodes import IsrChanges
 from barnabas.controller.core.protocol.effects import (
     Ask,
+    ControllerFence,
     Effect,
     Interruption,
     LogElection,
     LogInfo,
     LogStateChange,
     OpenChannel,
-    Reign,
     SendLeaderAndIsr,
     SendStopReplica,
     SendUpdateMetadata,
@@ -103,9 +103,9 @@ def _numbers(some: Iterable[int]) -> str:
 
 def _question(question: Ask[Any]) -> str:
     match question:
-        case WritePartitionStates(states, reign) | CreatePartitionStates(states, reign):
+        case WritePartitionStates(states, fence) | CreatePartitionStates(states, fence):
             told = "; ".join(f"{tp} {_state(state)}" for tp, state in states.items())
-            return f"{type(question).__name__} in epoch {reign.epoch}: {told}"
+            return f"{type(question).__name__} in epoch {fence.epoch}: {told}"
         case ReadPartitionStates(tps):
             return f"ReadPartitionStates: {', '.join(map(str, tps))}"
         case _:
@@ -114,7 +114,7 @@ def _question(question: Ask[Any]) -> str:
 
 def _answer(answer: object) -> str:
     match answer:
-        case None | Interruption() | Reign() | Lost() | int():
+        case None | Interruption() | ControllerFence() | Lost() | int():
             return str(answer)
         case Controllership(None, epoch):
             return f"nobody, epoch {epoch}"
@@ -163,7 +163,7 @@ def unfenced() -> Callable[[ModuleType], set[str]]:
     def names(module: ModuleType) -> set[str]:
         kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Ask)]
         return {
-            kind.__name__ for kind in kinds if kind is not Ask and "reign" not in kind.__dataclass_fields__
+            kind.__name__ for kind in kinds if kind is not Ask and "fence" not in kind.__dataclass_fields__
         }
 
     return names

@@ -102,7 +102,7 @@ def test_a_broker_that_is_not_the_controller_ignores_the_cluster(make_world, hap
 
 
 def test_a_deposed_controller_writes_nothing_resigns_and_follows_the_new_one(make_world):
-    """KAFKA-6082: its reign is over, though nobody has told it yet."""
+    """KAFKA-6082: another controller was elected, and this one does not know it yet."""
     world = make_world()
     world.write_topic("t", (2, 3, 1))
     world.run(TopicChange())

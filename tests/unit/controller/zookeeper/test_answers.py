@@ -38,12 +38,15 @@ from barnabas.controller.core.protocol.broker_znodes import (
     ReadBrokers,
     ReadIsrChanges,
 )
-from barnabas.controller.core.protocol.effects import Ask, Reign
+from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 from barnabas.controller.core.topics.effects import CreateTopic, ReadAssignments, ReadTopics, TopicRead
 from barnabas.controller.zookeeper.answers import Inquiry
 
 T0, T1, T2 = (TopicPartition("t", n) for n in range(3))
-REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
+CONTROLLER_FENCE, FENCE = (
+    ControllerFence(ControllerEpoch(3), EpochVersion(5)),
+    Fence(ControllerEpoch(3), EpochVersion(5)),
+)
 OWN = paths.broker(BrokerId(1))
 LED = LeaderAndIsr.initial(BrokerId(1), (BrokerId(1),))
 STATE = PartitionState(LED, ControllerEpoch(3))
@@ -91,7 +94,7 @@ async def test_the_race():
     cluster = Table(disable_features=None)
     asking, _ = inquiry(controller=table, cluster=cluster)
     assert await asking.answer(ReadController()) == nobody
-    assert await asking.answer(ContestController(None, ControllerEpoch(2))) == REIGN
+    assert await asking.answer(ContestController(None, ControllerEpoch(2))) == CONTROLLER_FENCE
     assert [name for name, _, _ in cluster.calls] == ["disable_features"]
     assert await asking.answer(GiveUpController()) is None
     assert [name for name, _, _ in table.calls] == ["look", "elect", "give_up"]
@@ -100,8 +103,8 @@ async def test_the_race():
 async def test_the_record():
     table = Table(record_epoch={BrokerId(1): BrokerEpoch(7)}, record_brokers=None)
     asking, _ = inquiry(controller=table)
-    assert await asking.answer(RecordEpoch(REIGN)) == {1: 7}
-    assert await asking.answer(RecordBrokers({BrokerId(1): BrokerEpoch(8)}, REIGN)) is None
+    assert await asking.answer(RecordEpoch(CONTROLLER_FENCE)) == {1: 7}
+    assert await asking.answer(RecordBrokers({BrokerId(1): BrokerEpoch(8)}, CONTROLLER_FENCE)) is None
     assert [arguments for _, arguments, _ in table.calls] == [(FENCE,), ({1: 8}, FENCE)]
 
 
@@ -166,7 +169,7 @@ async def test_the_registration_of_this_broker_stays_watched():
 
 
 async def test_what_is_no_more_is_kept_nowhere():
-    """Brokers that come and go, topics, partitions that move: a reign may last for years."""
+    """Brokers that come and go, topics, partitions that move: a controller may act for years."""
     gone = [paths.broker(BrokerId(7)), paths.topic("t"), paths.partition_state(T0)]
     asking, watches = inquiry(partitions=Table(read={T0: STATE}))
     await asking.answer(WatchPartitionStates((T0,)))
@@ -198,7 +201,7 @@ async def test_writes_come_back_as_done_conflicting_and_failed():
     results = {T0: LED.written_as(PartitionVersion(1)), T1: BadVersion("/1"), T2: NoNode("/2")}
     table = Table(update=results)
     asking, _ = inquiry(partitions=table)
-    answer = await asking.answer(WritePartitionStates({T0: STATE, T1: STATE, T2: STATE}, REIGN))
+    answer = await asking.answer(WritePartitionStates({T0: STATE, T1: STATE, T2: STATE}, CONTROLLER_FENCE))
     assert answer.versions == {T0: 1}
     assert answer.conflicts == {T1}
     assert answer.failures == {
@@ -210,13 +213,13 @@ async def test_writes_come_back_as_done_conflicting_and_failed():
 
 async def test_creations():
     asking, _ = inquiry(partitions=Table(create={T0: LED, T1: NodeExists("/1")}))
-    answer = await asking.answer(CreatePartitionStates({T0: STATE, T1: STATE}, REIGN))
+    answer = await asking.answer(CreatePartitionStates({T0: STATE, T1: STATE}, CONTROLLER_FENCE))
     assert answer[T0] is None
     assert answer[T1].endswith("KeeperErrorCode = NodeExists for /1")
 
 
 async def test_a_topic_is_created_once():
-    creation = CreateTopic("t", {}, {"k": "v"}, REIGN)
+    creation = CreateTopic("t", {}, {"k": "v"}, CONTROLLER_FENCE)
     table = Table(create=None)
     asking, _ = inquiry(topics=table)
     assert await asking.answer(creation) is True
@@ -231,7 +234,7 @@ async def test_notes_name_each_partition_once_and_unreadable_ones_none():
     notes.path = "/isr_change_notification"
     asking, _ = inquiry(isr_changes=notes)
     assert await asking.answer(ReadIsrChanges()) == IsrChanges(("a", "b", "c"), (T0, T1))
-    assert await asking.answer(DeleteIsrChanges(("a",), REIGN)) is None
+    assert await asking.answer(DeleteIsrChanges(("a",), CONTROLLER_FENCE)) is None
     assert notes.calls[-1] == ("delete", (("a",), FENCE), {})
 
 

@@ -15,11 +15,14 @@ from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.store_configs import ResourceConfigs
 from barnabas.controller.core.configs.effects import ReadConfigs, StoredConfigs, WriteConfigs
 from barnabas.controller.core.protocol.broker_znodes import DeleteLogDirEvents, LogDirEvents, ReadLogDirEvents
-from barnabas.controller.core.protocol.effects import Reign
+from barnabas.controller.core.protocol.effects import ControllerFence
 from barnabas.controller.zookeeper.answers import Inquiry
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
-REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
+CONTROLLER_FENCE, FENCE = (
+    ControllerFence(ControllerEpoch(3), EpochVersion(5)),
+    Fence(ControllerEpoch(3), EpochVersion(5)),
+)
 
 
 def inquiry(**tables):
@@ -39,7 +42,7 @@ async def test_settings_are_read_with_their_versions():
 async def test_settings_are_written_behind_the_fence(error, written):
     configs = SimpleNamespace(write=AsyncMock(side_effect=error))
     asking = inquiry(configs=configs)
-    assert await asking.answer(WriteConfigs(TOPIC, {"a": "b"}, 4, REIGN)) is written
+    assert await asking.answer(WriteConfigs(TOPIC, {"a": "b"}, 4, CONTROLLER_FENCE)) is written
     configs.write.assert_awaited_once_with(TOPIC, {"a": "b"}, 4, FENCE)
 
 
@@ -55,5 +58,5 @@ async def test_log_dir_events_name_each_broker_once_and_are_watched():
     asking = inquiry(log_dir_events=events)
     assert await asking.answer(ReadLogDirEvents()) == LogDirEvents(("a", "b", "c"), (BrokerId(2),))
     events.pending.assert_awaited_once_with(watch=True)
-    assert await asking.answer(DeleteLogDirEvents(("a",), REIGN)) is None
+    assert await asking.answer(DeleteLogDirEvents(("a",), CONTROLLER_FENCE)) is None
     events.delete.assert_awaited_once_with(("a",), FENCE)

@@ -13,11 +13,11 @@ from barnabas.controller.core.leader_elections.effects import (
     DeletePreferredReplicaElection,
     ReadPreferredReplicaElection,
 )
-from barnabas.controller.core.protocol.effects import Reign
+from barnabas.controller.core.protocol.effects import ControllerFence
 from barnabas.controller.zookeeper.leader_elections import ELECTIONS
 
 PATH = "/admin/preferred_replica_election"
-REIGN = Reign(ControllerEpoch(3), EpochVersion(5))
+CONTROLLER_FENCE = ControllerFence(ControllerEpoch(3), EpochVersion(5))
 
 
 class Elections:
@@ -54,7 +54,7 @@ async def test_a_znode_that_cannot_be_read_names_nothing():
 
 async def test_the_deletion_shows_its_reign():
     elections = Elections(None)
-    assert await ask(elections, DeletePreferredReplicaElection(REIGN)) is None
+    assert await ask(elections, DeletePreferredReplicaElection(CONTROLLER_FENCE)) is None
     assert elections.fences == [Fence(ControllerEpoch(3), EpochVersion(5))]
     with pytest.raises(ControllerMoved):
-        await ask(Elections(ControllerMoved("gone")), DeletePreferredReplicaElection(REIGN))
+        await ask(Elections(ControllerMoved("gone")), DeletePreferredReplicaElection(CONTROLLER_FENCE))

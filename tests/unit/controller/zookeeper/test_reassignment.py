@@ -10,7 +10,7 @@ from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.zk.errors import BadVersion, NoNode
 from barnabas.cluster.zk.fence import Fence
 from barnabas.controller.core.partitions.effects import WatchPartitionStates
-from barnabas.controller.core.protocol.effects import Reign
+from barnabas.controller.core.protocol.effects import ControllerFence
 from barnabas.controller.core.topics.effects import (
     ReadReassignments,
     RequestedReassignments,
@@ -19,7 +19,10 @@ from barnabas.controller.core.topics.effects import (
 from barnabas.controller.zookeeper.reassignment import REASSIGNMENT
 
 T0 = TopicPartition("t", 0)
-REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
+CONTROLLER_FENCE, FENCE = (
+    ControllerFence(ControllerEpoch(3), EpochVersion(5)),
+    Fence(ControllerEpoch(3), EpochVersion(5)),
+)
 LED = LeaderAndIsr(BrokerId(1), 0, (BrokerId(1),), PartitionVersion(0))
 WRITTEN = PartitionState(LED, ControllerEpoch(3))
 
@@ -52,13 +55,13 @@ async def test_what_is_asked_for_is_read_and_watched_where_it_is_missing_too():
 
 async def test_what_is_left_is_written_behind_the_fence():
     store = Requests()
-    assert await answer(WriteReassignments({T0: (1,)}, 4, REIGN), reassignments=store) is True
+    assert await answer(WriteReassignments({T0: (1,)}, 4, CONTROLLER_FENCE), reassignments=store) is True
     assert store.left == [({T0: (1,)}, 4, FENCE)]
 
 
 @pytest.mark.parametrize("error", [BadVersion("/x"), NoNode("/x")])
 async def test_what_was_changed_meanwhile_is_not_written(error):
-    written = await answer(WriteReassignments({}, 4, REIGN), reassignments=Requests(error=error))
+    written = await answer(WriteReassignments({}, 4, CONTROLLER_FENCE), reassignments=Requests(error=error))
     assert written is False
 
 

@@ -10,7 +10,7 @@ from barnabas.cluster.model.partition import Assignment
 from barnabas.cluster.zk.errors import BadVersion, NoNode
 from barnabas.cluster.zk.fence import Fence
 from barnabas.cluster.zk.schema.topics import TopicAssignment
-from barnabas.controller.core.protocol.effects import Reign
+from barnabas.controller.core.protocol.effects import ControllerFence
 from barnabas.controller.core.topics.effects import (
     DeleteTopic,
     MarkTopicDeletions,
@@ -20,7 +20,10 @@ from barnabas.controller.core.topics.effects import (
 )
 from barnabas.controller.zookeeper.topics import TOPICS
 
-REIGN, FENCE = Reign(ControllerEpoch(3), EpochVersion(5)), Fence(ControllerEpoch(3), EpochVersion(5))
+CONTROLLER_FENCE, FENCE = (
+    ControllerFence(ControllerEpoch(3), EpochVersion(5)),
+    Fence(ControllerEpoch(3), EpochVersion(5)),
+)
 BEFORE = {0: Assignment((BrokerId(1),))}
 AFTER = {**BEFORE, 1: Assignment((BrokerId(2),))}
 
@@ -65,8 +68,8 @@ async def answer(stores, question):
 async def test_marks_are_read_and_watched_written_and_removed():
     stores = Stores()
     assert await answer(stores, ReadTopicDeletions()) == {"t"}
-    await answer(stores, MarkTopicDeletions(("t",), REIGN))
-    await answer(stores, RemoveTopicDeletions(("t",), REIGN))
+    await answer(stores, MarkTopicDeletions(("t",), CONTROLLER_FENCE))
+    await answer(stores, RemoveTopicDeletions(("t",), CONTROLLER_FENCE))
     assert stores.calls == [
         ("marked", (), {"watch": True}),
         ("mark", (("t",), FENCE), {}),
@@ -76,14 +79,14 @@ async def test_marks_are_read_and_watched_written_and_removed():
 
 async def test_a_deleted_topic_is_watched_no_more():
     stores = Stores()
-    await answer(stores, DeleteTopic("t", REIGN))
+    await answer(stores, DeleteTopic("t", CONTROLLER_FENCE))
     assert stores.calls == [("delete_topic", ("t", FENCE), {})]
     assert stores.unwatched == ["/brokers/topics/t"]
 
 
 async def test_partitions_are_written_under_the_version_they_were_read_with_and_the_id_stays():
     stores = Stores()
-    assert await answer(stores, WriteAssignment("t", BEFORE, AFTER, REIGN)) is True
+    assert await answer(stores, WriteAssignment("t", BEFORE, AFTER, CONTROLLER_FENCE)) is True
     assert stores.calls == [("set", ("t", TopicAssignment(AFTER, "an id", 7), FENCE), {})]
 
 
@@ -91,7 +94,7 @@ async def test_partitions_are_written_under_the_version_they_were_read_with_and_
 async def test_partitions_that_stand_no_more_as_read_are_not_written(standing):
     stores = Stores()
     stores.standing = standing
-    assert await answer(stores, WriteAssignment("t", BEFORE, AFTER, REIGN)) is False
+    assert await answer(stores, WriteAssignment("t", BEFORE, AFTER, CONTROLLER_FENCE)) is False
     assert stores.calls == []
 
 
@@ -99,7 +102,7 @@ async def test_partitions_that_stand_no_more_as_read_are_not_written(standing):
 async def test_a_write_that_comes_too_late_says_so(refusal):
     stores = Stores()
     stores.refusal = refusal
-    assert await answer(stores, WriteAssignment("t", BEFORE, AFTER, REIGN)) is False
+    assert await answer(stores, WriteAssignment("t", BEFORE, AFTER, CONTROLLER_FENCE)) is False
 
 
 async def test_a_write_whose_answer_was_lost_is_recognized():
@@ -110,4 +113,4 @@ async def test_a_write_whose_answer_was_lost_is_recognized():
         raise BadVersion("/t")
 
     stores.topics.set_partitions = written_and_then_sent_again
-    assert await answer(stores, WriteAssignment("t", BEFORE, AFTER, REIGN)) is True
+    assert await answer(stores, WriteAssignment("t", BEFORE, AFTER, CONTROLLER_FENCE)) is True

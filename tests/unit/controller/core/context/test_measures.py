@@ -10,16 +10,16 @@ from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, Partition
 from barnabas.cluster.runtime.metrics import TIMED_EVENTS
 from barnabas.controller.core.context.controller_context import ControllerContext, Facts, PartitionReplica
 from barnabas.controller.core.context.machines import PartitionMachineState, ReplicaMachineState
-from barnabas.controller.core.context.measures import Census, Measures, rate_and_time
-from barnabas.controller.core.protocol.effects import Reign
+from barnabas.controller.core.context.measures import ControllerGauges, Measures, rate_and_time
+from barnabas.controller.core.protocol.effects import ControllerFence
 from barnabas.controller.core.protocol.inputs import BrokerChange, ControllerState, Expire, TopicChange
 
 T0 = TopicPartition("t", 0)
 
 
 @pytest.fixture
-def census():
-    return Census()
+def gauges():
+    return ControllerGauges()
 
 
 def test_the_time_of_each_state_counts_under_kafkas_name():
@@ -27,61 +27,61 @@ def test_the_time_of_each_state_counts_under_kafkas_name():
     assert rate_and_time(ControllerState.BROKER_CHANGE) == "LeaderElection"
 
 
-def test_who_is_not_the_controller_counts_nothing(make_world, census):
-    assert census.measure(make_world(active=False).context) == Measures()
+def test_who_is_not_the_controller_counts_nothing(make_world, gauges):
+    assert gauges.measure(make_world(active=False).context) == Measures()
 
 
-def test_a_healthy_cluster(make_world, census):
+def test_a_healthy_cluster(make_world, gauges):
     world = make_world()
     world.write_topic("t", (1, 2), (2, 1))
     world.write_topic("u", (3,))
     world.run(TopicChange())
-    assert census.measure(world.context) == Measures(1, 0, 0, 2, 3)
+    assert gauges.measure(world.context) == Measures(1, 0, 0, 2, 3)
 
 
-def test_a_dead_broker_shows_in_both_counts_until_it_is_back(make_world, census):
+def test_a_dead_broker_shows_in_both_counts_until_it_is_back(make_world, gauges):
     world = make_world()
     world.write_topic("t", (1, 2), (2, 1), (3,))
     world.run(TopicChange())
     world.remove(3, 2)
     world.run(BrokerChange())
-    measures = census.measure(world.context)
+    measures = gauges.measure(world.context)
     assert measures.offline_partitions_count == 1
     assert measures.preferred_replica_imbalance_count == 2
     world.register(3)
     world.run(BrokerChange())
-    measures = census.measure(world.context)
+    measures = gauges.measure(world.context)
     assert (measures.offline_partitions_count, measures.preferred_replica_imbalance_count) == (0, 1)
 
 
-def test_a_topic_that_is_being_deleted_counts_as_a_topic_alone(make_world, census):
+def test_a_topic_that_is_being_deleted_counts_as_a_topic_alone(make_world, gauges):
     world = make_world()
     world.write_topic("t", (2, 3))
     world.run(TopicChange())
     world.remove(2, 3)
     world.run(BrokerChange())
-    assert census.measure(world.context).offline_partitions_count == 1
+    assert gauges.measure(world.context).offline_partitions_count == 1
     world.context.topics_to_delete.add("t")
     world.context.topics_ineligible_for_deletion.add("t")
     world.context.replica_states[PartitionReplica(T0, BrokerId(2))] = ReplicaMachineState.DELETION_SUCCESSFUL
     world.context.replica_states[PartitionReplica(T0, BrokerId(3))] = ReplicaMachineState.DELETION_INELIGIBLE
-    assert census.measure(world.context) == Measures(1, 0, 0, 1, 1, 1, 1, 1, 1)
+    assert gauges.measure(world.context) == Measures(1, 0, 0, 1, 1, 1, 1, 1, 1)
     world.context.topics_to_delete.clear()
-    assert census.measure(world.context).offline_partitions_count == 1
+    assert gauges.measure(world.context).offline_partitions_count == 1
 
 
-def test_who_resigns_counts_nothing_any_more(make_world, census):
+def test_who_resigns_counts_nothing_any_more(make_world, gauges):
     world = make_world()
     world.write_topic("t", (2,))
     world.run(TopicChange())
     world.remove(2)
     world.run(BrokerChange())
-    census.measure(world.context)
+    gauges.measure(world.context)
     world.run(Expire())
-    assert census.measure(world.context) == Measures()
+    assert gauges.measure(world.context) == Measures()
     world.register(2)
-    world.context.active_controller_id, world.context.reign = BrokerId(1), Reign(1, 1)
-    assert census.measure(world.context) == Measures(1)
+    world.context.active_controller_id, world.context.fence = BrokerId(1), ControllerFence(1, 1)
+    assert gauges.measure(world.context) == Measures(1)
 
 
 steps = st.lists(
@@ -99,8 +99,8 @@ steps = st.lists(
 @given(steps)
 @settings(max_examples=100)
 def test_the_count_that_is_kept_is_the_count_made_anew(walk):
-    context = ControllerContext(Facts(BrokerId(1)), BrokerId(1), Reign(1, 1))
-    census = Census()
+    context = ControllerContext(Facts(BrokerId(1)), BrokerId(1), ControllerFence(1, 1))
+    gauges = ControllerGauges()
     for kind, topic, number, broker, state in walk:
         tp = TopicPartition(topic, number)
         if kind in {"state", "leader"} and not context.assignment(tp).replicas:
@@ -118,8 +118,8 @@ def test_the_count_that_is_kept_is_the_count_made_anew(walk):
             case "forget":
                 context.forget_topic(topic)
             case "measure":
-                assert census.measure(context) == count_anew(context)
-    assert census.measure(context) == count_anew(context)
+                assert gauges.measure(context) == count_anew(context)
+    assert gauges.measure(context) == count_anew(context)
 
 
 def count_anew(context):

@@ -235,7 +235,8 @@ def test_a_controller_that_ends_before_an_answer_leaves_the_doubt_to_its_success
 # records of the last leader epoch are; whoever has not bounced has them.
 
 events = st.lists(
-    st.tuples(st.sampled_from(("bounce", "write", "reign", "cut reign")), st.sampled_from(IDS)), max_size=12
+    st.tuples(st.sampled_from(("bounce", "write", "election", "cut election")), st.sampled_from(IDS)),
+    max_size=12,
 )
 
 
@@ -267,7 +268,7 @@ def test_no_leader_leads_on_in_an_epoch_in_which_it_bounced(make_world, events, 
             world.write_state(T0, known.leader, known.isr, known.leader_epoch)
         else:
             forget()
-            if what == "cut reign":
+            if what == "cut election":
                 # Whatever it begins with, nothing of it is recorded.
                 world.interruptions[RecordBrokers] = Interruption.SESSION_EXPIRED
             world.run(Startup())

@@ -164,7 +164,7 @@ def expected(named, owner, *, acts):
     if named is None:
         return Verdict.CONTEST  # missing, unreadable, or naming nobody
     if owner is THIS:
-        return Verdict.REIGN if acts and named == ONE else Verdict.GIVE_UP
+        return Verdict.STAY if acts and named == ONE else Verdict.GIVE_UP
     if owner is NOBODY:
         return Verdict.CONTEST  # names a broker that does not act as controller, and no session ends it
     return Verdict.FOLLOW if owner is NAMED and named == TWO else Verdict.WAIT

@@ -387,7 +387,7 @@ def test_from_every_state_a_deletion_takes_a_replica_where_the_table_leads(world
 def test_the_topic_is_deleted_in_the_name_of_the_reign(world):
     world.marked.add("t")
     world.run(TopicDeletion(), answered(world, 1, T0), answered(world, 2, T0, T1), answered(world, 3, T1))
-    assert world.questions[-1] == DeleteTopic("t", world.context.reign)
+    assert world.questions[-1] == DeleteTopic("t", world.context.fence)
 
 
 def deletion_waits_for_a_dead_broker(world, transcript):

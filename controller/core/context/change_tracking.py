@@ -9,8 +9,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class NotedDict(dict[K, V]):
-    """As a ``dict``: reading costs nothing more, writing a key costs the noting of it."""
+class ChangeTrackingDict(dict[K, V]):
+    """A ``dict`` that also keeps the set of changed keys; reading it costs nothing extra."""
 
     __slots__ = ("_changed",)
 
@@ -19,12 +19,12 @@ class NotedDict(dict[K, V]):
         self._changed: set[K] = set()
 
     def take_changed(self) -> set[K]:
-        """The keys that were written, deleted or noted since this was last asked."""
+        """Return the keys that were written, deleted or marked since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
-    def note(self, key: K) -> None:
-        """Take ``key`` for changed, because something that belongs to its value has."""
+    def mark_changed(self, key: K) -> None:
+        """Mark ``key`` as changed, because something that belongs to its value has changed."""
         self._changed.add(key)
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -36,22 +36,22 @@ class NotedDict(dict[K, V]):
         super().__delitem__(key)
 
     def pop(self, key: K, *default: Any) -> Any:
-        """As ``dict.pop``."""
+        """Remove and return a value, as ``dict.pop`` does."""
         self._changed.add(key)
         return super().pop(key, *default)
 
     def update(self, items: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:  # type: ignore[override]
-        """As ``dict.update``, from a mapping or from pairs."""
+        """Add items from a mapping or pairs, as ``dict.update`` does."""
         new = dict(items)
         self._changed.update(new)
         super().update(new)
 
     def clear(self) -> None:
-        """As ``dict.clear``."""
+        """Remove all items, as ``dict.clear`` does."""
         self._changed.update(self)
         super().clear()
 
-    def _unnoted(self, *_: object) -> Never:
+    def _untracked(self, *_: object) -> Never:
         raise TypeError("this dictionary is changed by item, by update, pop and clear, expected one of these")
 
-    setdefault = popitem = __ior__ = _unnoted
+    setdefault = popitem = __ior__ = _untracked
