@@ -26,15 +26,15 @@ _BOOLEAN, _SHORT, _INT, _LONG = Type.BOOLEAN, Type.SHORT, Type.INT, Type.LONG
 _STRING, _LIST = Type.STRING, Type.LIST
 
 _IDENTITY = (
-    Config("broker.id", _INT, -1, "The broker's number; -1 has one generated.", at_least(-1)),
+    Config("broker.id", _INT, -1, "The broker's id; -1 to generate one.", at_least(-1)),
     Config(
         "broker.id.generation.enable",
         _BOOLEAN,
         default=True,
-        doc="Whether a broker without a number is given one.",
+        doc="Whether an id is generated for a broker without one.",
     ),
-    Config("reserved.broker.max.id", _INT, 1000, "Generated numbers are larger than this.", at_least(0)),
-    Config("broker.rack", _STRING, None, "The rack the broker stands in, for rack-aware assignment."),
+    Config("reserved.broker.max.id", _INT, 1000, "Generated ids are larger than this.", at_least(0)),
+    Config("broker.rack", _STRING, None, "The broker's rack, for rack-aware assignment."),
 )
 
 _ZOOKEEPER = (
@@ -45,21 +45,21 @@ _ZOOKEEPER = (
         "zookeeper.session.timeout.ms",
         _INT,
         18000,
-        "How long ZooKeeper waits for a silent broker, ms.",
+        "The session timeout with ZooKeeper, ms.",
         at_least(1),
     ),
     Config(
         "zookeeper.connection.timeout.ms",
         _INT,
         None,
-        "How long to wait for ZooKeeper at start, ms; as zookeeper.session.timeout.ms where not set.",
+        "How long the start waits for ZooKeeper, ms; by default zookeeper.session.timeout.ms.",
         at_least(1),
     ),
     Config(
         "zookeeper.max.in.flight.requests",
         _INT,
         10,
-        "Requests sent to ZooKeeper before an answer.",
+        "The most unanswered requests to ZooKeeper.",
         at_least(1),
     ),
 )
@@ -77,7 +77,7 @@ _NETWORK = (
         "advertised.listeners",
         _LIST,
         None,
-        "What others shall dial; as listeners where not set.",
+        "The addresses that clients and brokers connect to; by default listeners.",
         not_empty(),
         declared_as=_STRING,
     ),
@@ -93,43 +93,63 @@ _NETWORK = (
         "inter.broker.listener.name",
         _STRING,
         GRPC_LISTENER,
-        "The listener on which brokers speak to each other.",
+        "The name of the listener between brokers.",
         one_of(GRPC_LISTENER),
     ),
     Config(
-        "inter.broker.protocol.version", _STRING, "2.6", "What brokers speak to each other.", one_of("2.6")
+        "inter.broker.protocol.version",
+        _STRING,
+        "2.6",
+        "The version of the protocol between brokers.",
+        one_of("2.6"),
     ),
-    Config("num.network.threads", _INT, 3, "Accepted; one event loop serves all connections.", at_least(1)),
-    Config("num.io.threads", _INT, 8, "Accepted; one event loop serves all requests.", at_least(1)),
-    Config("background.threads", _INT, 10, "Accepted; background work runs on the event loop.", at_least(1)),
-    Config("queued.max.requests", _INT, 500, "Requests held before no more are read.", at_least(1)),
-    Config("queued.max.request.bytes", _LONG, -1, "Bytes of requests held before no more are read."),
+    Config("num.network.threads", _INT, 3, "Ignored; one event loop serves all connections.", at_least(1)),
+    Config("num.io.threads", _INT, 8, "Ignored; one event loop serves all requests.", at_least(1)),
+    Config("background.threads", _INT, 10, "Ignored; background work runs on the event loop.", at_least(1)),
+    Config("queued.max.requests", _INT, 500, "The most requests in memory; no more are read.", at_least(1)),
+    Config("queued.max.request.bytes", _LONG, -1, "The most bytes of requests in memory; no more are read."),
     Config("request.timeout.ms", _INT, 30000, "How long a broker waits for an answer, ms.", at_least(1)),
     Config("socket.request.max.bytes", _INT, 104857600, "The largest request, bytes.", at_least(1)),
-    Config("socket.send.buffer.bytes", _INT, 102400, "SO_SNDBUF, -1 leaves the system's.", at_least(-1)),
-    Config("socket.receive.buffer.bytes", _INT, 102400, "SO_RCVBUF, -1 leaves the system's.", at_least(-1)),
-    Config("max.connections.per.ip", _INT, UNLIMITED_INT, "Connections from one address.", at_least(0)),
-    Config("max.connections", _INT, UNLIMITED_INT, "Connections in all.", at_least(0)),
-    Config("max.connection.creation.rate", _INT, UNLIMITED_INT, "New connections per second.", at_least(0)),
+    Config("socket.send.buffer.bytes", _INT, 102400, "SO_SNDBUF; -1 for the system's default.", at_least(-1)),
+    Config(
+        "socket.receive.buffer.bytes", _INT, 102400, "SO_RCVBUF; -1 for the system's default.", at_least(-1)
+    ),
+    Config(
+        "max.connections.per.ip", _INT, UNLIMITED_INT, "The most connections from one address.", at_least(0)
+    ),
+    Config("max.connections", _INT, UNLIMITED_INT, "The most connections.", at_least(0)),
+    Config(
+        "max.connection.creation.rate",
+        _INT,
+        UNLIMITED_INT,
+        "The most new connections per second.",
+        at_least(0),
+    ),
     Config(
         "connections.max.idle.ms",
         _LONG,
         600000,
-        "An idle connection is closed after this, ms; -1 never.",
+        "The idle time after which a connection is closed, ms; -1 for never.",
         at_least(-1),
     ),
 )
 
 _TOPICS = (
-    Config("num.partitions", _INT, 1, "Partitions of a topic created without a number.", at_least(1)),
     Config(
-        "default.replication.factor", _INT, 1, "Replicas of a topic created without a number.", at_least(1)
+        "num.partitions", _INT, 1, "The partitions of a topic created without a number of them.", at_least(1)
+    ),
+    Config(
+        "default.replication.factor",
+        _INT,
+        1,
+        "The replicas of a topic created without a number of them.",
+        at_least(1),
     ),
     Config(
         "auto.create.topics.enable",
         _BOOLEAN,
         default=True,
-        doc="Whether asking for an unknown topic creates it.",
+        doc="Whether a metadata request for an unknown topic creates it.",
     ),
     Config("delete.topic.enable", _BOOLEAN, default=True, doc="Whether topics may be deleted."),
 )
@@ -139,23 +159,37 @@ _REPLICATION = (
         "replica.lag.time.max.ms",
         _LONG,
         30000,
-        "A follower that lags longer leaves the ISR, ms.",
+        "How long a follower may lag before it leaves the ISR, ms.",
         at_least(1),
     ),
     Config(
-        "replica.fetch.min.bytes", _INT, 1, "A follower's fetch is answered with at least this.", at_least(0)
+        "replica.fetch.min.bytes",
+        _INT,
+        1,
+        "The fewest bytes that answer a follower's fetch at once.",
+        at_least(0),
     ),
     Config(
         "replica.fetch.wait.max.ms",
         _INT,
         500,
-        "A follower's fetch is held at most this long, ms.",
+        "How long a follower's fetch may be held, ms.",
         at_least(0),
     ),
     Config(
-        "replica.fetch.max.bytes", _INT, 1048576, "Bytes per partition in a follower's fetch.", at_least(0)
+        "replica.fetch.max.bytes",
+        _INT,
+        1048576,
+        "The most bytes per partition in an answer to a follower.",
+        at_least(0),
     ),
-    Config("replica.fetch.response.max.bytes", _INT, 10485760, "Bytes in a follower's fetch.", at_least(0)),
+    Config(
+        "replica.fetch.response.max.bytes",
+        _INT,
+        10485760,
+        "The most bytes in an answer to a follower.",
+        at_least(0),
+    ),
     Config(
         "replica.fetch.backoff.ms", _INT, 1000, "A follower's pause after a failed fetch, ms.", at_least(0)
     ),
@@ -166,10 +200,10 @@ _REPLICATION = (
         "replica.socket.receive.buffer.bytes",
         _INT,
         65536,
-        "Accepted; gRPC sizes its own buffers.",
+        "Ignored; gRPC sizes its own buffers.",
         at_least(-1),
     ),
-    Config("num.replica.fetchers", _INT, 1, "Accepted; one stream per leader fetches.", at_least(1)),
+    Config("num.replica.fetchers", _INT, 1, "Ignored; there is one fetch stream per leader.", at_least(1)),
     Config(
         "replica.high.watermark.checkpoint.interval.ms",
         _LONG,
@@ -181,21 +215,21 @@ _REPLICATION = (
         "fetch.purgatory.purge.interval.requests",
         _INT,
         1000,
-        "Completed fetches kept in the purgatory.",
+        "The most completed fetches in the purgatory.",
         at_least(1),
     ),
     Config(
         "producer.purgatory.purge.interval.requests",
         _INT,
         1000,
-        "Completed produces kept in the purgatory.",
+        "The most completed produces in the purgatory.",
         at_least(1),
     ),
     Config(
         "delete.records.purgatory.purge.interval.requests",
         _INT,
         1,
-        "Completed deletes kept in the purgatory.",
+        "The most completed deletions in the purgatory.",
         at_least(1),
     ),
     Config("fetch.max.bytes", _INT, 57671680, "The most bytes a fetch returns.", at_least(1024)),
@@ -203,7 +237,7 @@ _REPLICATION = (
         "max.incremental.fetch.session.cache.slots",
         _INT,
         1000,
-        "Incremental fetch sessions kept.",
+        "The most incremental fetch sessions.",
         at_least(0),
     ),
 )
@@ -219,14 +253,14 @@ _CONTROLLER = (
         "leader.imbalance.per.broker.percentage",
         _INT,
         10,
-        "Imbalance that is tolerated, percent.",
+        "The tolerated imbalance, percent.",
         at_least(0),
     ),
     Config(
         "leader.imbalance.check.interval.seconds",
         _LONG,
         300,
-        "How often imbalance is looked at, s.",
+        "How often the imbalance is checked, s.",
         at_least(1),
     ),
     Config(
@@ -240,11 +274,21 @@ _CONTROLLER = (
         "controlled.shutdown.enable",
         _BOOLEAN,
         default=True,
-        doc="Whether a stopping broker hands its leaderships over first.",
+        doc="Whether a broker requests a controlled shutdown before it stops.",
     ),
-    Config("controlled.shutdown.max.retries", _INT, 3, "Tries to hand leaderships over.", at_least(0)),
     Config(
-        "controlled.shutdown.retry.backoff.ms", _LONG, 5000, "Pause between those tries, ms.", at_least(0)
+        "controlled.shutdown.max.retries",
+        _INT,
+        3,
+        "How often a controlled shutdown is tried again.",
+        at_least(0),
+    ),
+    Config(
+        "controlled.shutdown.retry.backoff.ms",
+        _LONG,
+        5000,
+        "The pause between two tries of a controlled shutdown, ms.",
+        at_least(0),
     ),
 )
 
@@ -253,14 +297,14 @@ _GROUPS = (
         "group.min.session.timeout.ms",
         _INT,
         6000,
-        "The shortest session a member may ask for, ms.",
+        "The shortest session timeout of a group member, ms.",
         at_least(0),
     ),
     Config(
         "group.max.session.timeout.ms",
         _INT,
         1800000,
-        "The longest session a member may ask for, ms.",
+        "The longest session timeout of a group member, ms.",
         at_least(0),
     ),
     Config(
@@ -270,7 +314,7 @@ _GROUPS = (
         "How long an empty group waits for members, ms.",
         at_least(0),
     ),
-    Config("group.max.size", _INT, UNLIMITED_INT, "Members of one group.", at_least(1)),
+    Config("group.max.size", _INT, UNLIMITED_INT, "The most members of a group.", at_least(1)),
     Config("offsets.topic.num.partitions", _INT, 50, "Partitions of __consumer_offsets.", at_least(1)),
     Config("offsets.topic.replication.factor", _SHORT, 3, "Replicas of __consumer_offsets.", at_least(1)),
     Config(
@@ -311,7 +355,7 @@ _GROUPS = (
         "transactional.id.expiration.ms",
         _INT,
         604800000,
-        "Idle producer ids are forgotten after this, ms.",
+        "The idle time after which a producer id is forgotten, ms.",
         at_least(1),
     ),
     Config("transaction.max.timeout.ms", _INT, 900000, "The longest transaction timeout, ms.", at_least(1)),
@@ -345,12 +389,14 @@ _OURS = (
         not_empty(),
         ours=True,
     ),
-    Config("server.log.level", _STRING, "INFO", "The least level in server.log.", one_of(*LEVELS), ours=True),
+    Config(
+        "server.log.level", _STRING, "INFO", "The lowest level in server.log.", one_of(*LEVELS), ours=True
+    ),
     Config(
         "state.change.log.level",
         _STRING,
         "INFO",
-        "The least level in state-change.log.",
+        "The lowest level in state-change.log.",
         one_of(*LEVELS),
         ours=True,
     ),
@@ -358,7 +404,7 @@ _OURS = (
         "metrics.address",
         _STRING,
         None,
-        "host:port of the metrics page; none where not set.",
+        "host:port of the metrics page; none if not set.",
         not_empty(),
         ours=True,
     ),

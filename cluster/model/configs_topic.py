@@ -88,9 +88,14 @@ _COMBINED = {
 _BROKER_NAMES = {config.topic: config.name for config in BROKER_CONFIGS.values() if config.topic is not None}
 
 _THROTTLES = (
-    Config("leader.replication.throttled.replicas", Type.LIST, (), "Leaders whose replication is slowed."),
     Config(
-        "follower.replication.throttled.replicas", Type.LIST, (), "Followers whose replication is slowed."
+        "leader.replication.throttled.replicas", Type.LIST, (), "The leaders whose replication is throttled."
+    ),
+    Config(
+        "follower.replication.throttled.replicas",
+        Type.LIST,
+        (),
+        "The followers whose replication is throttled.",
     ),
 )
 

@@ -33,7 +33,7 @@ class TopicPartition(NamedTuple):
 
 
 class TopicIdentity(NamedTuple):
-    """What tells a topic from former and later topics of its name, as topic ids do (KIP-516).
+    """The identity of a topic among former and later topics of its name, like a topic id (KIP-516).
 
     A topic's znode keeps its czxid as long as the topic lives, whichever release of Kafka runs the cluster.
     A second number says in which tree of znodes that was: where an operator has copied the znodes into

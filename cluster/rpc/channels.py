@@ -50,12 +50,12 @@ def correlation_id_of(metadata: Iterable[tuple[str, str | bytes]] | None) -> int
     Raises:
         ValueError: The value is not an integer of 32 bits.
     """
-    told = dict(metadata or ()).get(CORRELATION_ID_KEY, "0")
-    if isinstance(told, str) and told.isascii() and told.isdigit() and len(told) <= _MOST_DIGITS:
-        number = int(told)
+    sent = dict(metadata or ()).get(CORRELATION_ID_KEY, "0")
+    if isinstance(sent, str) and sent.isascii() and sent.isdigit() and len(sent) <= _MOST_DIGITS:
+        number = int(sent)
         if number <= _INT32_MAX:
             return number
-    raise ValueError(f"{CORRELATION_ID_KEY} is {told[:_NAMED]!r}, expected a whole number of 32 bits")
+    raise ValueError(f"{CORRELATION_ID_KEY} is {sent[:_NAMED]!r}, expected a whole number of 32 bits")
 
 
 def server_options(session_timeout_ms: int, most_connections: int = UNLIMITED_CONNECTIONS) -> Options:

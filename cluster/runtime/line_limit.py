@@ -66,8 +66,8 @@ class LineLimit:
         """Return once for each ended window how many lines of its kind were suppressed."""
         for kind, window in tuple(self._windows.items()):
             self._close(kind, window, now_s)
-        told, self._suppressed = self._suppressed, {}
-        return told
+        ended, self._suppressed = self._suppressed, {}
+        return ended
 
     def _close(self, kind: str, window: _Window, now_s: float) -> bool:
         """Remove a window if it has ended, keeping its count, and return whether it had ended."""
@@ -99,8 +99,8 @@ class LimitedLines:
     def tell_suppressed(self, *, at_the_end: bool = False) -> None:
         """Log how many lines were suppressed in the ended windows, or with ``at_the_end`` in all windows."""
         with self._lock:
-            told = self._limit.ended(float("inf") if at_the_end else self._clock())
-        for kind, count in told.items():
+            ended = self._limit.ended(float("inf") if at_the_end else self._clock())
+        for kind, count in ended.items():
             _log.warning(f"Suppressed {count} more lines of the kind: {kind}")
 
 

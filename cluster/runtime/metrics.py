@@ -144,18 +144,18 @@ _PURGATORY = "kafka_server_DelayedOperationPurgatory_"
 _REQUESTS = "kafka_network_RequestMetrics_"
 
 _EVENT_TIMES = {
-    name: _histogram(f"{_STATS}{name}RateAndTimeMs", "How long an event was handled, ms", "event")
+    name: _histogram(f"{_STATS}{name}RateAndTimeMs", "The time to handle an event, ms", "event")
     for name in TIMED_EVENTS
 }
 
 _METRICS: dict[str, _Make] = {
     "broker_state": _gauge("kafka_server_KafkaServer_BrokerState", "3 is running as broker"),
-    "active_controller_count": _gauge(
-        _CONTROLLER + "ActiveControllerCount", "1 where this is the controller"
-    ),
+    "active_controller_count": _gauge(_CONTROLLER + "ActiveControllerCount", "1 on the active controller"),
     "offline_partitions_count": _gauge(_CONTROLLER + "OfflinePartitionsCount", "Partitions without a leader"),
-    "global_topic_count": _gauge(_CONTROLLER + "GlobalTopicCount", "Topics the controller knows"),
-    "global_partition_count": _gauge(_CONTROLLER + "GlobalPartitionCount", "Partitions the controller knows"),
+    "global_topic_count": _gauge(_CONTROLLER + "GlobalTopicCount", "Topics in the controller's context"),
+    "global_partition_count": _gauge(
+        _CONTROLLER + "GlobalPartitionCount", "Partitions in the controller's context"
+    ),
     "preferred_replica_imbalance_count": _gauge(
         _CONTROLLER + "PreferredReplicaImbalanceCount", "Partitions not led by their preferred replica"
     ),
@@ -164,24 +164,24 @@ _METRICS: dict[str, _Make] = {
         _CONTROLLER + "ReplicasToDeleteCount", "Replicas of topics queued for deletion, not deleted yet"
     ),
     "topics_ineligible_to_delete_count": _gauge(
-        _CONTROLLER + "TopicsIneligibleToDeleteCount", "Topics whose deletion has to wait"
+        _CONTROLLER + "TopicsIneligibleToDeleteCount", "Topics queued for deletion that cannot be deleted now"
     ),
     "replicas_ineligible_to_delete_count": _gauge(
         _CONTROLLER + "ReplicasIneligibleToDeleteCount", "Replicas that cannot be deleted now"
     ),
-    "controller_state": _gauge(_CONTROLLER + "ControllerState", "Number of the kind of event being handled"),
-    "event_queue_size": _gauge(_EVENTS + "EventQueueSize", "Events that wait for the controller"),
-    "event_queue_time_ms": _histogram(_EVENTS + "EventQueueTimeMs", "How long an event waited, ms"),
+    "controller_state": _gauge(_CONTROLLER + "ControllerState", "The number of the controller's state"),
+    "event_queue_size": _gauge(_EVENTS + "EventQueueSize", "Events in the controller's queue"),
+    "event_queue_time_ms": _histogram(_EVENTS + "EventQueueTimeMs", "The time of an event in the queue, ms"),
     "event_times_ms": lambda registry: {name: make(registry) for name, make in _EVENT_TIMES.items()},
     "unclean_leader_elections": _counter(
         _STATS + "UncleanLeaderElectionsPerSec", "Leaders from outside the ISR"
     ),
     "leader_elections": _counter(_STATS + "LeaderElectionsPerSec", "Leaders elected"),
     "under_replicated_partitions": _gauge(
-        _REPLICAS + "UnderReplicatedPartitions", "Led with a lagging replica"
+        _REPLICAS + "UnderReplicatedPartitions", "Partitions led here with a replica outside the ISR"
     ),
     "under_min_isr_partition_count": _gauge(
-        _REPLICAS + "UnderMinIsrPartitionCount", "Led with an ISR below min.insync.replicas"
+        _REPLICAS + "UnderMinIsrPartitionCount", "Partitions led here with an ISR below min.insync.replicas"
     ),
     "leader_count": _gauge(_REPLICAS + "LeaderCount", "Partitions led here"),
     "partition_count": _gauge(_REPLICAS + "PartitionCount", "Partitions with a replica here"),
@@ -194,7 +194,7 @@ _METRICS: dict[str, _Make] = {
     "delayed_operations": _gauge(_PURGATORY + "NumDelayedOperations", "Waiting requests", "delayedOperation"),
     "produce_expirations": _counter(
         "kafka_server_DelayedProduceMetrics_ExpiresPerSec",
-        "Partitions whose acks=all timed out",
+        "Partitions whose produce with acks=all timed out",
         "topic",
         "partition",
     ),
@@ -210,20 +210,22 @@ _METRICS: dict[str, _Make] = {
         "kafka_log_LogManager_DamagedReplicaCount", "Replicas of which a range of the log is damaged"
     ),
     "damaged_segments": _counter("kafka_log_LogManager_DamagedSegmentsPerSec", "Segments found damaged"),
-    "request_bytes": _counter(_REQUESTS + "RequestBytes", "Bytes of requests of clients", "request"),
+    "request_bytes": _counter(_REQUESTS + "RequestBytes", "Bytes of clients' requests", "request"),
     "response_bytes": _counter(_REQUESTS + "ResponseBytes", "Bytes of answers to clients", "request"),
-    "requests": _counter(_REQUESTS + "RequestsPerSec", "Requests of clients", "request"),
-    "request_time_ms": _histogram(_REQUESTS + "TotalTimeMs", "From frame to answer, ms", "request"),
+    "requests": _counter(_REQUESTS + "RequestsPerSec", "Requests from clients", "request"),
+    "request_time_ms": _histogram(
+        _REQUESTS + "TotalTimeMs", "The time from the complete request to its answer, ms", "request"
+    ),
     "connection_count": _gauge(
         "kafka_server_socket_server_metrics_connection_count", "Open client connections"
     ),
     "memory_pool_available": _gauge(
-        "kafka_network_SocketServer_MemoryPoolAvailable", "Bytes of queued.max.request.bytes that are left"
+        "kafka_network_SocketServer_MemoryPoolAvailable", "Unused bytes of queued.max.request.bytes"
     ),
     "memory_pool_used": _gauge(
-        "kafka_network_SocketServer_MemoryPoolUsed", "Bytes of queued.max.request.bytes that are taken"
+        "kafka_network_SocketServer_MemoryPoolUsed", "Used bytes of queued.max.request.bytes"
     ),
-    "answer_bytes": _gauge("barnabas_answers_held_bytes", "Answers that clients have not read yet, bytes"),
+    "answer_bytes": _gauge("barnabas_answers_held_bytes", "Answers that clients have not read, bytes"),
     "live_brokers": _gauge("barnabas_live_brokers", "Live brokers in the metadata cache"),
     "loop_lag_seconds": _histogram(
         "barnabas_event_loop_lag_seconds",
@@ -232,7 +234,7 @@ _METRICS: dict[str, _Make] = {
     ),
     "loop_cpu_seconds": _histogram(
         "barnabas_event_loop_cpu_seconds",
-        "How much of the event loop's lag was CPU time of its own, s",
+        "CPU time of the event loop's thread in its lag, s",
         buckets=_SECONDS,
     ),
     "longest_turn_seconds": _gauge(

@@ -354,13 +354,13 @@ class ZooKeeperSession:
                 for (path, children), _ in renewed
             ]
         )
-        told = self._watches.paths()
+        watched = self._watches.paths()
         for (watch, claim), answer in zip(renewed, answers, strict=True):
             if isinstance(answer, errors.RequestFailed):
                 self._watches.withdraw(watch, claim)
                 if not isinstance(answer, errors.NoNode):
                     _log.error("a watch cannot be armed again", path=watch.path, error=str(answer))
-        for path in told:
+        for path in watched:
             self._on_event(WatchEvent(path, Change.UNKNOWN))
 
     async def _read(
