@@ -167,7 +167,7 @@ class Node:
             return gate.controller_epoch
 
         self.server = PeerServer(
-            self.service.leadership,
+            self.service.control_requests,
             self.service.sessions,
             ControlDoor(self.id, gate, self.lines.append, latest_epoch),
             NoController(),
@@ -184,7 +184,7 @@ class Node:
         if checkpoint:
             await self.service.close()
         else:
-            self.service.leadership.close()
+            self.service.control_requests.close()
         await self.supervisor.close(5)
         await asyncio.to_thread(self.logs.close)
         self.executor.shutdown()
@@ -263,12 +263,12 @@ class Cluster:
             node = self.nodes[broker_id]
             cached = UpdateMetadataPartition(TP, state, replicas)
             update = UpdateMetadataRequest(BrokerId(9), REIGN, node.epoch, (cached,), brokers)
-            assert (await node.service.leadership.update_metadata(update)).error is ErrorCode.NONE
+            assert (await node.service.control_requests.update_metadata(update)).error is ErrorCode.NONE
             is_new = broker_id not in self.told
             self.told.add(broker_id)
             partition = LeaderAndIsrPartition(TP, state, Assignment(replicas), is_new)
             order = LeaderAndIsrRequest(BrokerId(9), REIGN, node.epoch, (partition,), brokers)
-            answer = await node.service.leadership.leader_and_isr(order)
+            answer = await node.service.control_requests.leader_and_isr(order)
             assert answer.partition_errors[TP] is ErrorCode.NONE
 
     @property
