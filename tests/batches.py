@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from struct import Struct
+
+from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from barnabas.broker.core.record_batch import FRAME_SIZE, HEADER_SIZE, Buffer, RecordBatch, parse_header
 
@@ -18,3 +21,38 @@ def whole_batches(data: Buffer) -> Iterator[RecordBatch]:
             return
         yield RecordBatch(header, view[position:batch_end])
         position = batch_end
+
+
+def keyed_batch(
+    records: Sequence[tuple[bytes | None, bytes | None]],
+    *,
+    base_offset: int = 0,
+    codec: int = 0,
+    producer: tuple[int, int, int] = (-1, -1, -1),
+    timestamp: int = 1_700_000_000_000,
+    epoch: int = 0,
+) -> bytes:
+    """A batch of these keys and values, as a library that is not ours builds it."""
+    producer_id, producer_epoch, sequence = producer
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=codec,
+        is_transactional=False,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=sequence,
+        batch_size=1 << 30,
+    )
+    for index, (key, value) in enumerate(records):
+        builder.append(index, timestamp=timestamp + index, key=key, value=value, headers=[("h", b"1")])
+    built = bytes(builder.build())
+    return Struct(">qii").pack(base_offset, len(built) - FRAME_SIZE, epoch) + built[16:]
+
+
+def records_of(batch: RecordBatch) -> list[tuple[int, bytes | None, bytes | None, int]]:
+    """Offset, key, value and timestamp of each record, as a library that is not ours reads them."""
+    if not batch.header.record_count:
+        return []
+    read = DefaultRecordBatch(bytes(batch.data))
+    assert read.validate_crc()
+    return [(each.offset, each.key, each.value, each.timestamp) for each in read]

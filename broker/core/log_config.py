@@ -21,6 +21,9 @@ _TIMESTAMP_TYPES = {
 UNLIMITED = 2**63 - 1
 """The number by which Kafka says "never" and "no limit"."""
 
+COMPACT = "compact"
+"""The ``cleanup.policy`` under which the last record of each key stays."""
+
 DAY_MS = 24 * 60 * 60 * 1000
 
 
@@ -42,6 +45,10 @@ class LogConfig:
         min_insync_replicas: In-sync replicas that a write with acks=all needs.
         unclean_leader_election_enable: Whether a replica outside the ISR may lead when no other can.
         cleanup_policy: The ways in which old records go: ``delete``, ``compact``.
+        min_cleanable_dirty_ratio: The share of dirty bytes above which a log is compacted.
+        delete_retention_ms: How long a tombstone stays after all before it is compacted.
+        min_compaction_lag_ms: How long a record stays uncompacted at least.
+        max_compaction_lag_ms: How long a record stays uncompacted at most.
         retention_ms: Delete segments whose newest record is older; -1 never.
         retention_bytes: Delete oldest segments while the log is larger; -1 never.
         file_delete_delay_ms: How long a deleted file stays on disk under another name.
@@ -62,11 +69,25 @@ class LogConfig:
     min_insync_replicas: int = 1
     unclean_leader_election_enable: bool = False
     cleanup_policy: frozenset[str] = frozenset({"delete"})
+    min_cleanable_dirty_ratio: float = 0.5
+    delete_retention_ms: int = DAY_MS
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = UNLIMITED
     retention_ms: int = 7 * DAY_MS
     retention_bytes: int = -1
     file_delete_delay_ms: int = 60_000
     flush_messages: int = UNLIMITED
     flush_ms: int = UNLIMITED
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the log keeps the last record of each key."""
+        return COMPACT in self.cleanup_policy
+
+    @property
+    def max_segment_ms(self) -> int:
+        """The age at which a segment is rolled; only a rolled one can be compacted (KIP-354)."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.is_compacted else self.segment_ms
 
     @classmethod
     def of(cls, topic: Mapping[str, Value]) -> LogConfig:

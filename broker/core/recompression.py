@@ -18,6 +18,7 @@ from barnabas.broker.core.batch_validation import (
     timestamps_refused,
 )
 from barnabas.broker.core.compression import compress
+from barnabas.broker.core.keyed_records import check_keys
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.record_batch import (
     CODEC_MASK,
@@ -76,25 +77,34 @@ def is_short(header: BatchHeader) -> bool:
     return is_small and header.codec_number != Codec.ZSTD
 
 
-def long_recompression(records: Buffer | None, config: LogConfig, now_ms: int) -> Recompression | None:
+def must_open(config: LogConfig) -> bool:
+    """Whether the batches of clients are opened: to be recompressed, or because their records need keys."""
+    return config.compression_type != AS_PRODUCED or config.is_compacted
+
+
+def long_recompression(
+    records: Buffer | None, config: LogConfig, now_ms: int, partition: str
+) -> Recompression | None:
     """Return the recompression that must precede the append of a client's record field, or None.
 
     None means that the field can be appended at once, or will be refused.
     """
-    if config.compression_type == AS_PRODUCED:
+    if not must_open(config):
         return None
     batch = check_leader_append(records, config, now_ms, AppendOrigin.CLIENT)
-    if isinstance(batch, Refusal) or is_short(batch.header) or target_codec(batch.header, config) is None:
+    if isinstance(batch, Refusal) or is_short(batch.header):
         return None
-    return recompression(batch, config, now_ms)
+    if not config.is_compacted and target_codec(batch.header, config) is None:
+        return None
+    return recompression(batch, config, now_ms, partition)
 
 
-def recompress(batch: RecordBatch, config: LogConfig, now_ms: int) -> RecordBatch | Refusal:
+def recompress(batch: RecordBatch, config: LogConfig, now_ms: int, partition: str) -> RecordBatch | Refusal:
     """Recompress a client's batch without pausing; see ``recompression``."""
-    return at_once(recompression(batch, config, now_ms))
+    return at_once(recompression(batch, config, now_ms, partition))
 
 
-def recompression(batch: RecordBatch, config: LogConfig, now_ms: int) -> Recompression:
+def recompression(batch: RecordBatch, config: LogConfig, now_ms: int, partition: str) -> Recompression:
     """Recompress a client's batch with the codec of ``config``; return the same batch if it has that codec.
 
     A recompressed batch has offset deltas without gaps and the true maximum timestamp. Producer, epoch,
@@ -104,11 +114,17 @@ def recompression(batch: RecordBatch, config: LogConfig, now_ms: int) -> Recompr
         batch: A batch that ``batch_validation.check_leader_append`` admitted.
         config: The topic's settings.
         now_ms: The broker's wall clock.
+        partition: The partition's name, for the message of a refusal.
 
     Returns:
-        The batch to write; a refusal if its records cannot be read, are too many, or the result is too large.
+        The batch to write; a refusal if a record has no key though the topic is compacted, or if the records
+        cannot be read, are too many, or the result is too large.
     """
     header, target = batch.header, target_codec(batch.header, config)
+    if config.is_compacted and not header.is_control:
+        refusal = yield from check_keys(batch, partition)
+        if refusal is not None:
+            return refusal
     if target is None:
         return batch
     most = most_records(header)

@@ -153,14 +153,14 @@ def record_places(header: BatchHeader, records: Bytes) -> Iterator[RecordPlace]:
     position = 0
     try:
         for _ in range(header.record_count):
-            length, start = _varint(records, position, _VARINT_BYTES)
-            timestamp_delta, offset_at = _varint(records, start + 1, _VARLONG_BYTES)
-            offset_delta, key_at = _varint(records, offset_at, _VARINT_BYTES)
+            length, start = read_varint(records, position, _VARINT_BYTES)
+            timestamp_delta, offset_at = read_varint(records, start + 1, _VARLONG_BYTES)
+            offset_delta, key_at = read_varint(records, offset_at, _VARINT_BYTES)
             position = start + length
             if position < key_at:
-                raise _BadLayoutError
+                raise BadLayoutError
             yield RecordPlace(start, position, timestamp_delta, offset_delta, offset_at, key_at)
-    except (IndexError, _BadLayoutError) as error:
+    except (IndexError, BadLayoutError) as error:
         detail = f"{header.record_count} records of the batch at offset {header.base_offset}"
         raise CorruptRecordsError(f"{detail} do not fit into {len(records)} bytes") from error
 
@@ -192,12 +192,12 @@ def survey(header: BatchHeader, records: Bytes) -> Generator[None, None, Records
     earliest, latest, has_gaps = NO_TIMESTAMP, NO_TIMESTAMP, False
     try:
         for index in range(header.record_count):
-            length, start = _varint(records, at, _VARINT_BYTES)
-            timestamp_delta, at = _varint(records, start + 1, _VARLONG_BYTES)
-            offset_delta, at = _varint(records, at, _VARINT_BYTES)
+            length, start = read_varint(records, at, _VARINT_BYTES)
+            timestamp_delta, at = read_varint(records, start + 1, _VARLONG_BYTES)
+            offset_delta, at = read_varint(records, at, _VARINT_BYTES)
             at = _skip_fields(records, at)
             if at != start + length:
-                raise _BadLayoutError
+                raise BadLayoutError
             if at > next_pause or not index % STRETCH_RECORDS:
                 next_pause = at + STRETCH_BYTES
                 yield
@@ -208,7 +208,7 @@ def survey(header: BatchHeader, records: Bytes) -> Generator[None, None, Records
                 latest = max(latest, timestamp)
                 if timestamp < earliest or earliest == NO_TIMESTAMP:
                     earliest = timestamp
-    except (IndexError, _BadLayoutError) as error:
+    except (IndexError, BadLayoutError) as error:
         detail = f"record {index} of the batch at offset {header.base_offset}"
         raise CorruptRecordsError(f"{detail} is not filled by what it holds") from error
     _check_end(header, records, at)
@@ -233,9 +233,9 @@ def _check_timestamp(header: BatchHeader, timestamp: int) -> None:
 def _skip_fields(records: Bytes, position: int) -> int:
     """Return the position after key, value and headers, which begin at ``position``."""
     position = _skip_field(records, _skip_field(records, position, NULL_LENGTH), NULL_LENGTH)
-    headers, position = _varint(records, position, _VARINT_BYTES)
+    headers, position = read_varint(records, position, _VARINT_BYTES)
     if not 0 <= headers <= MAX_HEADERS:
-        raise _BadLayoutError
+        raise BadLayoutError
     for _ in range(headers):
         position = _skip_field(records, _skip_field(records, position, 0), NULL_LENGTH)
     return position
@@ -243,11 +243,11 @@ def _skip_fields(records: Bytes, position: int) -> int:
 
 def _skip_field(records: Bytes, position: int, at_least: int) -> int:
     """Return the position after a field, whose length must be ``at_least`` or more."""
-    length, start = _varint(records, position, _VARINT_BYTES)
+    length, start = read_varint(records, position, _VARINT_BYTES)
     if length > 0:
         return start + length
     if length < at_least:
-        raise _BadLayoutError
+        raise BadLayoutError
     return start
 
 
@@ -268,7 +268,7 @@ def decompress(batch: RecordBatch, limit: int = MAX_DECOMPRESSED_SIZE) -> Bytes:
         raise CorruptRecordsError(f"{at} {error}") from error
 
 
-def _varint(data: Bytes, position: int, most: int) -> tuple[int, int]:
+def read_varint(data: Bytes, position: int, most: int) -> tuple[int, int]:
     """Return the zig-zag integer of at most ``most`` bytes at ``position``, and the position after it."""
     byte = data[position]
     if byte < 0x80:
@@ -284,8 +284,8 @@ def _varint(data: Bytes, position: int, most: int) -> tuple[int, int]:
         if byte < 0x80:
             return (value >> 1) ^ -(value & 1), at + 1
         shift += 7
-    raise _BadLayoutError
+    raise BadLayoutError
 
 
-class _BadLayoutError(Exception):
+class BadLayoutError(Exception):
     """A length that is negative or too small, or an integer of more bytes than its type allows."""

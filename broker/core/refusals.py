@@ -50,6 +50,7 @@ class Reason(Enum):
     BAD_RECORD_LENGTH = ErrorCode.INVALID_RECORD, "a record's length does not fit into the batch"
     RECORDS_MISCOUNTED = ErrorCode.INVALID_RECORD, "the batch holds another number of records than it counts"
     UNREADABLE_RECORDS = ErrorCode.INVALID_RECORD, "the records cannot be read for recompression"
+    KEY_MISSING = ErrorCode.INVALID_RECORD, "One or more records have been rejected"
     LOG_APPEND_TIME_FROM_CLIENT = (
         ErrorCode.INVALID_TIMESTAMP,
         "a client may not set the timestamp type LogAppendTime",
@@ -89,7 +90,7 @@ class Refusal:
 
     Attributes:
         reason: The named reason; its ``error`` goes to the client.
-        detail: The values found and expected.
+        detail: The values found and expected; empty if Kafka's words leave no room for them.
         faults: The records at fault, if single ones are.
     """
 
@@ -103,4 +104,4 @@ class Refusal:
         return self.reason.error
 
     def __str__(self) -> str:
-        return f"{self.reason.meaning}: {self.detail}"
+        return f"{self.reason.meaning}: {self.detail}" if self.detail else self.reason.meaning

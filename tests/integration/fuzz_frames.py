@@ -125,7 +125,7 @@ def take(frame):
             for partition in topic.partition_data:
                 batch = check_leader_append(partition.records, CONFIG, now_ms, AppendOrigin.CLIENT)
                 if isinstance(batch, RecordBatch):
-                    recompress(batch, CONFIG, now_ms)
+                    recompress(batch, CONFIG, now_ms, "t-0")
     return False
 
 

@@ -53,7 +53,7 @@ def contents(data):
 def test_every_codec_becomes_every_other(batch, source, target):
     data = batch(4, value=b"value" * 50, timestamps=TIMES, codec=source, producer=(7, 3, 11))
     before = taken(data)
-    after = recompress(before, config(target), NOW)
+    after = recompress(before, config(target), NOW, "t-0")
     assert isinstance(after, RecordBatch)
     assert after.header.codec_number == target
     assert after.has_valid_crc
@@ -67,43 +67,43 @@ def test_every_codec_becomes_every_other(batch, source, target):
 @pytest.mark.parametrize("codec", Codec)
 def test_what_has_the_codec_already_is_the_very_same(batch, codec):
     before = taken(batch(4, codec=codec))
-    assert recompress(before, config(codec), NOW) is before
-    assert recompress(before, config("producer"), NOW) is before
+    assert recompress(before, config(codec), NOW, "t-0") is before
+    assert recompress(before, config("producer"), NOW, "t-0") is before
 
 
 def test_a_control_batch_is_left_alone(batch, patch_batch):
     data = patch_batch(batch(1), 21, b"\x00\x20")
     control = RecordBatch(parse_header(data), memoryview(data))
-    assert recompress(control, config(Codec.GZIP), NOW) is control
+    assert recompress(control, config(Codec.GZIP), NOW, "t-0") is control
 
 
 def test_a_wrong_maximum_timestamp_is_put_right(batch, patch_batch):
     data = patch_batch(batch(4, timestamps=TIMES), 35, (NOW + 7777).to_bytes(8))
-    assert recompress(taken(data), config(Codec.LZ4), NOW).header.max_timestamp == max(TIMES)
+    assert recompress(taken(data), config(Codec.LZ4), NOW, "t-0").header.max_timestamp == max(TIMES)
 
 
 def test_each_timestamp_is_checked(batch, patch_batch):
     times = [NOW, NOW + 5000, NOW, NOW - 2001]
     data = patch_batch(batch(4, timestamps=times), 35, NOW.to_bytes(8))
     limited = config(Codec.ZSTD, message_timestamp_difference_max_ms=2000)
-    refusal = recompress(taken(data), limited, NOW)
+    refusal = recompress(taken(data), limited, NOW, "t-0")
     assert refusal.reason is Reason.TIMESTAMP_OUT_OF_RANGE
     assert [fault.index for fault in refusal.faults] == [1, 3]
     stamped = replace(limited, message_timestamp_type=TimestampType.LOG_APPEND_TIME)
-    assert isinstance(recompress(taken(data), stamped, NOW), RecordBatch)
+    assert isinstance(recompress(taken(data), stamped, NOW, "t-0"), RecordBatch)
 
 
 def test_records_without_timestamps_have_none(batch):
-    after = recompress(taken(batch(2, timestamps=[-1, -1])), config(Codec.GZIP), NOW)
+    after = recompress(taken(batch(2, timestamps=[-1, -1])), config(Codec.GZIP), NOW, "t-0")
     assert after.header.max_timestamp == -1
 
 
 def test_the_result_must_not_be_too_large(batch):
     data = batch(1, value=bytes(5000), codec=Codec.ZSTD)
     limit = config(Codec.UNCOMPRESSED, max_message_bytes=5000)
-    assert recompress(taken(data), limit, NOW).reason is Reason.TOO_LARGE
+    assert recompress(taken(data), limit, NOW, "t-0").reason is Reason.TOO_LARGE
     small = config(Codec.UNCOMPRESSED, segment_bytes=5000)
-    assert recompress(taken(data), small, NOW).reason is Reason.LARGER_THAN_SEGMENT
+    assert recompress(taken(data), small, NOW, "t-0").reason is Reason.LARGER_THAN_SEGMENT
 
 
 def varint(value):
@@ -141,8 +141,8 @@ headers = st.lists(st.tuples(st.binary(max_size=5), fields), max_size=2)
 )
 def test_offset_deltas_become_0_1_2_whatever_they_were(records, codec):
     before = batch_of(*(record(d, key=k, value=v, headers=h) for d, k, v, h in records))
-    after = recompress(before, config(codec), NOW)
-    plain = recompress(after, config(Codec.UNCOMPRESSED), NOW)
+    after = recompress(before, config(codec), NOW, "t-0")
+    plain = recompress(after, config(Codec.UNCOMPRESSED), NOW, "t-0")
     expected = b"".join(record(i, key=k, value=v, headers=h) for i, (_, k, v, h) in enumerate(records))
     assert bytes(plain.data[HEADER_SIZE:]) == expected
 
@@ -163,14 +163,14 @@ def test_offset_deltas_become_0_1_2_whatever_they_were(records, codec):
     ],
 )
 def test_what_is_no_record_is_refused(broken, what):
-    refusal = recompress(broken, config(Codec.GZIP), NOW)
+    refusal = recompress(broken, config(Codec.GZIP), NOW, "t-0")
     assert isinstance(refusal, Refusal)
     assert refusal.reason is Reason.UNREADABLE_RECORDS
     assert re.search(what, refusal.detail), refusal.detail
 
 
 def test_a_stream_that_is_none_is_refused(batch, patch_batch):
-    refusal = recompress(taken(patch_batch(batch(2), 21, b"\x00\x01")), config(Codec.ZSTD), NOW)
+    refusal = recompress(taken(patch_batch(batch(2), 21, b"\x00\x01")), config(Codec.ZSTD), NOW, "t-0")
     assert refusal.reason is Reason.UNREADABLE_RECORDS
     assert "cannot be decompressed" in refusal.detail
 
@@ -183,7 +183,7 @@ def many(count, codec=Codec.GZIP, *, header_count=None):
 
 
 def test_too_many_records_are_refused_before_they_are_unpacked():
-    steps = recompression(many(10, header_count=9_000_000), config(Codec.LZ4), NOW)
+    steps = recompression(many(10, header_count=9_000_000), config(Codec.LZ4), NOW, "t-0")
     with pytest.raises(StopIteration) as end:
         next(steps)
     refusal = end.value.value
@@ -193,21 +193,21 @@ def test_too_many_records_are_refused_before_they_are_unpacked():
 
 def test_an_uncompressed_batch_may_hold_as_many_as_fit(monkeypatch):
     monkeypatch.setattr(records_module, "MAX_RECORDS", 10)
-    assert isinstance(recompress(many(50, Codec.UNCOMPRESSED), config(Codec.LZ4), NOW), RecordBatch)
-    assert isinstance(recompress(many(50), config(Codec.LZ4), NOW), Refusal)
+    assert isinstance(recompress(many(50, Codec.UNCOMPRESSED), config(Codec.LZ4), NOW, "t-0"), RecordBatch)
+    assert isinstance(recompress(many(50), config(Codec.LZ4), NOW, "t-0"), Refusal)
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
 def test_a_thousand_bytes_that_may_be_megabytes_take_long(batch, codec):
     """A KB of zstd may hold 32 MB in one record, one of gzip 1 MB."""
     data = batch(1, value=bytes(100), codec=codec)
-    is_long = long_recompression(data, config(Codec.LZ4), NOW) is not None
+    is_long = long_recompression(data, config(Codec.LZ4), NOW, "t-0") is not None
     assert is_long is (codec is Codec.ZSTD)
 
 
 def test_others_can_go_on_every_few_hundred_records():
     count = 20_000
-    steps, result, calls, pauses = recompression(many(count), config(Codec.LZ4), NOW), None, 0, 0
+    steps, result, calls, pauses = recompression(many(count), config(Codec.LZ4), NOW, "t-0"), None, 0, 0
     with contextlib.suppress(StopIteration):
         while True:
             work = steps.send(result)
@@ -221,7 +221,7 @@ def test_others_can_go_on_every_few_hundred_records():
 def test_what_is_made_of_a_hundred_thousand_records_takes_a_few_times_their_bytes():
     before = many(100_000)
     tracemalloc.start()
-    assert isinstance(recompress(before, config(Codec.LZ4), NOW), RecordBatch)
+    assert isinstance(recompress(before, config(Codec.LZ4), NOW, "t-0"), RecordBatch)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10 * 700_000
@@ -229,10 +229,10 @@ def test_what_is_made_of_a_hundred_thousand_records_takes_a_few_times_their_byte
 
 def test_a_record_of_too_many_headers_is_refused():
     headers = [(b"", b"")] * 10_001
-    refusal = recompress(batch_of(record(0, headers=headers)), config(Codec.GZIP), NOW)
+    refusal = recompress(batch_of(record(0, headers=headers)), config(Codec.GZIP), NOW, "t-0")
     assert refusal.reason is Reason.UNREADABLE_RECORDS
     assert isinstance(
-        recompress(batch_of(record(0, headers=headers[1:])), config(Codec.GZIP), NOW), RecordBatch
+        recompress(batch_of(record(0, headers=headers[1:])), config(Codec.GZIP), NOW, "t-0"), RecordBatch
     )
 
 
@@ -244,9 +244,9 @@ def test_what_is_short(batch, count, value, short):
 def test_only_what_is_long_and_will_be_written_is_recompressed_before_the_append(batch):
     gzip, as_produced = config(Codec.GZIP), config("producer")
     long, short = batch(200), batch(2)
-    assert long_recompression(long, gzip, NOW) is not None
-    assert long_recompression(short, gzip, NOW) is None
-    assert long_recompression(long, as_produced, NOW) is None
-    assert long_recompression(batch(200, codec=Codec.GZIP), gzip, NOW) is None
-    assert long_recompression(long[:-1], gzip, NOW) is None
-    assert long_recompression(None, gzip, NOW) is None
+    assert long_recompression(long, gzip, NOW, "t-0") is not None
+    assert long_recompression(short, gzip, NOW, "t-0") is None
+    assert long_recompression(long, as_produced, NOW, "t-0") is None
+    assert long_recompression(batch(200, codec=Codec.GZIP), gzip, NOW, "t-0") is None
+    assert long_recompression(long[:-1], gzip, NOW, "t-0") is None
+    assert long_recompression(None, gzip, NOW, "t-0") is None
