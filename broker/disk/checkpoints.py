@@ -32,6 +32,9 @@ LOG_START_OFFSET = "log-start-offset-checkpoint"
 HIGH_WATERMARK = "replication-offset-checkpoint"
 """The file with the high watermark of each replica."""
 
+CLEANER_OFFSET = "cleaner-offset-checkpoint"
+"""First offset of each compacted log that was not compacted yet."""
+
 META_PROPERTIES = "meta.properties"
 
 

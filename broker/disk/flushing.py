@@ -33,9 +33,11 @@ class Flushing:
         self._recovery_point = recovery_point
         self._begun: deque[_Flush] = deque()
 
-    def begin(self, work: Callable[[], None], up_to: Offset) -> None:
+    def begin(self, work: Callable[[], None], up_to: Offset) -> Future[None]:
         """Submit ``work``, after which all records below ``up_to`` are flushed."""
-        self._begun.append(_Flush(self._executor.submit(work), up_to))
+        future = self._executor.submit(work)
+        self._begun.append(_Flush(future, up_to))
+        return future
 
     def recovery_point(self) -> Offset:
         """Return the first offset that is not known to be flushed.

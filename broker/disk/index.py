@@ -55,6 +55,11 @@ class SparseIndex:
         self._unloaded_count = 0
         self._unloaded_last = b""
 
+    @property
+    def size(self) -> int:
+        """Bytes of the entries."""
+        return len(self) * self._entry.size
+
     def __len__(self) -> int:
         return self._unloaded_count if self._data is None else len(self._data) // self._entry.size
 
@@ -111,6 +116,14 @@ class SparseIndex:
         if self._is_stored and self._data is not None:
             self._unloaded_count, self._unloaded_last = len(self), bytes(self._data[-self._entry.size :])
             self._data = None
+
+    def hold(self) -> None:
+        """Keep the entries in memory until ``release``: the file is about to be renamed."""
+        self._data, self._is_stored = self._entries, False
+
+    def release(self) -> None:
+        """Let the file speak for the entries again."""
+        self._is_stored = True
 
     def clear(self) -> None:
         """Drop all entries."""

@@ -16,10 +16,13 @@ from barnabas.broker.disk.files import close_file, open_file, remove, rename, se
 from barnabas.broker.disk.names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
+    INDEX_SUFFIX,
     LOG_SUFFIX,
     SEGMENT_SUFFIXES,
     SWAP_SUFFIX,
     TEMPORARY_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
     files_with,
     offset_of,
     segment_file,
@@ -51,15 +54,29 @@ def settle_leftovers(directory: Path) -> None:
 
 
 def _complete_swap(directory: Path, swap: Path) -> None:
-    """Replace the segments that a compacted one covers; its indexes are rebuilt later."""
+    """Replace the segments that a compacted one covers; its indexes are rebuilt later.
+
+    The batches are renamed last, so that a crash in between leaves no index beside other batches.
+    """
     base_offset = offset_of(swap)
     end_offset = max(base_offset + 1, _end_of_valid_batches(swap, base_offset))
-    for path in files_with(directory, LOG_SUFFIX):
-        if base_offset <= offset_of(path) < end_offset:
-            for suffix in SEGMENT_SUFFIXES:
-                if path.with_suffix(suffix).exists():
-                    remove(path.with_suffix(suffix))
-    rename(swap, segment_file(directory, base_offset, LOG_SUFFIX).name)
+    covered = {offset_of(path) for path in files_with(directory, LOG_SUFFIX)}
+    for base in sorted({base_offset, *(each for each in covered if base_offset <= each < end_offset)}):
+        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+            _remove_if_there(segment_file(directory, base, suffix))
+        if base != base_offset:
+            for suffix in (TRANSACTION_INDEX_SUFFIX, LOG_SUFFIX):
+                _remove_if_there(segment_file(directory, base, suffix))
+    # What the former segment knew of aborted transactions is true as well, should there be nothing newer.
+    aborted = segment_file(directory, base_offset, TRANSACTION_INDEX_SUFFIX + SWAP_SUFFIX)
+    for path in (aborted, swap):
+        if path.exists():
+            rename(path, path.name.removesuffix(SWAP_SUFFIX))
+
+
+def _remove_if_there(path: Path) -> None:
+    if path.exists():
+        remove(path)
 
 
 def _end_of_valid_batches(path: Path, base_offset: int) -> int:

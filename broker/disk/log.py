@@ -11,7 +11,7 @@ from barnabas.broker.core.batch_validation import AppendOrigin, check_fetched, c
 from barnabas.broker.core.leader_epochs import EpochEndOffset
 from barnabas.broker.core.log_config import UNLIMITED, LogConfig
 from barnabas.broker.core.producer_state import CachedBatch
-from barnabas.broker.core.recompression import AS_PRODUCED, Recompression, long_recompression, recompress
+from barnabas.broker.core.recompression import Recompression, long_recompression, must_open, recompress
 from barnabas.broker.core.record_batch import (
     FRAME_SIZE,
     Buffer,
@@ -24,6 +24,7 @@ from barnabas.broker.core.record_batch import (
 from barnabas.broker.core.refusals import Refusal
 from barnabas.broker.core.retention import Deletion
 from barnabas.broker.core.transactions import AbortedTransaction
+from barnabas.broker.disk.compaction import LogCompaction
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.failure_guard import FailureGuard
 from barnabas.broker.disk.log_context import LogContext
@@ -61,6 +62,7 @@ class Log:
         topic_partition: The partition.
         directory: The log's directory.
         config: Its settings; may be replaced while it is open.
+        compaction: What the log cleaner asks of it.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Log:
         self._files = LogFiles(directory, loaded, context.executor, context.sync_names)
         self._context = context
         self._guard = FailureGuard(context.log_dir, topic_partition, context.on_failure)
+        self.compaction = LogCompaction(topic_partition, self._files, self._guard, context)
         self._last_flush_ms = context.clock()
 
     @property
@@ -142,7 +145,7 @@ class Log:
 
     def recompression(self, records: Buffer | None) -> Recompression | None:
         """Return the recompression that must precede the append of a client's record field, or None."""
-        return long_recompression(records, self.config, self._context.clock())
+        return long_recompression(records, self.config, self._context.clock(), str(self.topic_partition))
 
     def append_as_leader(
         self,
@@ -170,8 +173,8 @@ class Log:
             return verdict
         if verdict is not None:
             return self._answer_duplicate(verdict)
-        if not is_prepared and self.config.compression_type != AS_PRODUCED:
-            batch = recompress(batch, self.config, now_ms)
+        if not is_prepared and must_open(self.config):
+            batch = recompress(batch, self.config, now_ms, str(self.topic_partition))
             if isinstance(batch, Refusal):
                 return batch
         offset = self._files.log_end_offset
@@ -195,8 +198,8 @@ class Log:
         """
         self._guard.check()
         self._adopt_earlier_start(records)
-        is_compacted = "compact" in self.config.cleanup_policy
-        batches = check_fetched(records, self.log_end_offset, may_have_gaps=is_compacted)
+        gaps = self.config.is_compacted
+        batches = check_fetched(records, self.log_end_offset, may_have_gaps=gaps)
         if isinstance(batches, Refusal):
             return batches
         if not batches:
@@ -327,8 +330,10 @@ class Log:
             return False
         if offset < self.first_segment_offset:
             self.truncate_fully_and_start_at(offset)
-        elif self._guard.run("truncating", lambda: self._files.truncate_to(offset, self._idle_since_ms)):
+            return True
+        if self._guard.run("truncating", lambda: self._files.truncate_to(offset, self._idle_since_ms)):
             self._context.on_recovery_point_lowered()
+        self._context.on_truncated(self.topic_partition, self._files.segments.active.base_offset)
         return True
 
     def truncate_fully_and_start_at(self, offset: Offset) -> None:
@@ -337,6 +342,7 @@ class Log:
         now_ms = self._context.clock()
         if self._guard.run("truncating", lambda: self._files.start_over_at(offset, self.config, now_ms)):
             self._context.on_recovery_point_lowered()
+        self._context.on_truncated(self.topic_partition, offset)
 
     def raise_log_start(self, offset: Offset) -> bool:
         """Raise the log start offset to ``offset``, at most to the log's end; return whether it rose."""

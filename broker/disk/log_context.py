@@ -9,6 +9,8 @@ from pathlib import Path
 
 from barnabas.broker.core.producer_state import EXPIRATION_MS
 from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,9 @@ class LogContext:
             checkpoint before anything else is appended.
         on_retired: Called with the files that retention has removed and the time (milliseconds) to unlink
             them.
+        on_replaced: Called with segments that were compacted and the time to close them: a reader may still
+            use them.
+        on_truncated: Called after a truncation with the base offset of the active segment that is left.
         sync_names: Flushes the names of the partitions' directories; called on the directory's thread.
         producer_expiration_ms: The idle time after which a producer is forgotten.
     """
@@ -34,5 +39,7 @@ class LogContext:
     on_failure: Callable[[KafkaStorageError], None]
     on_recovery_point_lowered: Callable[[], None]
     on_retired: Callable[[Sequence[Path], int], None]
+    on_replaced: Callable[[Sequence[LogSegment], int], None]
+    on_truncated: Callable[[TopicPartition, Offset], None]
     sync_names: Callable[[], None]
     producer_expiration_ms: int = EXPIRATION_MS

@@ -20,6 +20,7 @@ from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.producer_state import EXPIRATION_MS
 from barnabas.broker.core.retention import stray_delay_ms
 from barnabas.broker.disk.checkpoints import (
+    CLEANER_OFFSET,
     HIGH_WATERMARK,
     LOG_START_OFFSET,
     META_PROPERTIES,
@@ -66,6 +67,7 @@ from barnabas.broker.disk.names import (
 )
 from barnabas.broker.disk.old_formats import refuse_old_formats
 from barnabas.broker.disk.recovery import LoadedLog, LogState, load_log, new_log
+from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 
 _log = structlog.get_logger("kafka.log.LogManager")
@@ -130,13 +132,18 @@ class LogDir:
             on_failure,
             self._write_lowered_recovery_point,
             self._remove_later,
+            self._close_later,
+            self._truncated,
             self._names.sync,
             options.producer_expiration_ms,
         )
         self._lock: int | None = None
         self.lock_id = ""
         self._high_watermarks: dict[TopicPartition, Offset] = {}
+        self._written_cleaner_offsets: dict[TopicPartition, Offset] = {}
+        self._cleaner_offsets: dict[TopicPartition, Offset] = {}
         self._removals: deque[tuple[int, Path]] = deque()
+        self._replaced: deque[tuple[int, LogSegment]] = deque()
         self._has_removed = False
         self._submitted: deque[Future[None]] = deque()
 
@@ -244,6 +251,7 @@ class LogDir:
         # Only now: if the disk refused, the log is one of those that go offline with the directory.
         del self.logs[topic_partition]
         self._high_watermarks.pop(topic_partition, None)
+        self._cleaner_offsets.pop(topic_partition, None)
         self._has_removed = True
         return log, renamed
 
@@ -254,6 +262,7 @@ class LogDir:
             self.checkpoint_recovery_points()
             self.checkpoint_log_start_offsets()
             self.checkpoint_high_watermarks({})
+            self._write_cleaner_offsets()
 
     def _remove_stray_later(self, directory: Path, config: LogConfig) -> None:
         delay_ms = stray_delay_ms(config)
@@ -267,11 +276,23 @@ class LogDir:
         self._removals = deque(entry for entry in self._removals if entry[0] > now_ms)
         for path in due:
             self._submit(partial(remove_whatever, path))
+        while self._replaced and self._replaced[0][0] <= now_ms:
+            # On the thread that flushes: a flush that began before may be at it.
+            self._submit(self._replaced.popleft()[1].close)
 
     def high_watermark(self, log: Log) -> Offset:
         """Return the checkpointed high watermark of a log, limited to its range."""
         known = self._high_watermarks.get(log.topic_partition, log.log_start_offset)
         return max(log.log_start_offset, min(known, log.log_end_offset))
+
+    def cleaner_offset(self, topic_partition: TopicPartition) -> Offset | None:
+        """Where the dirty section of a log begins, as its checkpoint has it; None for one without a row."""
+        return self._cleaner_offsets.get(topic_partition)
+
+    def checkpoint_cleaner_offset(self, topic_partition: TopicPartition, offset: Offset) -> None:
+        """Begin to write where the dirty section of a log begins; rows of logs that are gone go."""
+        self._cleaner_offsets[topic_partition] = offset
+        self._write_cleaner_offsets()
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
         """Submit a write of the high watermarks; logs that are not passed keep their last one."""
@@ -341,6 +362,7 @@ class LogDir:
         recovery_points = self._read_offsets(RECOVERY_POINT)
         starts = self._read_offsets(LOG_START_OFFSET)
         self._high_watermarks = self._read_offsets(HIGH_WATERMARK)
+        self._cleaner_offsets = self._read_offsets(CLEANER_OFFSET)
         with ThreadPoolExecutor(
             self._options.recovery_threads, thread_name_prefix=f"log-recovery-{self.path.name}"
         ) as pool:
@@ -408,6 +430,21 @@ class LogDir:
 
     def _remove_later(self, paths: Sequence[Path], due_ms: int) -> None:
         self._removals.extend((due_ms, path) for path in paths)
+
+    def _close_later(self, segments: Sequence[LogSegment], due_ms: int) -> None:
+        self._replaced.extend((due_ms, segment) for segment in segments)
+
+    def _truncated(self, topic_partition: TopicPartition, active_base_offset: Offset) -> None:
+        """Lower the row of a log that was truncated: what is appended there is dirty."""
+        if self._cleaner_offsets.get(topic_partition, NO_OFFSET) > active_base_offset:
+            self.checkpoint_cleaner_offset(topic_partition, active_base_offset)
+
+    def _write_cleaner_offsets(self) -> None:
+        """Begin to write the rows of all logs; a directory without a compacted log has no such file."""
+        rows = {tp: offset for tp, offset in self._cleaner_offsets.items() if tp in self.logs}
+        if rows != self._written_cleaner_offsets:
+            self._written_cleaner_offsets = rows
+            self._submit(partial(write_offsets, self.path / CLEANER_OFFSET, rows))
 
     def _submit(self, work: Callable[[], None]) -> None:
         self.check_disk()

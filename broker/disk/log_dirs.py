@@ -204,6 +204,18 @@ class LogDirs:
             raise KeyError(f"no log of {topic_partition} in {', '.join(map(str, self._live))}")
         return log_dir.high_watermark(log_dir.logs[topic_partition])
 
+    def cleaner_offset(self, topic_partition: TopicPartition) -> Offset | None:
+        """Where the dirty section of a log begins, or None where no checkpoint has it."""
+        log_dir = self._holder(topic_partition)
+        return log_dir.cleaner_offset(topic_partition) if log_dir else None
+
+    def checkpoint_cleaner_offset(self, topic_partition: TopicPartition, offset: Offset) -> None:
+        """Begin to write where the dirty section of a log begins, if the log is there still."""
+        log_dir = self._holder(topic_partition)
+        if log_dir is not None:
+            work = partial(log_dir.checkpoint_cleaner_offset, topic_partition, offset)
+            self._try(log_dir, "writing cleaner offsets", work)
+
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
         """Submit a write of ``replication-offset-checkpoint`` in every directory, each with its own logs."""
         for log_dir in self._each():

@@ -6,7 +6,8 @@ Nothing is validated here, and ``OSError`` is passed on: both are the task of ``
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -26,6 +27,7 @@ from barnabas.broker.disk.results import FoundBatch, FoundRecords
 from barnabas.broker.disk.scrub import DamagedRange, SegmentSpan
 from barnabas.broker.disk.segment import LogSegment
 from barnabas.broker.disk.segments import LogPosition
+from barnabas.broker.disk.swap import begin_swap, finish_swap, take_back
 from barnabas.broker.disk.topic_identity import LogIdentity
 from barnabas.cluster.model.ids import Offset
 
@@ -44,6 +46,8 @@ class LogFiles:
         flushing: The flushes that were submitted.
         log_start_offset: The first offset that may be read.
         log_end_offset: The offset that the next record gets.
+        generation: How often the log was truncated, repaired or compacted: sealed segments stay as they are
+            until the next time.
     """
 
     def __init__(
@@ -60,7 +64,8 @@ class LogFiles:
         self._sync_names = sync_names
         self._snapshots = ProducerSnapshots(directory)
         self._retiring: list[LogSegment] = []
-        self._generation = 0
+        self._swapping: LogSegment | None = None
+        self.generation = 0
 
     def append(self, buffers: Sequence[Buffer], batches: Sequence[RecordBatch], config: LogConfig) -> None:
         """Write stamped batches to the active segment, and add them to indexes, epochs and producers.
@@ -171,7 +176,7 @@ class LogFiles:
             segment.base_offset,
             end_offset,
             segment.size,
-            self._generation,
+            self.generation,
             self.epochs.latest_epoch,
         )
 
@@ -186,23 +191,23 @@ class LogFiles:
             False if ``span`` is out of date, or the damage was known.
         """
         segment = next((each for each in self.segments if each.path == span.path), None)
-        if segment is None or span.generation != self._generation or segment.damaged == tuple(damaged):
+        if segment is None or span.generation != self.generation or segment.damaged == tuple(damaged):
             return False
         segment.damaged = tuple(damaged)
         return True
 
     def replace_segment(self, span: SegmentSpan, new: LogSegment) -> bool:
-        """Replace the segment of ``span`` by ``new``, whose files end in ``.cleaned``.
+        """Replace the segment of ``span`` by ``new``, which a ``SegmentReplacement`` has written.
 
         Returns:
             False if that segment has changed since, or is active.
         """
         former = next((each for each in self.segments if each.path == span.path), None)
-        if former is None or former is self.segments.active or span.generation != self._generation:
+        if former is None or former is self.segments.active or span.generation != self.generation:
             return False
-        self._generation += 1
+        self.generation += 1
         new.take_place_of(former)
-        self.segments.exchange(former, new)
+        self.segments.exchange((former,), new)
         self._retiring = [segment for segment in self._retiring if not segment.is_closed] + [former]
 
         def settle() -> None:
@@ -211,6 +216,43 @@ class LogFiles:
 
         self.flushing.begin(settle, Offset(0))
         return True
+
+    def begin_swap(self, new: LogSegment) -> Future[None]:
+        """Begin to put a compacted segment in the place of others; ``end_swap`` follows once this is done."""
+        self._swapping = new
+        return self.flushing.begin(partial(begin_swap, new), Offset(0))
+
+    def end_swap(
+        self, new: LogSegment, base_offsets: Sequence[Offset], generation: int
+    ) -> tuple[LogSegment, ...]:
+        """Put ``new`` in the place of the segments of these base offsets.
+
+        Returns the former segments, still open for whoever is reading them; none where the log is of another
+        generation by now, or has lost one of them: ``new`` is unlinked then.
+        """
+        wanted = set(base_offsets)
+        formers = tuple(each for each in self.segments if each.base_offset in wanted)
+        is_taken_back = self._swapping is not new
+        self._swapping = None
+        if is_taken_back:
+            return ()
+        if generation != self.generation or len(formers) != len(wanted):
+            self.flushing.begin(partial(take_back, new), Offset(0))
+            return ()
+        self.generation += 1
+        self.segments.exchange(formers, new)
+        self._retiring = [segment for segment in self._retiring if not segment.is_closed] + [*formers]
+        self.flushing.begin(partial(finish_swap, new, formers), Offset(0))
+        return formers
+
+    def _take_back_swap(self) -> None:
+        """Unlink a compacted segment that is about to be put in place: the log is truncated.
+
+        A start of the broker would complete the swap, and bring back what was truncated.
+        """
+        if self._swapping is not None:
+            take_back(self._swapping)
+            self._swapping = None
 
     def begin_flush(self) -> None:
         """Submit a flush of all that is not known to be flushed to the directory's thread."""
@@ -317,7 +359,8 @@ class LogFiles:
             Whether the recovery point was lowered.
         """
         self.flushing.finish()
-        self._generation += 1
+        self._take_back_swap()
+        self.generation += 1
         try:
             found = self.segments.locate(offset)
         except CorruptLogError as error:
@@ -352,7 +395,8 @@ class LogFiles:
         """Drop all records and start at ``offset``; return whether the recovery point was lowered."""
         self.identity.store()  # an end offset above 0 is this topic's, as records are
         self.flushing.finish()
-        self._generation += 1
+        self._take_back_swap()
+        self.generation += 1
         for segment in reversed(self.segments.remove_from(0)):
             segment.delete()
         new = LogSegment(self.directory, offset, config, now_ms)

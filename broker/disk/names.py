@@ -16,6 +16,9 @@ SNAPSHOT_SUFFIX = ".snapshot"
 DELETED_SUFFIX = ".deleted"
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
+REFETCHED_SUFFIX = ".refetched.deleted"
+"""Files that are fetched again in the place of damaged ones; any broker's start removes what ends so."""
+
 TEMPORARY_SUFFIX = ".tmp"
 
 SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)

@@ -106,7 +106,12 @@ def new_log(directory: Path, config: LogConfig, now_ms: int) -> LoadedLog:
 
 
 def epochs_match(
-    segments: LogSegments, epochs: LeaderEpochCache, start_offset: Offset, end_offset: Offset
+    segments: LogSegments,
+    epochs: LeaderEpochCache,
+    start_offset: Offset,
+    end_offset: Offset,
+    *,
+    may_have_gaps: bool,
 ) -> bool:
     """Return whether the leader epochs agree with the log's first and last batch.
 
@@ -118,8 +123,9 @@ def epochs_match(
         epochs: The epochs of the checkpoint.
         start_offset: The first offset that may be read.
         end_offset: The offset after the last batch.
+        may_have_gaps: Whether compaction may have dropped the last batches, and with them whole epochs.
     """
-    last = _batch_at(segments, end_offset - 1) if start_offset < end_offset else None
+    last = _last_batch(segments, start_offset, end_offset, may_have_gaps=may_have_gaps)
     if last is None or not epochs.entries:
         return (last is None or last.partition_leader_epoch < 0) and not epochs.entries
     begins = epochs.entries[0].start_offset
@@ -127,7 +133,22 @@ def epochs_match(
         first = _batch_at(segments, start_offset)
         if first is None or begins > first.base_offset:
             return False
-    return epochs.latest_epoch == last.partition_leader_epoch
+    of_last = [entry.epoch for entry in epochs.entries if entry.start_offset < last.next_offset]
+    return of_last[-1:] == [last.partition_leader_epoch]
+
+
+def _last_batch(
+    segments: LogSegments, start_offset: Offset, end_offset: Offset, *, may_have_gaps: bool
+) -> BatchHeader | None:
+    """Return the last batch of the log, which ends at ``end_offset`` unless it may have gaps; else None."""
+    last = _batch_at(segments, end_offset - 1) if start_offset < end_offset else None
+    if last is not None or not may_have_gaps:
+        return last
+    for segment in reversed(segments.from_offset(start_offset)):
+        tail = [header for _, header in _readable(segment, segment.offset_index.last_entry.offset)]
+        if tail:
+            return tail[-1]
+    return None
 
 
 def _batch_at(segments: LogSegments, offset: int) -> BatchHeader | None:
@@ -233,7 +254,8 @@ class _Loading:
         segments.active.activate()
         epochs.truncate_from_start(start_offset)
         epochs.truncate_from_end(end_offset)
-        if not epochs_match(segments, epochs, start_offset, end_offset):
+        gaps = self._config.is_compacted
+        if not epochs_match(segments, epochs, start_offset, end_offset, may_have_gaps=gaps):
             epochs = rebuild_epochs(segments, start_offset)
         if epochs.entries != stored_epochs:
             write_epochs(self._directory / LEADER_EPOCH_CHECKPOINT, epochs.entries, durable=False)
@@ -332,8 +354,8 @@ class _Loading:
         end, next_offset = 0, segment.base_offset
         for position, batch in scan_valid_batches(segment.fd, segment.size, segment.base_offset):
             self._note(segment, position, batch.header)
-            if epochs.assign_from(batch.header):
-                self._restore_start(epochs, next_offset)
+            self._restore_epochs(epochs, next_offset, batch.header)
+            epochs.assign_from(batch.header)
             marker = end_marker(batch) if batch.header.is_control else None
             segment.update_producers(producers, batch.header, marker)
             end, next_offset = position + batch.header.size, Offset(batch.header.next_offset)
@@ -364,12 +386,18 @@ class _Loading:
     def _prefix(self) -> str:
         return f"[Log partition={self._directory.name}, dir={self._directory.parent}]"
 
-    def _restore_start(self, epochs: LeaderEpochCache, gap_start: Offset) -> None:
-        """Restore the newest epoch's start from the checkpoint if compaction removed its first batches."""
-        epoch, start = epochs.entries[-1]
-        claimed = self._claimed_epochs.get(epoch)
-        if claimed is not None and gap_start <= claimed < start:
-            epochs.assign(epoch, claimed)
+    def _restore_epochs(self, epochs: LeaderEpochCache, gap_start: Offset, header: BatchHeader) -> None:
+        """Restore from the checkpoint the epochs that begin in a gap that compaction has left.
+
+        Args:
+            epochs: Those of the batches before the gap.
+            gap_start: The offset after these.
+            header: The batch behind the gap.
+        """
+        for epoch, start in self._claimed_epochs.items():
+            is_between = (epochs.latest_epoch or 0) <= epoch <= header.partition_leader_epoch
+            if gap_start <= start < header.base_offset and is_between and epoch != epochs.latest_epoch:
+                epochs.assign(epoch, start)
 
     def _rebuild(self, segment: LogSegment) -> None:
         """Rebuild the indexes of a segment whose batches are valid."""

@@ -9,7 +9,7 @@ from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.record_batch import Buffer
 from barnabas.broker.core.refusals import Reason, Refusal
 from barnabas.broker.disk.files import remove
-from barnabas.broker.disk.names import CLEANED_SUFFIX
+from barnabas.broker.disk.names import REFETCHED_SUFFIX
 from barnabas.broker.disk.scrub import SegmentSpan
 from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.ids import Offset
@@ -18,8 +18,8 @@ from barnabas.cluster.model.ids import Offset
 class SegmentReplacement:
     """The files of a segment that is fetched again, written on the directory's thread.
 
-    Their names end in ``.cleaned``, as those of compaction: a start of the broker removes them. The damaged
-    segment stays untouched until all offsets of the span are here.
+    Their names end in ``.deleted``: a start of the broker removes them. The damaged segment stays
+    untouched until all offsets of the span are here.
 
     Attributes:
         next_offset: The offset to fetch next.
@@ -95,7 +95,7 @@ class SegmentReplacement:
         if self._segment is None:
             span = self._span
             self._segment = LogSegment(
-                self._directory, span.base_offset, self._config, self._now_ms, CLEANED_SUFFIX
+                self._directory, span.base_offset, self._config, self._now_ms, REFETCHED_SUFFIX
             )
             self._segment.truncate(0, span.base_offset)  # an earlier attempt may have left its files
         return self._segment

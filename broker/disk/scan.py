@@ -98,13 +98,14 @@ def scan_valid_batches(fd: int, end: int, base_offset: int) -> Iterator[_Found]:
         yield held
 
 
-def whole_batches_of(fd: int, start: int, end: int) -> Iterator[_Found]:
+def whole_batches_of(fd: int, start: int, end: int, chunk_bytes: int = BATCH_CHUNK) -> Iterator[_Found]:
     """Yield the batches that are whole, of this format and have their checksum, up to the first other one.
 
     Args:
         fd: The segment's file.
         start: The position of the first batch.
         end: The position after the last one.
+        chunk_bytes: The size of a read, unless a batch is larger.
     """
     position, chunk, chunk_start = start, memoryview(b""), start
     while end - position >= HEADER_SIZE:
@@ -115,7 +116,7 @@ def whole_batches_of(fd: int, start: int, end: int) -> Iterator[_Found]:
             needed = header.size if header else _whole_size(fd, position)
             if not HEADER_SIZE <= needed <= end - position:
                 return
-            chunk = memoryview(read_exactly(fd, min(max(BATCH_CHUNK, needed), end - position), position))
+            chunk = memoryview(read_exactly(fd, min(max(chunk_bytes, needed), end - position), position))
             if len(chunk) < HEADER_SIZE:
                 return  # the file is shorter than the log's state says
             chunk_start, local = position, 0

@@ -83,7 +83,7 @@ class LogSegment:
         self._bytes_since_index_entry = 0
         self._first_timestamp: int | None = None
         self._created_ms = now_ms
-        self._jitter_ms = random.randint(0, min(config.segment_jitter_ms, config.segment_ms))
+        self._jitter_ms = random.randint(0, min(config.segment_jitter_ms, config.max_segment_ms))
         max_bytes = config.segment_index_bytes
         offsets = segment_file(directory, base_offset, INDEX_SUFFIX + suffix)
         times = segment_file(directory, base_offset, TIME_INDEX_SUFFIX + suffix)
@@ -111,6 +111,18 @@ class LogSegment:
         """Milliseconds since 1970 of the newest record, or of the file's last change without timestamps."""
         if self.max_timestamp >= 0:
             return self.max_timestamp
+        return self.modified_ms
+
+    @property
+    def first_timestamp(self) -> int:
+        """The maximum timestamp of its first batch in milliseconds since 1970, -1 where there is none."""
+        if self._first_timestamp is None:
+            self._first_timestamp = self._read_first_timestamp()
+        return self._first_timestamp
+
+    @property
+    def modified_ms(self) -> int:
+        """When its file was last written, in milliseconds since 1970."""
         return last_change_ms(self.fd)
 
     @property
@@ -129,7 +141,7 @@ class LogSegment:
         if self.size == 0:
             return False
         return (
-            self._age(max_timestamp, now_ms) > config.segment_ms - self._jitter_ms
+            self._age(max_timestamp, now_ms) > config.max_segment_ms - self._jitter_ms
             or self.offset_index.is_full
             or self.time_index.is_full
             or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
@@ -366,8 +378,21 @@ class LogSegment:
         self.offset_index.store()
         self.time_index.store()
 
+    def hold_indexes(self) -> None:
+        """Keep the indexes in memory until ``release_indexes``: their files are about to be renamed."""
+        self.offset_index.hold()
+        self.time_index.hold()
+        self.transaction_index.load()
+
+    def release_indexes(self) -> None:
+        """Let the files speak for the indexes again."""
+        self.offset_index.release()
+        self.time_index.release()
+
     def unload_indexes(self) -> None:
         """Free the memory of stored indexes; the next lookup reads them again."""
+        if not self.offset_index.is_stored:
+            return
         self.offset_index.unload()
         self.time_index.unload()
         self.transaction_index.unload()
@@ -454,10 +479,8 @@ class LogSegment:
                 rename(path, retired.name)
 
     def _age(self, max_timestamp: int, now_ms: int) -> int:
-        if self._first_timestamp is None:
-            self._first_timestamp = self._read_first_timestamp()
-        if self._first_timestamp >= 0:
-            return max_timestamp - self._first_timestamp
+        if self.first_timestamp >= 0:
+            return max_timestamp - self.first_timestamp
         return now_ms - self._created_ms
 
     def _read_first_timestamp(self) -> int:

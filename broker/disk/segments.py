@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,9 +84,11 @@ class LogSegments:
         self.forget()
         return removed
 
-    def exchange(self, former: LogSegment, new: LogSegment) -> None:
-        """Replace ``former``, which is not active, by ``new`` of the same base offset."""
-        self._segments[self._segments.index(former)] = new
+    def exchange(self, formers: Sequence[LogSegment], new: LogSegment) -> None:
+        """Replace neighbours, none of them active, by ``new`` of the first one's base offset."""
+        first = self._segments.index(formers[0])
+        self._segments[first : first + len(formers)] = [new]
+        self._bases[first : first + len(formers)] = [new.base_offset]
         self.forget()
 
     def remove_first(self, count: int) -> list[LogSegment]:

@@ -91,6 +91,10 @@ class TransactionIndex:
                 return found, True
         return found, False
 
+    def load(self) -> None:
+        """Read the entries now: the file is about to be renamed."""
+        _ = self.entries
+
     def unload(self) -> None:
         """Free the memory; the file has the entries."""
         self._entries = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from barnabas.broker.disk.log import Log
 from barnabas.broker.disk.log_context import LogContext
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.disk.recovery import LogState, load_log
+from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 
 BASE_TIME = 1_700_000_000_000
@@ -108,6 +109,8 @@ class Logs:
     lowered: int = 0
     names_synced: int = 0
     retired: list[tuple[int, list[str]]] = field(default_factory=list)
+    replaced: list[tuple[int, Sequence[LogSegment]]] = field(default_factory=list)
+    truncated: list[tuple[TopicPartition, Offset]] = field(default_factory=list)
     opened: list[Log] = field(default_factory=list)
 
     def open(self, config: LogConfig | None = None, **state) -> Log:
@@ -122,6 +125,8 @@ class Logs:
             self.failures.append,
             self._lowered,
             lambda paths, due_ms: self.retired.append((due_ms, [path.name for path in paths])),
+            lambda segments, due_ms: self.replaced.append((due_ms, segments)),
+            lambda topic_partition, base_offset: self.truncated.append((topic_partition, base_offset)),
             self._names_synced,
         )
         log = Log(TP, directory, config, loaded, context)

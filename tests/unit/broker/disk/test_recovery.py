@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -348,6 +349,23 @@ def test_an_epoch_whose_first_batches_are_compacted_away_begins_where_it_began(l
     assert logs.reopen_after_crash().log_end_offset == 21
     # The second's claim is contradicted by the batch before it.
     assert checkpoint.read_text() == "0\n3\n0 0\n1 6\n3 15\n"
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_epochs_of_batches_that_compaction_dropped_are_kept(logs, batch, clean):
+    """Epochs 1 and 2 have no batch any more, and 4 none before the empty active segment."""
+    compacted = replace(SMALL, cleanup_policy=frozenset({"compact"}))
+    log = logs.open(compacted)
+    log.append_as_follower(batch(2, base_offset=0, epoch=0) + batch(2, base_offset=8, epoch=3))
+    log.close()
+    logs.path(".log", 20).touch()
+    checkpoint = log.directory / "leader-epoch-checkpoint"
+    checkpoint.write_text("0\n5\n0 0\n1 3\n2 5\n3 7\n4 12\n")
+    again = logs.open(compacted, clean=clean, recovery_point=20 if clean else 0)
+    assert again.log_end_offset == 20
+    before_the_last_batch = ["0 0", "1 3", "2 5", "3 7"]
+    kept = [*before_the_last_batch, "4 12"] if clean else before_the_last_batch
+    assert checkpoint.read_text().splitlines()[2:] == kept
 
 
 def test_epochs_are_borne_out_by_the_last_batch_before_an_empty_segment(logs, batch):

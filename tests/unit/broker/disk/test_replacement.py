@@ -37,9 +37,9 @@ def test_whole_batches_of_the_span_are_taken_in_turn(replacing, tmp_path, batch)
     assert replacement.add(data[1] + batch(5, base_offset=20)) is None
     assert replacement.is_whole
     segment = replacement.finish()
-    assert segment.path.name == f"{10:020d}.log.cleaned"
+    assert segment.path.name == f"{10:020d}.log.refetched.deleted"
     assert segment.path.read_bytes() == b"".join(data)
-    assert {path.suffix for path in tmp_path.iterdir()} == {".cleaned"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".deleted"}
     replacement.discard()
     assert list(tmp_path.iterdir()) == []
 

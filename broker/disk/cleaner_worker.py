@@ -1,0 +1,98 @@
+"""The process that compacts: ``python -m barnabas.broker.disk.cleaner_worker``, started by the broker.
+
+Compaction looks at every record, and in a thread of the broker that would take the interpreter from the event
+loop for milliseconds at a time. Messages are lines of JSON: a job comes in; each step goes out, and waits for
+a line that lets it go on. The broker so sets the pace, and when it dies, the process ends at its next step.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from barnabas.broker.core.records import CorruptRecordsError
+from barnabas.broker.disk.cleaning import Cleaned, NewSegment, Progress, Step, clean
+from barnabas.broker.disk.cleaning_job import CleaningJob, CleaningStats
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.cluster.model.ids import Offset
+
+
+class CleaningFailedError(Exception):
+    """A log cannot be compacted, for whatever reason but the disk.
+
+    Attributes:
+        corrupt: The damaged batch that was met, if that is the reason.
+    """
+
+    def __init__(self, message: str, corrupt: CorruptLogError | None = None) -> None:
+        super().__init__(message)
+        self.corrupt = corrupt
+
+
+def encode(step: Step) -> bytes:
+    """Return the line that says what was done."""
+    match step:
+        case Progress():
+            return _line({"moved": step.bytes_moved})
+        case NewSegment():
+            return _line({"segment": step.base_offset, "replaced": step.replaced})
+        case Cleaned():
+            return _line({"cleaned": step.next_dirty_offset, "stats": asdict(step.stats)})
+
+
+def decode(line: bytes) -> Step:
+    """Return the step that a line says.
+
+    Raises:
+        CleaningFailedError: The line says that there are no more steps.
+        OSError: The line says that the disk refused.
+    """
+    match json.loads(line):
+        case {"moved": moved}:
+            return Progress(moved)
+        case {"segment": base_offset, "replaced": replaced}:
+            return NewSegment(Offset(base_offset), tuple(replaced))
+        case {"cleaned": next_dirty_offset, "stats": stats}:
+            return Cleaned(Offset(next_dirty_offset), CleaningStats(**stats))
+        case {"errno": number, "text": text}:
+            raise OSError(number, text)
+        case {"failed": text, "path": path, "position": position, "next_offset": next_offset}:
+            corrupt = CorruptLogError(Path(path), position, Offset(next_offset), text)
+            raise CleaningFailedError(text, corrupt)
+        case {"failed": text}:
+            raise CleaningFailedError(text)
+    raise CleaningFailedError(f"{line!r} is no step of a cleaning")
+
+
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Do the jobs that come in, one after the other, until there are no more."""
+
+    def send(line: bytes) -> None:
+        answers.write(line)
+        answers.flush()
+
+    while line := requests.readline():
+        steps = clean(CleaningJob.of(json.loads(line)))
+        try:
+            for step in steps:
+                send(encode(step))
+                if not isinstance(step, Cleaned) and not requests.readline():
+                    return
+        except OSError as error:
+            send(_line({"errno": error.errno, "text": str(error)}))
+        except CorruptLogError as error:
+            where = {"path": str(error.path), "position": error.position, "next_offset": error.next_offset}
+            send(_line({"failed": str(error), **where}))
+        except CorruptRecordsError as error:
+            send(_line({"failed": str(error)}))
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+if __name__ == "__main__":
+    serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,301 @@
+"""The file work of one compaction: read a log's sealed segments, write those that replace them.
+
+It changes nothing that the log uses: the new files end in ``.cleaned``, and the log's owner puts them in
+place (``broker.disk.swap``). So it can run in another process, beside the log's traffic.
+
+Source: ``LogCleaner.scala`` (``Cleaner.buildOffsetMap``, ``cleanSegments``, ``cleanInto``) of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from mmap import mmap
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.broker.core.cleaned_batch import CleanedBatch, cleaned, emptied
+from barnabas.broker.core.cleaned_transactions import CleanedTransactions
+from barnabas.broker.core.compaction import SegmentSize, delete_horizon_ms, groups
+from barnabas.broker.core.keyed_records import NO_KEY, keyed_records
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.offset_map import OffsetMap
+from barnabas.broker.core.record_batch import Buffer, RecordBatch
+from barnabas.broker.core.records import CorruptRecordsError, decompress, most_records
+from barnabas.broker.core.transactions import AbortedTransaction, end_marker
+from barnabas.broker.disk.cleaning_job import CleaningJob, CleaningStats
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.files import (
+    close_file,
+    expect_sequential_reads,
+    open_to_read,
+    remove,
+    touch,
+)
+from barnabas.broker.disk.names import (
+    CLEANED_SUFFIX,
+    LOG_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_file,
+)
+from barnabas.broker.disk.scan import whole_batches_of
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.broker.disk.transaction_index import TransactionIndex
+from barnabas.cluster.model.ids import Offset
+
+
+class Progress(NamedTuple):
+    """Some bytes were read and written; the cleaning goes on when it is resumed."""
+
+    bytes_moved: int
+
+
+class NewSegment(NamedTuple):
+    """A new segment lies on the disk, its files ending in ``.cleaned``.
+
+    Attributes:
+        base_offset: Its base offset, which is that of the first segment it replaces.
+        replaced: The base offsets of the segments that it replaces.
+    """
+
+    base_offset: Offset
+    replaced: tuple[Offset, ...]
+
+
+class Cleaned(NamedTuple):
+    """The end of a cleaning.
+
+    Attributes:
+        next_dirty_offset: Where the dirty section begins now.
+        stats: The figures.
+    """
+
+    next_dirty_offset: Offset
+    stats: CleaningStats
+
+
+Step = Progress | NewSegment | Cleaned
+
+
+def clean(job: CleaningJob) -> Iterator[Step]:
+    """Compact the segments of ``job``, step by step; closing the generator removes what is unfinished.
+
+    A segment that was given out is the caller's to put in place or to remove. `Cleaned` comes last.
+
+    Raises:
+        CorruptLogError: A batch is damaged, or its records cannot be read.
+        OSError: The disk refused, or a segment has gone meanwhile.
+    """
+    return _Cleaning(job).run()
+
+
+def remove_cleaned(directory: Path) -> None:
+    """Unlink all files that a cleaning has left unfinished.
+
+    Not one may be left: a start of the broker takes a ``.swap`` behind a ``.cleaned`` for half of a split,
+    and takes it back.
+    """
+    for path in directory.glob(f"*{CLEANED_SUFFIX}"):
+        remove(path)
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """The batches of one write."""
+
+    batches: list[RecordBatch] = field(default_factory=list)
+    read: int = 0
+
+    @property
+    def size(self) -> int:
+        return sum(batch.header.size for batch in self.batches)
+
+
+class _Cleaning:
+    def __init__(self, job: CleaningJob) -> None:
+        self._job = job
+        self._directory = Path(job.directory)
+        self._config = LogConfig(
+            segment_bytes=job.segment_bytes,
+            segment_index_bytes=job.segment_index_bytes,
+            index_interval_bytes=job.index_interval_bytes,
+        )
+        self._last_batches = {each.producer_id: each for each in job.producers}
+        self._stats = CleaningStats()
+        self._aborted = list(self._aborted_transactions())
+
+    def run(self) -> Iterator[Step]:
+        job, stats, started = self._job, self._stats, time.monotonic()
+        remove_cleaned(self._directory)
+        with mmap(-1, job.map_bytes) as memory:
+            offsets = OffsetMap(memory, job.load_factor)
+            yield from self._build(offsets)
+            stats.utilization = offsets.utilization
+            stats.index_s = time.monotonic() - started
+            next_dirty = Offset(offsets.latest_offset + 1)
+            horizon = delete_horizon_ms(job.segments, job.first_dirty_offset, job.delete_retention_ms)
+            transactions = CleanedTransactions(self._aborted)
+            due = [segment for segment in job.segments if segment.base_offset < next_dirty]
+            for group in groups(due, job.segment_bytes, job.segment_index_bytes):
+                yield from self._rewrite(group, offsets, transactions, horizon)
+        stats.elapsed_s = time.monotonic() - started
+        yield Cleaned(next_dirty, stats)
+
+    def _aborted_transactions(self) -> Iterator[AbortedTransaction]:
+        for segment in self._job.segments:
+            path = segment_file(self._directory, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
+            yield from TransactionIndex(path).entries
+
+    def _build(self, offsets: OffsetMap) -> Iterator[Step]:
+        """Put the keys of the dirty section into the map, until it is full."""
+        job = self._job
+        offsets.latest_offset = job.first_dirty_offset - 1
+        transactions = CleanedTransactions(self._aborted)
+        for segment in job.segments:
+            if segment.end_offset <= job.first_dirty_offset:
+                continue
+            chunk = 0
+            for batch in self._batches(segment):
+                if not self._put_batch(batch, offsets, transactions):
+                    self._stats.map_bytes_read += chunk
+                    return
+                chunk += batch.header.size
+                if chunk >= job.buffer_bytes:
+                    self._stats.map_bytes_read += chunk
+                    yield Progress(chunk)
+                    chunk = 0
+            self._stats.map_bytes_read += chunk
+            yield Progress(chunk)
+            # Nothing lies between the last batch and the next segment: an earlier cleaning has dropped it.
+            offsets.latest_offset = segment.end_offset - 1
+
+    def _put_batch(self, batch: RecordBatch, offsets: OffsetMap, transactions: CleanedTransactions) -> bool:
+        """Put the keys of a batch into the map; return whether it took all of them."""
+        header, first_dirty = batch.header, self._job.first_dirty_offset
+        if header.is_control:
+            transactions.may_drop_marker(header, end_marker(batch))
+        elif not transactions.is_aborted(header) and header.last_offset >= first_dirty:
+            base_offset, put = header.base_offset, offsets.put
+            records = self._records(batch)
+            for _, _, _, offset_delta, key_begin, key_end, _ in keyed_records(header, records):
+                if key_begin == NO_KEY or base_offset + offset_delta < first_dirty:
+                    continue
+                if len(offsets) >= offsets.capacity:
+                    return False
+                put(records[key_begin:key_end], base_offset + offset_delta)
+        if header.last_offset >= first_dirty:
+            offsets.latest_offset = header.last_offset
+        return True
+
+    def _records(self, batch: RecordBatch) -> bytes:
+        header = batch.header
+        if header.record_count > most_records(header):
+            detail = f"{header.record_count} records in the batch at offset {header.base_offset}"
+            raise CorruptRecordsError(f"{detail}, expected {most_records(header)} at most")
+        return bytes(decompress(batch))
+
+    def _batches(self, segment: SegmentSize) -> Iterator[RecordBatch]:
+        """Yield the batches of a segment, each with its checksum verified.
+
+        Raises:
+            CorruptLogError: One is damaged, or the caller has found that its records cannot be read.
+        """
+        path = segment_file(self._directory, segment.base_offset, LOG_SUFFIX)
+        end, next_offset = 0, segment.base_offset
+        fd = open_to_read(path)
+        try:
+            expect_sequential_reads(fd)
+            for position, batch in whole_batches_of(fd, 0, segment.size, self._job.buffer_bytes):
+                header = batch.header
+                if not next_offset <= header.base_offset <= header.last_offset < segment.end_offset:
+                    break
+                next_offset = Offset(header.next_offset)
+                yield batch
+                end = position + header.size
+        finally:
+            close_file(fd)
+        if end != segment.size:
+            raise CorruptLogError(path, end, next_offset, "expected a batch with its checksum")
+
+    def _rewrite(
+        self,
+        group: Sequence[SegmentSize],
+        offsets: OffsetMap,
+        transactions: CleanedTransactions,
+        horizon_ms: int,
+    ) -> Iterator[Step]:
+        """Write one segment in the place of a group."""
+        base_offset, stats = group[0].base_offset, self._stats
+        new = LogSegment(self._directory, base_offset, self._config, 0, CLEANED_SUFFIX)
+        is_finished = False
+        try:
+            for source in group:
+                retains_deletes = source.modified_ms > horizon_ms
+                chunk = _Chunk()
+                for batch in self._batches(source):
+                    kept = self._cleaned(batch, offsets, transactions, retains_deletes=retains_deletes)
+                    stats.messages_read += batch.header.record_count
+                    stats.messages_written += kept.kept
+                    stats.invalid_messages += kept.without_key
+                    chunk.read += batch.header.size
+                    if kept.batch is not None:
+                        chunk.batches.append(kept.batch)
+                    if chunk.read >= self._job.buffer_bytes:
+                        yield self._write(new, chunk, transactions)
+                        chunk = _Chunk()
+                yield self._write(new, chunk, transactions)
+            new.end()
+            new.store_indexes()
+            new.sync()
+            touch(new.path, group[-1].modified_ms)
+            is_finished = True
+        finally:
+            new.close()
+            if not is_finished:
+                remove_cleaned(self._directory)
+        yield NewSegment(base_offset, tuple(source.base_offset for source in group))
+
+    def _cleaned(
+        self,
+        batch: RecordBatch,
+        offsets: OffsetMap,
+        transactions: CleanedTransactions,
+        *,
+        retains_deletes: bool,
+    ) -> CleanedBatch:
+        header = batch.header
+        last = self._last_batches.get(header.producer_id)
+        keeps_sequence = last is not None and last.is_last(header)
+        if header.is_control:
+            marker = end_marker(batch)
+            is_known = marker is not None or not header.record_count
+            is_dropped = transactions.may_drop_marker(header, marker) and is_known and not retains_deletes
+        else:
+            is_dropped = transactions.is_aborted(header)
+        if is_dropped or not header.record_count:
+            return CleanedBatch(emptied(batch) if keeps_sequence else None, 0, 0)
+        if header.is_control:
+            return CleanedBatch(batch, header.record_count, 0)
+        return cleaned(batch, offsets, retains_deletes=retains_deletes, keeps_sequence=keeps_sequence)
+
+    def _write(self, new: LogSegment, chunk: _Chunk, transactions: CleanedTransactions) -> Progress:
+        """Append the batches to the new segment, and take them into its indexes."""
+        size, buffers = chunk.size, [batch.data for batch in chunk.batches]
+        if buffers:
+            position = new.write(list[Buffer](buffers), size)
+            for header, _ in chunk.batches:
+                new.note(
+                    position,
+                    header.size,
+                    header.last_offset,
+                    header.max_timestamp,
+                    self._config.index_interval_bytes,
+                )
+                position += header.size
+        for aborted in transactions.kept:
+            new.transaction_index.append(aborted)
+        transactions.kept.clear()
+        self._stats.bytes_read += chunk.read
+        self._stats.bytes_written += size
+        return Progress(chunk.read + size)

@@ -1,0 +1,97 @@
+"""What a compaction is to do, and its figures, as data that another process can be sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from barnabas.broker.core.compaction import SegmentSize
+from barnabas.broker.core.record_batch import BatchHeader
+from barnabas.cluster.model.ids import Offset
+
+
+class LastOfProducer(NamedTuple):
+    """The newest batch of an active producer.
+
+    Attributes:
+        producer_id: Who.
+        epoch: The producer's epoch.
+        last_offset: Of the newest data batch; -1 where only its markers are known.
+    """
+
+    producer_id: int
+    epoch: int
+    last_offset: int
+
+    def is_last(self, header: BatchHeader) -> bool:
+        """Return whether a batch of this producer is that one."""
+        if self.last_offset >= 0:
+            return header.last_offset == self.last_offset
+        return header.is_control and header.producer_epoch == self.epoch
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningJob:
+    """What to compact, as numbers and text, so that it can be sent to another process.
+
+    Attributes:
+        directory: The partition's directory.
+        segments: The segments up to ``end_offset``, the oldest first.
+        first_dirty_offset: Where the dirty section begins.
+        end_offset: Where the part of it ends that is compacted now.
+        producers: The active producers.
+        delete_retention_ms: ``delete.retention.ms``.
+        segment_bytes: ``segment.bytes``.
+        segment_index_bytes: ``segment.index.bytes``.
+        index_interval_bytes: ``index.interval.bytes``.
+        map_bytes: Memory for the offset map.
+        load_factor: ``log.cleaner.io.buffer.load.factor``.
+        buffer_bytes: How much is read at once.
+    """
+
+    directory: str
+    segments: tuple[SegmentSize, ...]
+    first_dirty_offset: Offset
+    end_offset: Offset
+    producers: tuple[LastOfProducer, ...]
+    delete_retention_ms: int
+    segment_bytes: int
+    segment_index_bytes: int
+    index_interval_bytes: int
+    map_bytes: int
+    load_factor: float
+    buffer_bytes: int
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> CleaningJob:
+        """Make the job from what ``dataclasses.asdict`` made of it, on the way through JSON."""
+        values["segments"] = tuple(SegmentSize(*each) for each in values["segments"])
+        values["producers"] = tuple(LastOfProducer(*each) for each in values["producers"])
+        return cls(**values)
+
+
+@dataclass(slots=True)
+class CleaningStats:
+    """The figures of a cleaning, as Kafka logs them (``CleanerStats``).
+
+    Attributes:
+        map_bytes_read: Bytes read for the offset map.
+        bytes_read: Bytes read to be rewritten.
+        bytes_written: Bytes of the new segments.
+        messages_read: Records read to be rewritten.
+        messages_written: Records of the new segments.
+        invalid_messages: Records without a key, which were dropped.
+        utilization: The share of the offset map that was in use.
+        index_s: How long the offset map took, in seconds.
+        elapsed_s: How long all of it took, in seconds.
+    """
+
+    map_bytes_read: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    messages_read: int = 0
+    messages_written: int = 0
+    invalid_messages: int = 0
+    utilization: float = 0.0
+    index_s: float = 0.0
+    elapsed_s: float = 0.0

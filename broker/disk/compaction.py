@@ -1,0 +1,165 @@
+"""What the log cleaner asks of one log, on the thread of the log's owner.
+
+The files are read and written elsewhere (``broker.disk.cleaning``). Here the work is planned by the log as it
+is, and what came of it is put in place if the log is still the one that was planned for.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import NamedTuple
+
+from barnabas.broker.core.compaction import CompactedLog, LogToClean, SegmentSize
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.producer_state import ProducerEntry
+from barnabas.broker.disk.cleaning_job import CleaningJob, LastOfProducer
+from barnabas.broker.disk.failure_guard import FailureGuard
+from barnabas.broker.disk.log_context import LogContext
+from barnabas.broker.disk.log_files import LogFiles
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.broker.disk.swap import open_cleaned
+from barnabas.cluster.model.ids import Offset, TopicPartition
+
+
+class CleanerMemory(NamedTuple):
+    """What one cleaner may use.
+
+    Attributes:
+        map_bytes: For the offset map.
+        load_factor: The share of the map's slots that may be used.
+        buffer_bytes: How much is read at once.
+    """
+
+    map_bytes: int
+    load_factor: float
+    buffer_bytes: int
+
+
+class LogCompaction:
+    """The compaction of one log.
+
+    Args:
+        topic_partition: The log's.
+        files: Its files.
+        guard: Turns errors of its disk into the log's failure.
+        context: Its directory.
+    """
+
+    def __init__(
+        self, topic_partition: TopicPartition, files: LogFiles, guard: FailureGuard, context: LogContext
+    ) -> None:
+        self._topic_partition = topic_partition
+        self._files = files
+        self._guard = guard
+        self._context = context
+
+    @property
+    def generation(self) -> int:
+        """Changes when the log is truncated, repaired or compacted; -1 once it is closed or has failed."""
+        return -1 if self._guard.failure else self._files.generation
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether a range of the log is known to be damaged, and waits for its repair."""
+        return any(segment.damaged for segment in self._files.segments)
+
+    def facts(self, config: LogConfig, high_watermark: Offset) -> CompactedLog:
+        """Return what decides whether the log is compacted, and how far."""
+        files = self._files
+        return CompactedLog(
+            str(self._topic_partition),
+            tuple(files.segments),
+            files.log_start_offset,
+            files.log_end_offset,
+            files.producers.transactions.first_unstable_offset(high_watermark),
+            config,
+        )
+
+    def uncleanable_bytes(self, first_dirty: Offset) -> int:
+        """Return the size of the segments from ``first_dirty`` on."""
+        return sum(segment.size for segment in self._files.segments.from_offset(first_dirty))
+
+    def job(self, due: LogToClean, config: LogConfig, memory: CleanerMemory) -> CleaningJob:
+        """Plan the compaction of the log up to ``due.end_offset``.
+
+        Raises:
+            KafkaStorageError: The disk refused, or the log is closed.
+        """
+        self._guard.check()
+        return CleaningJob(
+            directory=str(self._files.directory),
+            segments=self._guard.run("cleaning", lambda: self._sizes(due.end_offset)),
+            first_dirty_offset=due.first_dirty_offset,
+            end_offset=due.end_offset,
+            producers=tuple(map(_last_of, self._files.producers)),
+            delete_retention_ms=config.delete_retention_ms,
+            segment_bytes=config.segment_bytes,
+            segment_index_bytes=config.segment_index_bytes,
+            index_interval_bytes=config.index_interval_bytes,
+            map_bytes=memory.map_bytes,
+            load_factor=memory.load_factor,
+            buffer_bytes=memory.buffer_bytes,
+        )
+
+    def _sizes(self, end_offset: Offset) -> tuple[SegmentSize, ...]:
+        segments = self._files.segments
+        return tuple(
+            SegmentSize(
+                each.base_offset,
+                segments.end_of(each, end_offset),
+                each.size,
+                each.offset_index.size,
+                each.time_index.size,
+                each.modified_ms,
+            )
+            for each in segments
+            if each.base_offset < end_offset
+        )
+
+    def open(self, base_offset: Offset, config: LogConfig) -> Future[LogSegment]:
+        """Begin to open a compacted segment, on the directory's thread; its result may be ``OSError``."""
+        directory, now_ms = self._files.directory, self._context.clock()
+        return self._context.executor.submit(open_cleaned, directory, base_offset, config, now_ms)
+
+    def begin_swap(self, new: LogSegment) -> Future[None]:
+        """Begin to put a compacted segment in place; ``end_swap`` must follow. Its result may be ``OSError``.
+
+        Raises:
+            KafkaStorageError: The log is closed.
+        """
+        self._guard.check()
+        return self._files.begin_swap(new)
+
+    def end_swap(
+        self, new: LogSegment, base_offsets: tuple[Offset, ...], generation: int, delay_ms: int
+    ) -> bool:
+        """Put a compacted segment in the place of those of ``base_offsets``.
+
+        Args:
+            new: The compacted one, after ``begin_swap``.
+            base_offsets: Of the segments that it replaces.
+            generation: Of the log when they were read.
+            delay_ms: After how long the former files are unlinked (``file.delete.delay.ms``).
+
+        Returns:
+            Whether it is in place; False where the log is of another generation by now.
+
+        Raises:
+            KafkaStorageError: The log is closed.
+        """
+        self._guard.check()
+        formers = self._files.end_swap(new, base_offsets, generation)
+        due_ms = self._context.clock() + delay_ms
+        self._context.on_retired([path for each in formers for path in each.retired_paths], due_ms)
+        self._context.on_replaced(formers, due_ms)
+        return bool(formers)
+
+    def failed(self, error: OSError) -> None:
+        """Note that the disk refused; the directory goes offline, unless the log was closed before."""
+        if self._guard.failure is None:
+            self._guard.fail("cleaning", error)
+
+
+def _last_of(entry: ProducerEntry) -> LastOfProducer:
+    last_offset = entry.batches[-1].last_offset if entry.batches else -1
+    return LastOfProducer(entry.producer_id, entry.epoch, last_offset)
