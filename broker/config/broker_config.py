@@ -26,6 +26,10 @@ class SettingsFileError(ValueError):
     """``server.properties`` cannot be read, or an override is not ``key=value``."""
 
 
+MIN_DEDUPE_BYTES = 1024 * 1024
+"""What each cleaner thread must have more of for its map of keys (``LogCleaner`` refuses to start below)."""
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
     """The settings of a broker.
@@ -229,6 +233,10 @@ def _cross_check(config: BrokerConfig) -> None:
     if 0 < queued < longest:
         allowed = f"at least socket.request.max.bytes, which is {longest}, or at most 0 for no bound"
         raise ConfigError("queued.max.request.bytes", str(queued), allowed)
+    threads, buffer = config.integer("log.cleaner.threads"), config.integer("log.cleaner.dedupe.buffer.size")
+    if threads and buffer // threads <= MIN_DEDUPE_BYTES:
+        allowed = f"more than {MIN_DEDUPE_BYTES} bytes for each of log.cleaner.threads, which is {threads}"
+        raise ConfigError("log.cleaner.dedupe.buffer.size", str(buffer), allowed)
     advertised = {endpoint.listener for endpoint in config.advertised}
     if config.inter_broker_listener not in advertised:
         raise ConfigError(

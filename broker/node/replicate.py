@@ -14,6 +14,7 @@ from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.membership.leader_store import LeaderStore
 from barnabas.broker.membership.log_dir_events import LogDirEvents
 from barnabas.broker.node.open import Storage
+from barnabas.broker.replicas.log_cleaner import CleanerSettings
 from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.service import ReplicaService
@@ -111,6 +112,9 @@ def _open_replicas(
             return f"{type(error).__name__}: {error}"
         return None
 
+    def cleaner_settings() -> CleanerSettings:
+        return settings_of(CleanerSettings, storage.live.config.values)
+
     events = LogDirEvents(storage.broker_id, lambda: membership.store.log_dir_events)
     replicas = ReplicaService(
         storage.broker_id,
@@ -124,6 +128,7 @@ def _open_replicas(
         prepare=read_topic_configs,
         on_directory_failed=events.failed,
         topics=lambda: LeaderStore(membership.store),
+        cleaner_settings=cleaner_settings if process.config.flag("log.cleaner.enable") else None,
     )
     replicas.start(after_clean_stop=storage.logs.were_clean)
     process.supervisor.spawn("log-dir-events", events.run())

@@ -101,6 +101,14 @@ class Logs(Protocol):
         """Submit a write of the high watermarks."""
         ...
 
+    def cleaner_offset(self, topic_partition: TopicPartition) -> Offset | None:
+        """Where the dirty section of the log begins, or None where no checkpoint has it."""
+        ...
+
+    def checkpoint_cleaner_offset(self, topic_partition: TopicPartition, offset: Offset) -> None:
+        """Begin to write where the dirty section of the log begins."""
+        ...
+
     def fail(self, directory: Path, cause: str) -> tuple[TopicPartition, ...]:
         """Take a directory offline; return the partitions whose logs go offline with it."""
         ...

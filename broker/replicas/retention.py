@@ -47,14 +47,19 @@ class LogRetention:
             await asyncio.sleep(interval_ms / 1000)
 
     async def delete_old_segments(self) -> None:
-        """Delete the segments that are due, partition by partition; other work runs in between."""
+        """Delete the segments that are due, partition by partition; other work runs in between.
+
+        Compacted logs are left to the log cleaner, which must not read a segment while it is deleted.
+        """
         turn = Turn()
         for partition in tuple(self._hosted.all):
-            if self._hosted.get(partition.topic_partition) is partition:
-                self._delete_of(partition)
+            is_hosted = self._hosted.get(partition.topic_partition) is partition
+            if is_hosted and not partition.log.config.is_compacted:
+                self.delete_of(partition)
             await turn.yield_if_long()
 
-    def _delete_of(self, partition: HostedPartition) -> None:
+    def delete_of(self, partition: HostedPartition) -> None:
+        """Delete what is due of one partition."""
         log = partition.log
         try:
             gone = log.delete_old_segments(partition.replica.high_watermark)

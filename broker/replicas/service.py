@@ -15,6 +15,7 @@ from barnabas.broker.replicas.delete_records import RecordDeleter
 from barnabas.broker.replicas.fetch_sessions import FetchSessions
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
 from barnabas.broker.replicas.isr_keeper import IsrKeeper, IsrStore
+from barnabas.broker.replicas.log_cleaner import CleanerSettings, LogCleaner
 from barnabas.broker.replicas.log_dir_admin import DirectoryContents, LogDirectories
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.ranges import RangeReader
@@ -25,6 +26,7 @@ from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.replicas.strays import Strays, TopicReader
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.requests import LeaderAndIsrRequest
+from barnabas.cluster.runtime.cleaner_metrics import CleanerMetrics
 from barnabas.cluster.runtime.log_metrics import LogMetrics, LogSize
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
@@ -63,6 +65,8 @@ class ReplicaService:
         prepare: Awaited before an admitted LeaderAndIsr is handled, see `ControlRequests`.
         on_directory_failed: Called once for each log directory that fails.
         topics: Returns the reader of topics in ZooKeeper; without it no log is taken for a stray.
+        cleaner_settings: Returns the log cleaner's settings in force; without it no log is compacted, nor
+            are old segments of compacted logs deleted (``log.cleaner.enable=false``).
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class ReplicaService:
         prepare: Callable[[LeaderAndIsrRequest], Awaitable[str | None]] | None = None,
         on_directory_failed: Callable[[], None] = lambda: None,
         topics: Callable[[], TopicReader] | None = None,
+        cleaner_settings: Callable[[], CleanerSettings] | None = None,
     ) -> None:
         self._settings = settings
         self._supervisor = supervisor
@@ -110,6 +115,10 @@ class ReplicaService:
         )
         self.ranges = RangeReader(self.hosted)
         self.damaged = DamagedReplicas(self.hosted, self.metadata, supervisor, metrics)
+        self._retention = LogRetention(self.hosted)
+        self._cleaner: LogCleaner | None = None
+        if cleaner_settings is not None:
+            self._cleaner = LogCleaner(self.hosted, logs, self._retention, cleaner_settings)
         self._scrubbing: asyncio.Task[None] | None = None
         self._looking_for_strays: asyncio.Task[None] | None = None
         if topics is not None:
@@ -134,6 +143,8 @@ class ReplicaService:
         metrics.watch(metrics.under_replicated_partitions, lambda: hosted.under_replicated_count)
         metrics.watch(metrics.under_min_isr_partition_count, lambda: hosted.under_min_isr_count)
         metrics.watch(metrics.offline_replica_count, lambda: len(hosted.offline))
+        if self._cleaner is not None:
+            metrics.registry.register(CleanerMetrics(self._cleaner.figures))
         metrics.registry.register(LogMetrics(lambda: map(_size_of, tuple(hosted.all))))
         show_purgatory(metrics, hosted.produces)
         show_purgatory(metrics, hosted.deletes)
@@ -152,8 +163,10 @@ class ReplicaService:
         self._supervisor.spawn("isr-check", self.keeper.check_regularly())
         self._supervisor.spawn("isr-announcements", self.keeper.announce_changes())
         self._supervisor.spawn("high-watermark-checkpoint", self._checkpoint_high_watermarks())
-        retention = LogRetention(self.hosted)
-        self._supervisor.spawn("log-retention", retention.keep(self._settings.retention_check_interval_ms))
+        interval_ms = self._settings.retention_check_interval_ms
+        self._supervisor.spawn("log-retention", self._retention.keep(interval_ms))
+        if self._cleaner is not None:
+            self._supervisor.spawn("log-cleaner", self._cleaner.run(self._supervisor))
         scrub = self.damaged.scrub.run(after_clean_stop=after_clean_stop)
         self._scrubbing = self._supervisor.spawn("log-scrub", scrub)
 
@@ -168,6 +181,8 @@ class ReplicaService:
         if self._scrubbing is not None:
             self._scrubbing.cancel()
             await asyncio.gather(self._scrubbing, return_exceptions=True)
+        if self._cleaner is not None:
+            await self._cleaner.close()
         await self.damaged.close()
         await self._fetchers.close()
         self.hosted.checkpoint_high_watermarks()

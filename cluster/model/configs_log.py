@@ -279,6 +279,15 @@ _CLEANING = (
     ),
     Config("log.cleaner.io.buffer.size", _INT, 524288, "Bytes for reading and writing.", at_least(0)),
     Config(
+        "log.cleaner.io.buffer.load.factor", _DOUBLE, 0.9, "The share of the map of keys that may be used."
+    ),
+    Config(
+        "log.cleaner.io.max.bytes.per.second",
+        _DOUBLE,
+        1.7976931348623157e308,
+        "How fast all threads together read and write, bytes a second.",
+    ),
+    Config(
         "log.cleaner.backoff.ms", _LONG, 15000, "Pause while there is nothing to compact, ms.", at_least(0)
     ),
     Config(

@@ -146,3 +146,15 @@ def resolve(broker: Mapping[str, Value], overrides: Mapping[str, Value]) -> dict
         else:
             resolved[name] = () if config.type is Type.LIST else None
     return resolved
+
+
+def conflict(values: Mapping[str, Value]) -> str | None:
+    """Return why these overrides of a topic contradict each other, in Kafka's words; None if they do not.
+
+    Source: ``LogConfig.validateValues``, whose ranges are checked by the declarations.
+    """
+    names = ("min.compaction.lag.ms", "max.compaction.lag.ms")
+    least, most = (values.get(name, TOPIC_CONFIGS[name].default) for name in names)
+    if isinstance(least, int) and isinstance(most, int) and least > most:
+        return f"conflict topic config setting {names[0]} ({least}) > {names[1]} ({most})"
+    return None

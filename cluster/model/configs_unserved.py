@@ -1,7 +1,6 @@
 """Values of settings that Kafka supports and our brokers do not: requests for them are refused.
 
-Values that exist already, in ZooKeeper or in a log directory that Kafka wrote, are kept: a topic with
-compaction must not lose its old segments because our brokers do not compact it.
+Values that exist already, in ZooKeeper or in a log directory that Kafka wrote, are kept.
 """
 
 from __future__ import annotations
@@ -9,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from barnabas.cluster.model.configs import ConfigError, Rule, Value, render
+from barnabas.cluster.model.configs import ConfigError, Rule, Value
 
 OLDEST_FORMAT = (0, 11)
 """The first release that writes message format 2, the only one supported here (KIP-98)."""
 
-_CLEANUP_POLICIES = ("cleanup.policy", "log.cleanup.policy")
 _FORMAT_VERSIONS = ("message.format.version", "log.message.format.version")
 _RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:-IV\d+)?")
 
@@ -32,10 +30,6 @@ def unserved(values: Mapping[str, Value]) -> ConfigError | None:
     Args:
         values: The parsed settings of the request.
     """
-    for name in _CLEANUP_POLICIES:
-        policies = values.get(name)
-        if isinstance(policies, tuple) and "compact" in policies:
-            return ConfigError(name, render(policies), "delete: logs are not compacted yet")
     for name in _FORMAT_VERSIONS:
         version = values.get(name)
         found = _RELEASE.fullmatch(version) if isinstance(version, str) else None

@@ -145,14 +145,12 @@ def refused(admin):
     ("resource", "step", "error"),
     [
         ((TOPIC, "refused"), ("colour", SET, "red"), "INVALID_CONFIG"),
-        ((TOPIC, "refused"), ("cleanup.policy", SET, "compact"), "INVALID_CONFIG"),
-        ((TOPIC, "refused"), ("cleanup.policy", APPEND, "compact"), "INVALID_CONFIG"),
+        ((TOPIC, "refused"), ("max.compaction.lag.ms", SET, "0"), "INVALID_REQUEST"),
         ((TOPIC, "refused"), ("message.format.version", SET, "0.10.2"), "INVALID_CONFIG"),
         ((TOPIC, "refused"), ("retention.ms", SET, "long"), "INVALID_REQUEST"),
         ((TOPIC, "refused"), ("retention.ms", APPEND, "5"), "INVALID_REQUEST"),
         ((TOPIC, "missing"), ("retention.ms", SET, "5"), "UNKNOWN_TOPIC_OR_PART"),
         ((BROKER, "1"), ("broker.id", SET, "9"), "INVALID_REQUEST"),
-        ((BROKER, "1"), ("log.cleanup.policy", SET, "compact"), "INVALID_CONFIG"),
     ],
 )
 @pytest.mark.usefixtures("refused")

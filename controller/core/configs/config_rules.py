@@ -25,7 +25,7 @@ from barnabas.cluster.model.commands.configs import (
 from barnabas.cluster.model.configs import Config, ConfigError, Type, Value
 from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
-from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, parse_topic
+from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, conflict, parse_topic
 from barnabas.cluster.model.configs_unserved import unserved
 from barnabas.cluster.model.errors import ErrorCode
 
@@ -99,7 +99,7 @@ def check(
     """See whether ``resource`` may set these settings itself.
 
     What is not served here is refused where somebody asks for it, and let stand where it stands already: a
-    compacted topic that Kafka has left must be able to change its other settings.
+    topic that Kafka has left must be able to change its other settings.
 
     Args:
         resource: Whose settings.
@@ -144,7 +144,9 @@ def _check_topic(name: str, settings: Mapping[str, str]) -> Mapping[str, Value]:
         if setting not in TOPIC_CONFIGS:
             raise _unknown(ConfigResource(ConfigResourceType.TOPIC, name), setting)
     values, _ = parse_topic(settings)
-    _check_lags(values)
+    contradiction = conflict(values)
+    if contradiction is not None:
+        raise ConfigRefusedError(ErrorCode.INVALID_CONFIG, contradiction)
     return values
 
 
@@ -155,16 +157,6 @@ def _refuse_unserved(
     fault = unserved(asked)
     if fault is not None:
         raise ConfigRefusedError(ErrorCode.INVALID_CONFIG, str(fault))
-
-
-def _check_lags(values: Mapping[str, Value]) -> None:
-    names = ("min.compaction.lag.ms", "max.compaction.lag.ms")
-    least, most = (values.get(name, TOPIC_CONFIGS[name].default) for name in names)
-    if isinstance(least, int) and isinstance(most, int) and least > most:
-        raise ConfigRefusedError(
-            ErrorCode.INVALID_CONFIG,
-            f"conflict topic config setting {names[0]} ({least}) > {names[1]} ({most})",
-        )
 
 
 def _check_broker(resource: ConfigResource, settings: Mapping[str, str]) -> Mapping[str, Value]:

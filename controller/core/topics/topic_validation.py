@@ -14,7 +14,7 @@ from barnabas.cluster.model import placement, topic_names
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.commands.topics import MAX_PARTITIONS, NewTopic
 from barnabas.cluster.model.configs import ConfigError
-from barnabas.cluster.model.configs_topic import parse_topic
+from barnabas.cluster.model.configs_topic import conflict, parse_topic
 from barnabas.cluster.model.configs_unserved import unserved
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
@@ -168,7 +168,7 @@ def _refuse_configs(configs: Mapping[str, str]) -> Refusal | None:
         return Refusal(ErrorCode.INVALID_CONFIG, error.for_clients)
     if unknown:
         return Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {unknown[0]}")
-    fault = unserved(values)
+    fault = unserved(values) or conflict(values)
     return None if fault is None else Refusal(ErrorCode.INVALID_CONFIG, str(fault))
 
 

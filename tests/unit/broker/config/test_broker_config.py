@@ -93,7 +93,7 @@ def test_unknown_keys_are_named():
         ({"broker.id": "-1", "broker.id.generation.enable": "false"}, "at least 0 where"),
         ({"advertised.listeners": "HOST://a:1,GRPC://a:2"}, "listener.security.protocol.map has: GRPC"),
         ({"advertised.listeners": "PLAINTEXT://0.0.0.0:1,GRPC://a:2"}, "an address that others can dial"),
-        ({"log.cleanup.policy": "delete,compact"}, "must be delete: logs are not compacted yet"),
+        ({"log.cleaner.threads": "128"}, "more than 1048576 bytes for each of log.cleaner.threads"),
         ({"log.message.format.version": "0.10.2"}, "it must be 0.11.0 or later"),
         (
             {
@@ -146,6 +146,25 @@ FIELDS = {
     "segment.ms": ("log.roll.ms", "100002", "segment_ms", 100_002),
     "segment.jitter.ms": ("log.roll.jitter.ms", "100003", "segment_jitter_ms", 100_003),
     "segment.index.bytes": ("log.index.size.max.bytes", "100004", "segment_index_bytes", 100_004),
+    "min.cleanable.dirty.ratio": (
+        "log.cleaner.min.cleanable.ratio",
+        "0.25",
+        "min_cleanable_dirty_ratio",
+        0.25,
+    ),
+    "delete.retention.ms": ("log.cleaner.delete.retention.ms", "100021", "delete_retention_ms", 100_021),
+    "min.compaction.lag.ms": (
+        "log.cleaner.min.compaction.lag.ms",
+        "100022",
+        "min_compaction_lag_ms",
+        100_022,
+    ),
+    "max.compaction.lag.ms": (
+        "log.cleaner.max.compaction.lag.ms",
+        "100023",
+        "max_compaction_lag_ms",
+        100_023,
+    ),
     "index.interval.bytes": ("log.index.interval.bytes", "100005", "index_interval_bytes", 100_005),
     "preallocate": ("log.preallocate", "true", "preallocate", True),
     "max.message.bytes": ("message.max.bytes", "100006", "max_message_bytes", 100_006),

@@ -15,6 +15,7 @@ from barnabas.broker.replicas import append as append_module
 from barnabas.broker.replicas.append import MAX_RECOMPRESSIONS, Appender
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from tests.batches import keyed_batch
 from tests.unit.broker.conftest import build_batch
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
@@ -355,3 +356,24 @@ async def test_so_many_are_recompressed_at_a_time(room, gzip, monkeypatch):
     prepared = await asyncio.gather(*(appender.prepare({TP: long}) for _ in range(6)))
     assert {each[TP].header.record_count for each in prepared} == {200}
     assert (len(seen), max(seen)) == (6, MAX_RECOMPRESSIONS)
+
+
+async def test_a_compacted_topic_wants_keys_of_short_batches_and_of_long_ones(room):
+    partition = room.lead(isr=(1,))
+    partition.log.config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    appender = Appender(room.hosted)
+    message = "Compacted topic cannot accept message without key in topic partition t-0."
+    for size in (1, 2_000):
+        good, bad = [(b"k", b"v" * size)], [(b"k", b"v" * size), (None, b"v")]
+        for records, error, faults in ((good, ErrorCode.NONE, []), (bad, ErrorCode.INVALID_RECORD, [1])):
+            batches = {TP: keyed_batch(records)}
+            preparing = appender.prepare(batches)
+            assert (preparing is None) is (size == 1)
+            prepared = await preparing if preparing else batches
+            results = await appender.append(prepared, acks=1, timeout_ms=1000)
+            assert results[TP].error is error
+            assert [(each.index, each.message) for each in results[TP].record_faults] == [
+                (index, message) for index in faults
+            ]
+            assert results[TP].message == ("One or more records have been rejected" if faults else None)
+    assert partition.log.log_end_offset == 2

@@ -158,13 +158,13 @@ def test_the_result_is_one_for_both_commands(world):
         IncrementalAlterConfigs(
             {TOPIC: (ConfigAlteration("retention.ms", ConfigOperation.SET, "5"),)}, validate_only=False
         ),
-        AlterConfigs({TOPIC: {"cleanup.policy": "compact", "retention.ms": "5"}}),
+        AlterConfigs({TOPIC: {"message.format.version": "0.10.2", "retention.ms": "5"}}),
     ],
     ids=["incremental", "whole"],
 )
-def test_a_topic_that_is_compacted_already_can_change_its_other_settings(world, stored, command):
-    stored.nodes[TOPIC] = StoredConfigs({"cleanup.policy": "compact"}, 3)
+def test_a_topic_with_what_is_not_served_can_change_its_other_settings(world, stored, command):
+    stored.nodes[TOPIC] = StoredConfigs({"message.format.version": "0.10.2"}, 3)
     world.run(CommandReceived(7, command))
     (reply,) = world.sent(Reply)
     assert [result.error for result in reply.result.resources] == [ErrorCode.NONE]
-    assert stored.nodes[TOPIC].settings == {"cleanup.policy": "compact", "retention.ms": "5"}
+    assert stored.nodes[TOPIC].settings == {"message.format.version": "0.10.2", "retention.ms": "5"}

@@ -66,7 +66,10 @@ REFUSED = {
     "negative": (NewTopic("t", assignments=hand((-1,))), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     "uneven": (NewTopic("t", assignments=hand((1,), (1, 2))), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     "unknown setting": (NewTopic("t", configs={"no.such": "1"}), ErrorCode.INVALID_CONFIG),
-    "compaction": (NewTopic("t", configs={"cleanup.policy": "compact"}), ErrorCode.INVALID_CONFIG),
+    "lags": (
+        NewTopic("t", configs={"min.compaction.lag.ms": "9", "max.compaction.lag.ms": "8"}),
+        ErrorCode.INVALID_CONFIG,
+    ),
     "old format": (NewTopic("t", configs={"message.format.version": "0.9.0"}), ErrorCode.INVALID_CONFIG),
     "bad setting": (NewTopic("t", configs={"retention.ms": "long"}), ErrorCode.INVALID_CONFIG),
 }

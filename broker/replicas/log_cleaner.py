@@ -1,0 +1,385 @@
+"""The log cleaner: compacts this broker's logs, leaders and followers alike, each by its own log.
+
+Each of its ``log.cleaner.threads`` takes the filthiest log, has a process do the file work
+(``cleaner_process``), and puts the new segments in place on the event loop. A log that is truncated, deleted,
+repaired or compacted no more meanwhile stays as it is.
+
+Source: ``LogCleaner.scala`` and ``LogCleanerManager.scala`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import structlog
+
+from barnabas.broker.core.compaction import LogToClean, dirty_section, filthiest, log_to_clean
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.throttle import Throttle
+from barnabas.broker.disk.cleaner_worker import CleaningFailedError
+from barnabas.broker.disk.cleaning import Cleaned, NewSegment, Progress, remove_cleaned
+from barnabas.broker.disk.cleaning_job import CleaningStats
+from barnabas.broker.disk.compaction import CleanerMemory
+from barnabas.broker.disk.errors import NO_DESCRIPTOR, KafkaStorageError
+from barnabas.broker.disk.log import Log
+from barnabas.broker.replicas.cleaner_process import Cleaner, CleanerProcess
+from barnabas.broker.replicas.cleaner_report import beginning, described, statistics
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
+from barnabas.broker.replicas.retention import LogRetention
+from barnabas.broker.replicas.turn import Turn
+from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.settings import setting
+from barnabas.cluster.runtime.cleaner_metrics import CleanerFigures, DirectoryFigures
+from barnabas.cluster.runtime.supervisor import Supervisor
+
+T = TypeVar("T")
+
+_log = structlog.get_logger("kafka.log.LogCleaner")
+_manager_log = structlog.get_logger("kafka.log.LogCleanerManager")
+
+MAX_MAP_BYTES = 2**31 - 1
+"""The most memory that one offset map has."""
+
+MIN_BUFFER_BYTES = 64 * 1024
+"""The least that is read at once, however small ``log.cleaner.io.buffer.size`` is."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanerSettings:
+    """The settings of the log cleaner; times in milliseconds, sizes in bytes."""
+
+    threads: int = setting("log.cleaner.threads")
+    dedupe_buffer_size: int = setting("log.cleaner.dedupe.buffer.size")
+    load_factor: float = setting("log.cleaner.io.buffer.load.factor")
+    io_buffer_size: int = setting("log.cleaner.io.buffer.size")
+    io_max_bytes_per_s: float = setting("log.cleaner.io.max.bytes.per.second")
+    backoff_ms: int = setting("log.cleaner.backoff.ms")
+
+    @property
+    def memory(self) -> CleanerMemory:
+        """What each of the threads may use."""
+        buffer_bytes = max(MIN_BUFFER_BYTES, self.io_buffer_size // self.threads // 2)
+        map_bytes = min(self.dedupe_buffer_size // self.threads, MAX_MAP_BYTES)
+        return CleanerMemory(map_bytes, self.load_factor, buffer_bytes)
+
+
+class _Aborted(Exception):
+    """The log is not the one any more that was to be compacted."""
+
+
+@dataclass(slots=True)
+class _Cleaning:
+    """A cleaning of one log.
+
+    Attributes:
+        partition: Whose log.
+        log: The log.
+        due: How dirty it is.
+        config: Its settings when the cleaning began.
+        generation: The log's, as this cleaning has left it.
+    """
+
+    partition: HostedPartition
+    log: Log
+    due: LogToClean
+    config: LogConfig
+    generation: int
+
+
+class LogCleaner:
+    """Compacts the logs of this broker.
+
+    Args:
+        hosted: The partitions.
+        logs: Their checkpoints.
+        retention: Deletes old segments of compacted logs, between two cleanings.
+        settings: Returns the settings in force.
+        new_cleaner: Makes what does the file work, for one thread.
+        clock_ms: Returns the milliseconds since 1970.
+    """
+
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        logs: Logs,
+        retention: LogRetention,
+        settings: Callable[[], CleanerSettings],
+        new_cleaner: Callable[[], Cleaner] = CleanerProcess,
+        *,
+        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._hosted = hosted
+        self._logs = logs
+        self._retention = retention
+        self._settings = settings
+        self._new_cleaner = new_cleaner
+        self._clock_ms = clock_ms
+        self._throttle = Throttle(time.monotonic())
+        self._in_progress: set[TopicPartition] = set()
+        self._uncleanable: dict[TopicPartition, tuple[Log, int]] = {}
+        self._last_stats: dict[int, CleaningStats] = {}
+        self._dirtiest_ratio = 0.0
+        self._max_delay_ms = 0
+        self._last_run_ms = clock_ms()
+        self._dead_threads = 0
+        self._moved_bytes = 0
+        self._threads: dict[int, asyncio.Task[None]] = {}
+
+    async def run(self, supervisor: Supervisor) -> None:
+        """Keep as many threads as the settings say; runs until cancelled."""
+        _log.info("Starting the log cleaner")
+        while True:
+            for number in range(self._settings().threads):
+                if number not in self._threads:
+                    name = f"kafka-log-cleaner-thread-{number}"
+                    self._threads[number] = supervisor.spawn(name, self._clean_all(number), self._died)
+            await asyncio.sleep(self._settings().backoff_ms / 1000 + 0.1)
+
+    async def close(self) -> None:
+        """Stop all threads, and what they have begun."""
+        _log.info("Shutting down the log cleaner.")
+        for task in self._threads.values():
+            task.cancel()
+        await asyncio.gather(*self._threads.values(), return_exceptions=True)
+
+    def _died(self, name: str, error: BaseException) -> None:
+        self._dead_threads += 1
+        _log.error(f"[{name}]: Error due to {type(error).__name__}: {error}", exc_info=error)
+
+    async def _clean_all(self, number: int) -> None:
+        """Clean the filthiest log, again and again; wait while there is none."""
+        cleaner = self._new_cleaner()
+        try:
+            while number < self._settings().threads:
+                cleaned = await self.clean_filthiest(number, cleaner)
+                await self._delete_old_segments()
+                if not cleaned:
+                    await cleaner.close()
+                    await asyncio.sleep(self._settings().backoff_ms / 1000)
+        finally:
+            await cleaner.close()
+        del self._threads[number]
+
+    async def clean_filthiest(self, number: int, cleaner: Cleaner) -> bool:
+        """Clean the log that needs it most; return whether there was one.
+
+        Args:
+            number: The thread's, as log lines name it.
+            cleaner: Does the file work.
+        """
+        cleaning = await self._grab()
+        if cleaning is None:
+            return False
+        topic_partition = cleaning.partition.topic_partition
+        self._in_progress.add(topic_partition)
+        try:
+            await self._clean(number, cleaner, cleaning)
+        finally:
+            self._in_progress.discard(topic_partition)
+        return True
+
+    async def _grab(self) -> _Cleaning | None:
+        turn, found, delay_ms = Turn(), dict[TopicPartition, tuple[LogToClean, LogConfig]](), 0
+        self._last_run_ms = self._clock_ms()
+        for partition in tuple(self._hosted.all):
+            if self._may_clean(partition):
+                due = self._look_at(partition)
+                found[partition.topic_partition] = due, partition.log.config
+                delay_ms = max(delay_ms, due.compaction_delay_ms)
+            await turn.yield_if_long()
+        self._dirtiest_ratio = max((due.ratio for due, _ in found.values()), default=0.0)
+        self._max_delay_ms = delay_ms
+        chosen = filthiest(found)
+        # Others have had their turn meanwhile: it is looked at again.
+        again = None if chosen is None else self._hosted.get(chosen)
+        if again is None or not self._may_clean(again):
+            return None
+        due, log = self._look_at(again), again.log
+        if not due.cleanable_bytes:
+            return None
+        return _Cleaning(again, log, due, log.config, log.compaction.generation)
+
+    def _may_clean(self, partition: HostedPartition) -> bool:
+        log, topic_partition = partition.log, partition.topic_partition
+        return (
+            log.config.is_compacted
+            and self._hosted.get(topic_partition) is partition
+            and topic_partition not in self._in_progress
+            and not self._is_uncleanable(partition)
+            and log.compaction.generation >= 0
+            and not log.compaction.is_damaged
+        )
+
+    def _is_uncleanable(self, partition: HostedPartition) -> bool:
+        """Whether the log could not be cleaned, and is still what it was then."""
+        log = partition.log
+        return self._uncleanable.get(partition.topic_partition) == (log, log.compaction.generation)
+
+    def _look_at(self, partition: HostedPartition) -> LogToClean:
+        log, topic_partition = partition.log, partition.topic_partition
+        facts = log.compaction.facts(log.config, partition.replica.high_watermark)
+        section = dirty_section(facts, self._logs.cleaner_offset(topic_partition))
+        if section.is_reset:
+            self._logs.checkpoint_cleaner_offset(topic_partition, section.offset)
+        if section.warning is not None:
+            _manager_log.warning(section.warning)
+        return log_to_clean(facts, section.offset, self._clock_ms())
+
+    async def _clean(self, number: int, cleaner: Cleaner, cleaning: _Cleaning) -> None:
+        topic_partition, log = cleaning.partition.topic_partition, cleaning.log
+        try:
+            next_dirty = await self._carry_out(number, cleaner, cleaning)
+        except _Aborted:
+            await self._give_up(cleaner, log)
+            _log.info(f"Cleaner {number}: The cleaning for partition {topic_partition} is aborted")
+            return
+        except KafkaStorageError as error:
+            await self._give_up(cleaner, log)
+            self._hosted.disk_failed(error)
+            return
+        except (CleaningFailedError, OSError) as error:
+            await self._give_up(cleaner, log)
+            self._failed(cleaning, error)
+            next_dirty = cleaning.due.first_dirty_offset
+        if self._is_same(cleaning):
+            self._logs.checkpoint_cleaner_offset(topic_partition, next_dirty)
+
+    def _failed(self, cleaning: _Cleaning, error: CleaningFailedError | OSError) -> None:
+        partition, log = cleaning.partition, cleaning.log
+        if not self._is_same(cleaning):
+            return  # Files that were truncated or have gone cannot be cleaned; nothing is wrong with them.
+        if isinstance(error, OSError):
+            text = f"Failed to cleanup log for {partition.topic_partition} due to IOException"
+            _log.error(text, error=str(error))
+            if error.errno not in NO_DESCRIPTOR:
+                self._hosted.disk_failed(log.storage_error("cleaning", error))
+            return
+        self._uncleanable[partition.topic_partition] = (log, log.compaction.generation)
+        _log.warning(
+            f"Unexpected exception thrown when cleaning log {described(partition)}. Marking its partition "
+            f"({partition.topic_partition}) as uncleanable",
+            error=str(error),
+        )
+        if error.corrupt is not None:
+            self._hosted.on_corrupt(partition, error.corrupt)
+
+    async def _give_up(self, cleaner: Cleaner, log: Log) -> None:
+        """Stop the file work and unlink what it has left."""
+        await cleaner.close()
+        try:
+            await _done(log.on_disk_thread(partial(remove_cleaned, log.directory)))
+        except FileNotFoundError:
+            return  # The directory was renamed, to be deleted.
+        except OSError as error:
+            log.storage_error("cleaning", error)
+
+    async def _carry_out(self, number: int, cleaner: Cleaner, cleaning: _Cleaning) -> Offset:
+        """Clean the log; return where its dirty section begins now.
+
+        Raises:
+            _Aborted: The log has changed meanwhile.
+            CleaningFailedError: The log cannot be compacted.
+            KafkaStorageError: The disk refused.
+            OSError: The disk refused the file work.
+        """
+        log, name = cleaning.log, cleaning.partition.topic_partition
+        job = log.compaction.job(cleaning.due, cleaning.config, self._settings().memory)
+        who = f"Cleaner {number}: "
+        for line in beginning(name, job):
+            _log.info(who + line)
+        async for step in cleaner.steps(job):
+            if not self._is_same(cleaning):
+                raise _Aborted
+            match step:
+                case Progress():
+                    await self._pace(step.bytes_moved)
+                case NewSegment():
+                    _log.info(
+                        f"{who}Swapping in cleaned segment {step.base_offset} for segment(s) "
+                        f"{list(step.replaced)} in log {name}"
+                    )
+                    await self._swap(cleaning, step)
+                case Cleaned():
+                    self._last_stats[number] = step.stats
+                    first_dirty, end = cleaning.due.first_dirty_offset, step.next_dirty_offset
+                    _log.info(who + statistics(number, name, first_dirty, end, step.stats))
+                    if step.stats.invalid_messages:
+                        found = f"Found {step.stats.invalid_messages} invalid messages during compaction."
+                        _log.warning(who + found)
+                    return end
+        raise CleaningFailedError("the file work has ended before its end")
+
+    async def _swap(self, cleaning: _Cleaning, step: NewSegment) -> None:
+        log, config = cleaning.log, cleaning.config
+        try:
+            new = await _done(log.compaction.open(step.base_offset, config))
+            if not self._is_same(cleaning):
+                new.close()
+                raise _Aborted
+            await _done(log.compaction.begin_swap(new))
+        except OSError as error:
+            raise log.storage_error("cleaning", error) from error
+        delay_ms = config.file_delete_delay_ms
+        if not log.compaction.end_swap(new, step.replaced, cleaning.generation, delay_ms):
+            raise _Aborted
+        cleaning.generation = log.compaction.generation
+
+    async def _pace(self, count: int) -> None:
+        self._moved_bytes += count
+        rate = self._settings().io_max_bytes_per_s
+        pause_s = self._throttle.moved(count, rate, time.monotonic())
+        if pause_s > 0:
+            await asyncio.sleep(pause_s)
+
+    def _is_same(self, cleaning: _Cleaning) -> bool:
+        """Whether the log is hosted and compacted still, not known to be damaged, and was not truncated."""
+        partition, log = cleaning.partition, cleaning.log
+        return (
+            self._hosted.get(partition.topic_partition) is partition
+            and partition.log is log
+            and log.config.is_compacted
+            and log.compaction.generation == cleaning.generation
+            and not log.compaction.is_damaged
+        )
+
+    async def _delete_old_segments(self) -> None:
+        """Delete what compacted logs keep no longer: below the log start, or by ``compact,delete``."""
+        turn = Turn()
+        for partition in tuple(self._hosted.all):
+            if self._may_clean(partition):
+                self._retention.delete_of(partition)
+            await turn.yield_if_long()
+
+    def figures(self) -> CleanerFigures:
+        """Return what the metrics page shows."""
+        stats = tuple(self._last_stats.values())
+        by_directory: dict[str, DirectoryFigures] = {}
+        for partition in tuple(self._hosted.all):
+            directory = str(partition.log.directory.parent)
+            count, size = by_directory.get(directory, DirectoryFigures(0, 0))
+            if self._is_uncleanable(partition):
+                first_dirty = self._logs.cleaner_offset(partition.topic_partition) or Offset(0)
+                count, size = count + 1, size + partition.log.compaction.uncleanable_bytes(first_dirty)
+            by_directory[directory] = DirectoryFigures(count, size)
+        read = sum(each.bytes_read for each in stats)
+        gauges = {
+            "max_buffer_utilization_percent": int(100 * max((each.utilization for each in stats), default=0)),
+            "cleaner_recopy_percent": int(100 * sum(each.bytes_written for each in stats) / max(read, 1)),
+            "max_clean_time_secs": int(max((each.elapsed_s for each in stats), default=0)),
+            "max_compaction_delay_secs": self._max_delay_ms // 1000,
+            "DeadThreadCount": self._dead_threads,
+            "max_dirty_percent": int(100 * self._dirtiest_ratio),
+            "time_since_last_run_ms": self._clock_ms() - self._last_run_ms,
+        }
+        return CleanerFigures(gauges, self._moved_bytes, by_directory)
+
+
+async def _done(future: Future[T]) -> T:
+    """Wait for work on a directory's thread, which goes on if the caller is cancelled."""
+    return await asyncio.shield(asyncio.wrap_future(future))

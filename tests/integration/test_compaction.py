@@ -1,0 +1,131 @@
+"""Compacted topics on real brokers: last values, followers behind gaps, a kill while the log is cleaned."""
+
+from __future__ import annotations
+
+import confluent_kafka
+import confluent_kafka.admin
+import kafka
+import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+
+from barnabas.broker.disk.names import files_with
+from barnabas.chaos.waiting import partitions_of, wait_until
+
+OVERRIDES = {
+    "log.cleaner.backoff.ms": "200",
+    "log.cleaner.dedupe.buffer.size": "2000000",
+    "log.segment.delete.delay.ms": "500",
+    "log.index.size.max.bytes": "4096",
+}
+COMPACT = {"cleanup.policy": "compact", "segment.bytes": "20000", "min.cleanable.dirty.ratio": "0.01"}
+KEYS = 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def topics(admin):
+    """All topics of this module: once brokers are killed, a client may ask the wrong one for another."""
+    later = {**COMPACT, "cleanup.policy": "delete"}
+    settings = {"kept": COMPACT, "later": later, "gaps": COMPACT, "killed": COMPACT}
+    new = [confluent_kafka.admin.NewTopic(name, 1, 3, config=config) for name, config in settings.items()]
+    for created in admin.create_topics(new).values():
+        created.result(90)
+
+
+def produce(cluster, topic, numbers):
+    """A record for each number; the key is the number modulo `KEYS`."""
+    outcome = []
+    settings = {"bootstrap.servers": cluster.bootstrap, "acks": "all", "batch.num.messages": 10}
+    producer = confluent_kafka.Producer(settings)
+    for number in numbers:
+        key, value = b"%d" % (number % KEYS), b"%d" % number * 10
+        producer.produce(topic, value, key, partition=0, on_delivery=lambda error, _: outcome.append(error))
+    assert producer.flush(90) == 0
+    assert outcome == [None] * len(numbers)
+
+
+def last_values(cluster, topic):
+    """What a consumer holds that has read from the beginning, and how many records that were."""
+    consumer = kafka.KafkaConsumer(bootstrap_servers=cluster.bootstrap, group_id=None)
+    tp = kafka.TopicPartition(topic, 0)
+    consumer.assign([tp])
+    consumer.seek_to_beginning(tp)
+    end, held, count = consumer.end_offsets([tp])[tp], {}, 0
+    while consumer.position(tp) < end:
+        for message in consumer.poll(1000).get(tp, ()):
+            held[message.key], count = message.value, count + 1
+    consumer.close()
+    return held, count
+
+
+def expected(count):
+    return {b"%d" % (number % KEYS): b"%d" % number * 10 for number in range(count)}
+
+
+def checkpoint(broker, topic):
+    """The broker's row of ``cleaner-offset-checkpoint``."""
+    path = broker.dir / "data" / "cleaner-offset-checkpoint"
+    rows = path.read_text().splitlines()[2:] if path.exists() else []
+    return max((int(row.split()[2]) for row in rows if row.startswith(f"{topic} ")), default=0)
+
+
+def sealed(broker, topic):
+    """The base offset of the active segment."""
+    return int(files_with(broker.dir / "data" / f"{topic}-0", ".log")[-1].name[:20])
+
+
+def all_are_cleaned(cluster, topic):
+    return all(checkpoint(each, topic) == sealed(each, topic) > 0 for each in cluster.brokers.values())
+
+
+def test_the_last_value_of_each_key_is_left_on_every_replica(cluster, admin):
+    produce(cluster, "kept", range(6_000))
+    wait_until(lambda: all_are_cleaned(cluster, "kept"), "clean logs")
+    held, count = last_values(cluster, "kept")
+    assert held == expected(6_000)
+    assert count < 3_000
+    for broker in cluster.brokers.values():
+        assert broker.gauge("kafka_log_LogCleaner_cleaner_recopy_percent") < 50
+        assert "Log cleaner thread 0 cleaned log kept-0" in (broker.dir / "logs" / "server.log").read_text()
+
+
+def test_a_topic_may_be_compacted_later_and_wants_keys_then(cluster, admin):
+    produce(cluster, "later", range(3_000))
+    entry = ConfigEntry("cleanup.policy", "compact", incremental_operation=AlterConfigOpType.APPEND)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, "later", incremental_configs=[entry])
+    admin.incremental_alter_configs([resource])[resource].result(90)
+    wait_until(lambda: all_are_cleaned(cluster, "later"), "clean logs")
+    assert last_values(cluster, "later")[0] == expected(3_000)
+    producer = kafka.KafkaProducer(bootstrap_servers=cluster.bootstrap)
+    with pytest.raises(kafka.errors.InvalidRecordError):
+        producer.send("later", b"without a key").get(60)
+    producer.close()
+    produce(cluster, "later", range(KEYS))
+
+
+def test_a_follower_catches_up_over_the_gaps(cluster, admin):
+    produce(cluster, "gaps", range(100))
+    leader = cluster.brokers[partitions_of(admin, "gaps")[0].leader]
+    away = next(each for each in cluster.brokers.values() if each is not leader)
+    cluster.kill(away.id)
+    produce(cluster, "gaps", range(100, 6_000))
+    others = [each for each in cluster.brokers.values() if each is not away]
+    wait_until(lambda: all(checkpoint(each, "gaps") > 4_000 for each in others), "clean logs")
+    cluster.restart(away.id)
+    wait_until(lambda: len(partitions_of(admin, "gaps")[0].isrs) == 3, "all in sync")
+    for broker in others:
+        cluster.kill(broker.id)
+        cluster.restart(broker.id)
+    wait_until(lambda: last_values(cluster, "gaps")[0] == expected(6_000), "the last values")
+
+
+def test_brokers_that_are_killed_while_they_clean_lose_nothing(cluster, admin):
+    for start in range(0, 9_000, 3_000):
+        produce(cluster, "killed", range(start, start + 3_000))
+        broker = cluster.brokers[partitions_of(admin, "killed")[0].leader]
+        cluster.kill(broker.id)
+        cluster.restart(broker.id)
+    wait_until(lambda: all_are_cleaned(cluster, "killed"), "clean logs")
+    held, _ = last_values(cluster, "killed")
+    assert held == expected(9_000)
+    for broker in cluster.brokers.values():
+        assert not list((broker.dir / "data" / "killed-0").glob("*.swap"))

@@ -1,0 +1,221 @@
+"""The log cleaner beside traffic: which log it takes, what it makes of it, and what ends a cleaning."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.offset_map import ENTRY_SIZE
+from barnabas.broker.disk.cleaner_worker import CleaningFailedError
+from barnabas.broker.disk.cleaning import NewSegment, clean
+from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.replicas.cleaner_process import CleanerProcess
+from barnabas.broker.replicas.log_cleaner import CleanerSettings, LogCleaner
+from barnabas.broker.replicas.retention import LogRetention
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.cleaner_metrics import CleanerMetrics
+from barnabas.cluster.runtime.supervisor import Supervisor
+from tests.batches import keyed_batch, records_of, whole_batches
+
+TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
+SETTINGS = CleanerSettings(dedupe_buffer_size=ENTRY_SIZE * 10_000, backoff_ms=1)
+
+
+@pytest.fixture
+def log_config():
+    return LogConfig(segment_bytes=1000, segment_index_bytes=16 * 1024, cleanup_policy=frozenset({"compact"}))
+
+
+class Inline:
+    """Does the file work here and now; ``before`` is called before each step is given out."""
+
+    def __init__(self, before=lambda _: None):
+        self.before = before
+        self.closed = 0
+
+    async def steps(self, job):
+        for step in clean(job):
+            self.before(step)
+            yield step
+
+    async def close(self):
+        self.closed += 1
+
+
+@pytest.fixture
+def cleaner(room):
+    return LogCleaner(room.hosted, room.logs, LogRetention(room.hosted), lambda: SETTINGS, Inline)
+
+
+def fill(partition, count=60):
+    for index in range(count):
+        records = [(b"k%d" % (index % 5), b"v%d" % index)]
+        partition.log.append_as_leader(keyed_batch(records), partition.replica.leader_epoch)
+
+
+def values(partition):
+    log, held = partition.log, {}
+    offset = log.log_start_offset
+    while offset < log.log_end_offset:
+        found = log.read(offset, 1 << 20, log.log_end_offset)
+        for batch in whole_batches(found.records):
+            held |= {key: value for _, key, value, _ in records_of(batch)}
+        offset = found.next_offset
+    return held
+
+
+async def test_the_process_compacts_a_log_and_leaves_the_last_values(room, cleaner):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+    held, size, process = values(partition), partition.log.size, CleanerProcess()
+    try:
+        with capture_logs() as said:
+            assert await cleaner.clean_filthiest(0, process)
+        assert not await cleaner.clean_filthiest(0, process)
+    finally:
+        await process.close()
+    assert values(partition) == held
+    assert partition.log.size < size / 2
+    reached = room.logs.cleaner_offset(TP)
+    assert reached == partition.log.compaction.facts(partition.log.config, 0).segments[-1].base_offset
+    assert any(f"dirty section = [0, {reached}]" in entry["event"] for entry in said)
+    figures = cleaner.figures()
+    assert figures.gauges["cleaner_recopy_percent"] < 50
+    assert figures.io_bytes > size / 2
+    directory = room.logs.live[0]
+    await room.until((directory / "cleaner-offset-checkpoint").exists)
+    text = (directory / "cleaner-offset-checkpoint").read_text()
+    assert text == f"0\n1\nt 0 {reached}\n"
+
+
+async def test_the_filthiest_log_comes_first_and_a_log_that_is_not_compacted_never(room, cleaner):
+    first, second = room.lead(isr=(1,)), room.lead(isr=(1,), topic_partition=OTHER)
+    fill(first)
+    fill(second, 90)
+    first.log.config = replace(first.log.config, cleanup_policy=frozenset({"delete"}))
+    assert await cleaner.clean_filthiest(0, Inline())
+    assert room.logs.cleaner_offset(TP) is None
+    assert room.logs.cleaner_offset(OTHER) is not None
+    assert not await cleaner.clean_filthiest(0, Inline())
+
+
+def truncate(partition):
+    partition.log.truncate_to(20)
+
+
+def policy(partition):
+    partition.log.config = replace(partition.log.config, cleanup_policy=frozenset({"delete"}))
+
+
+@pytest.mark.parametrize("change", [truncate, policy])
+async def test_a_log_that_changes_meanwhile_is_left_alone(room, cleaner, change):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+
+    def before(step):
+        if isinstance(step, NewSegment) and not inline.closed:
+            change(partition)
+            inline.before = lambda _: None
+
+    inline = Inline(before)
+    with capture_logs() as said:
+        assert await cleaner.clean_filthiest(3, inline)
+    assert "Cleaner 3: The cleaning for partition t-0 is aborted" in [entry["event"] for entry in said]
+    assert room.logs.cleaner_offset(TP) is None
+    assert not list(partition.log.directory.glob("*.cleaned"))
+    assert len(values(partition)) == 5
+
+
+async def test_a_log_that_is_deleted_meanwhile_is_left_alone(room, cleaner):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+    inline = Inline(lambda _: room.hosted.remove(TP, delete=True) if room.hosted.get(TP) else None)
+    assert await cleaner.clean_filthiest(0, inline)
+    assert not list(room.hosted.offline)
+
+
+async def test_a_log_that_cannot_be_compacted_is_skipped_until_it_is_another(room, cleaner):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+    corrupt = CorruptLogError(partition.log.spans()[0].path, 7, 0, "expected a batch")
+    met = []
+    room.hosted.on_corrupt = lambda *each: met.append(each)
+
+    def fail(_):
+        raise CleaningFailedError("damaged", corrupt)
+
+    with capture_logs() as said:
+        assert await cleaner.clean_filthiest(0, Inline(fail))
+    warned = next(entry["event"] for entry in said if entry["log_level"] == "warning")
+    assert warned.startswith("Unexpected exception thrown when cleaning log Log(dir=")
+    assert warned.endswith("Marking its partition (t-0) as uncleanable")
+    assert met == [(partition, corrupt)]
+    assert not await cleaner.clean_filthiest(0, Inline())
+    families = {family.name: family for family in CleanerMetrics(cleaner.figures).collect()}
+    (sample,) = families["kafka_log_LogCleanerManager_uncleanable_partitions_count"].samples
+    assert (sample.labels["logDirectory"], sample.value) == (str(room.logs.live[0]), 1)
+    partition.log.truncate_to(partition.log.log_end_offset - 1)
+    assert await cleaner.clean_filthiest(0, Inline())
+
+
+async def test_a_disk_that_fails_takes_its_directory_offline(room, cleaner):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+
+    def fail(_):
+        raise OSError(errno.EIO, "broken")
+
+    with capture_logs() as said:
+        assert await cleaner.clean_filthiest(0, Inline(fail))
+    assert "Failed to cleanup log for t-0 due to IOException" in [entry["event"] for entry in said]
+    assert list(room.hosted.offline) == [TP]
+
+
+async def test_too_many_open_files_are_no_failure_of_a_disk(room, cleaner):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+
+    def fail(_):
+        raise OSError(errno.EMFILE, "too many")
+
+    assert await cleaner.clean_filthiest(0, Inline(fail))
+    assert not room.hosted.offline
+    assert await cleaner.clean_filthiest(0, Inline())
+
+
+async def test_segments_below_the_log_start_go_between_two_cleanings(room):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+    partition.replica.high_watermark = partition.log.log_end_offset
+    partition.log.raise_log_start(30)
+    cleaner = LogCleaner(
+        room.hosted, room.logs, LogRetention(room.hosted), lambda: replace(SETTINGS, backoff_ms=0), Inline
+    )
+    supervisor = Supervisor(lambda *_: None)
+    running = asyncio.create_task(cleaner.run(supervisor))
+    await room.until(lambda: partition.log.first_segment_offset > 0)
+    running.cancel()
+    await cleaner.close()
+    assert not supervisor.names
+
+
+async def test_a_thread_that_dies_is_counted_and_ends_nothing_else(room, monkeypatch):
+    cleaner = LogCleaner(room.hosted, room.logs, LogRetention(room.hosted), lambda: SETTINGS, Inline)
+
+    async def die(*_):
+        raise ValueError("a mistake")
+
+    monkeypatch.setattr(cleaner, "clean_filthiest", die)
+    supervisor = Supervisor(lambda *_: pytest.fail("the broker goes on"))
+    running = asyncio.create_task(cleaner.run(supervisor))
+    await room.until(lambda: cleaner.figures().gauges["DeadThreadCount"])
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+    await cleaner.close()
