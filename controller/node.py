@@ -150,12 +150,12 @@ class ControllerNode:
 
     @property
     def active_controller_id(self) -> BrokerId:
-        """Who is the controller as far as this broker knows; -1 for nobody."""
+        """The controller's broker id as far as this broker knows; -1 for none."""
         return self._context.active_controller_id
 
     @property
     def port(self) -> ControllerPort:
-        """Where commands for the controller go."""
+        """The port for commands to the controller."""
         return self._service
 
     async def start(self, store: ZooKeeperStore) -> None:
@@ -218,7 +218,7 @@ class ControllerNode:
 def deletion_answers(
     request: StopReplicaRequest, response: StopReplicaResponse
 ) -> Mapping[TopicPartition, ErrorCode]:
-    """What came of each replica to be deleted; without an answer of its own, the error of the request."""
+    """Return the result for each replica to be deleted; without one, the error of the request."""
     whole = ErrorCode.UNKNOWN_SERVER_ERROR if response.error is ErrorCode.NONE else response.error
     return {
         each.topic_partition: response.partition_errors.get(each.topic_partition, whole)

@@ -87,7 +87,7 @@ class Performer:
         self._tellers = self._table(outlets, dice)
 
     def _table(self, out: Outlets, dice: Callable[[], float]) -> Mapping[type[Effect], Callable[[Any], None]]:
-        """What performs each kind of effect that has no answer."""
+        """The functions that perform each kind of effect without an answer."""
         return {
             LogStateChange: lambda log: out.state_change_log.write(log.line),
             SendLeaderAndIsr: lambda send: out.channels.send(send.broker_id, send.request),

@@ -16,7 +16,7 @@ from barnabas.controller.core.protocol.inputs import CommandReceived, Draw
 
 
 class Service:
-    """Puts commands into the mailbox and hands their replies back; a ``ControllerPort``.
+    """A ``ControllerPort`` that puts commands into the mailbox and passes their replies back.
 
     Args:
         put: Appends to the controller's mailbox.

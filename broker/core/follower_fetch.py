@@ -30,7 +30,7 @@ def cut_on_becoming_follower(
 def cut_on_divergence(
     leader_end: EpochEndOffset, own_end: EpochEndOffset, log_end_offset: Offset, high_watermark: Offset
 ) -> Offset:
-    """Return the offset to truncate to after the leader reported a divergence; the next fetch finds the rest.
+    """Return the offset to truncate to after the leader reported a divergence; another may follow.
 
     Args:
         leader_end: The leader's largest epoch that is not above the follower's last one, and its end offset.

@@ -24,13 +24,13 @@ class OffsetAndTime(NamedTuple):
 def offsets_before(
     rows: Sequence[OffsetAndTime], timestamp: int, most: int, high_watermark: Offset | None
 ) -> list[Offset]:
-    """At most ``most`` offsets, the latest first, that were there at ``timestamp``.
+    """Return at most ``most`` offsets that existed at ``timestamp``, the latest first.
 
     Args:
         rows: The start of each segment, oldest first, then the log end, if the last segment is not empty.
         timestamp: Milliseconds since 1970; -1 asks for the latest offset, -2 for the earliest.
-        most: How many are wanted.
-        high_watermark: What a consumer may see; None gives the whole log.
+        most: The most offsets.
+        high_watermark: The end of what a consumer may see; None for the whole log.
     """
     if timestamp == LATEST:
         known = len(rows)

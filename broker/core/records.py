@@ -182,8 +182,8 @@ class RecordsSurvey(NamedTuple):
 def survey(header: BatchHeader, records: Bytes) -> Generator[None, None, RecordsSurvey]:
     """Check each record down to its last byte, keeping none of them: there may be a million.
 
-    Key, value and headers must fill each record, and the records ``records``. The generator yields every
-    ``STRETCH_RECORDS`` records or ``STRETCH_BYTES`` bytes, so that other work can run.
+    Key, value and headers must fill each record, and all records together must fill ``records``. The
+    generator yields every ``STRETCH_RECORDS`` records or ``STRETCH_BYTES`` bytes, so that other work can run.
 
     Raises:
         CorruptRecordsError: They do not, or a record has more than ``MAX_HEADERS`` headers.

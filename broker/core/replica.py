@@ -148,7 +148,7 @@ class Replica:
 
         Followers are unknown until they fetch in this epoch. The exception is a broker that led in the epoch
         just before: its followers still have what they fetched from it. If there were epochs in between that
-        this broker did not hear of, another broker may have led and made the followers truncate (Kafka keeps
+        this broker did not learn of, another broker may have led and made the followers truncate (Kafka keeps
         the state even then).
         """
         led_before = self.role is Role.LEADER

@@ -47,7 +47,7 @@ class FailureGuard:
             raise self.failure
 
     def run(self, doing: str, work: Callable[[], T]) -> T:
-        """Return what ``work`` returns; ``doing`` describes it in the error if the disk refuses.
+        """Run ``work`` and return its result; ``doing`` names it in the error if the disk refuses.
 
         Raises:
             KafkaStorageError: ``work`` raised ``OSError``.

@@ -286,7 +286,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Flush a file that was written before to the disk."""
+    """Flush a file, which was written before, to the disk."""
     fd = _SPARE.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

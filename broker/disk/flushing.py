@@ -124,6 +124,6 @@ def sync_segments(segments: Iterable[LogSegment], directory: Path) -> None:
 
 
 def sync_epochs(directory: Path) -> None:
-    """Flush the leader epochs; ``replace_file`` did not wait for the disk."""
+    """Flush the leader epochs, whose file is replaced without a flush."""
     with contextlib.suppress(FileNotFoundError):
         sync_file(directory / LEADER_EPOCH_CHECKPOINT)

@@ -30,7 +30,7 @@ _log = structlog.get_logger("kafka.server.KafkaServer")
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What the first phase has opened.
+    """The resources that the first phase has opened.
 
     Attributes:
         sockets: The bound sockets of the client listeners, by listener name.

@@ -42,7 +42,7 @@ RESIGN_DEADLINE_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """What the second phase has opened.
+    """The resources that the second phase has opened.
 
     Attributes:
         replicas: The replicas of this broker.

@@ -21,7 +21,7 @@ TURN_S = 0.005
 Container = dict[Any, Any] | list[Any]
 
 _ONLY_HERE = 2
-"""What ``getrefcount`` counts of an object that one variable holds: that, and its own argument."""
+"""The count of ``getrefcount`` for an object that one variable holds: that, and its own argument."""
 
 _FREED_PER_STEP = 200
 

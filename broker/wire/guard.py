@@ -86,8 +86,9 @@ class Walk:
 
 
 Step = Callable[[memoryview, int, int, Walk], int]
-"""Takes the bytes, a position, the end of the entity's bytes and the walk; gives the position behind the
-field.
+"""A step over one field.
+
+It takes the bytes, a position, the end of the entity and the walk, and returns the next position.
 """
 
 

@@ -70,7 +70,7 @@ from barnabas.controller.core.topics.delete_topics import delete_topics
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """How one kind of input is handled.
+    """The handling of one kind of input.
 
     Attributes:
         state: What the controller is doing meanwhile.
@@ -89,7 +89,7 @@ def kind_of(happened: Input) -> type[Input | Command[Any]]:
 
 
 def event_of(happened: Input) -> Event:
-    """How ``happened`` is handled.
+    """Return the handling of ``happened``.
 
     Raises:
         TypeError: Nothing handles its kind.

@@ -49,4 +49,4 @@ CONFIGS: Mapping[type[Ask[Any]], Answerer] = {
     ReadLogDirEvents: _read_log_dir_events,
     DeleteLogDirEvents: _delete_log_dir_events,
 }
-"""What answers each of them."""
+"""The function that answers each kind of question."""

@@ -39,4 +39,4 @@ ELECTIONS: Mapping[type[Ask[Any]], Answerer] = {
     ReadPreferredReplicaElection: _read,
     DeletePreferredReplicaElection: _delete,
 }
-"""What answers each of them."""
+"""The function that answers each kind of question."""

@@ -1,6 +1,6 @@
-"""What the modules that answer decisions share: their type, the fence of a write, reads of many nodes.
+"""The common parts of the modules that answer questions: their type, the fence, reads of many nodes.
 
-A node that a person spoiled must not hide the others.
+A node that a person damaged must not hide the others.
 """
 
 from __future__ import annotations

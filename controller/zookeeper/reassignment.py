@@ -42,4 +42,4 @@ async def _write(store: ZooKeeperStore, question: WriteReassignments) -> bool:
 REASSIGNMENT: Mapping[type[Ask[Any]], Answerer] = MappingProxyType(
     {WatchPartitionStates: _watch_states, ReadReassignments: _read, WriteReassignments: _write}
 )
-"""Who answers which of them."""
+"""The function that answers each kind of question."""

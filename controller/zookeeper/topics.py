@@ -62,4 +62,4 @@ TOPICS: Mapping[type[Ask[Any]], Answerer] = {
     DeleteTopic: _delete,
     WriteAssignment: _write_assignment,
 }
-"""What answers each of them."""
+"""The function that answers each kind of question."""

@@ -11,7 +11,7 @@ from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 
 @dataclass(frozen=True, slots=True)
 class StoredConfigs:
-    """What ``/config`` holds of one resource.
+    """The settings of one resource in ``/config``.
 
     Attributes:
         settings: The text of each setting; None where the node cannot be read as settings.
@@ -24,7 +24,7 @@ class StoredConfigs:
 
 @dataclass(frozen=True, slots=True)
 class ReadConfigs(Ask[Mapping[ConfigResource, StoredConfigs]]):
-    """What these resources set themselves; each is in the answer."""
+    """Read the settings that these resources override; each is in the answer."""
 
     resources: tuple[ConfigResource, ...]
 

@@ -1,1 +1,1 @@
-"""What the controller knows (Kafka: ``ControllerContext``), its state machines as tables, and its gauges."""
+"""The controller's knowledge (Kafka: ``ControllerContext``), its state machines as tables, and its gauges."""

@@ -40,7 +40,7 @@ class PartitionReplica(NamedTuple):
 
 
 class ReplicaStates(MutableMapping[PartitionReplica, ReplicaMachineState]):
-    """Where each replica stands, kept by broker: what happens to replicas happens to those of one broker."""
+    """The state of each replica, grouped by broker: most changes concern the replicas of one broker."""
 
     def __init__(self) -> None:
         self._by_broker: dict[BrokerId, dict[TopicPartition, ReplicaMachineState]] = {}
@@ -77,7 +77,7 @@ class ReplicaStates(MutableMapping[PartitionReplica, ReplicaMachineState]):
 
 
 class Liveness:
-    """Which replicas are online, at one time: as `ControllerContext.is_online`, for many partitions.
+    """The online replicas at one time: `ControllerContext.is_online` for many partitions.
 
     Args:
         live: The brokers that are live.
@@ -92,7 +92,7 @@ class Liveness:
         self._by_replicas: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}
 
     def offline(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
-        """Those of ``replicas``, which ``partition`` has, that are not online."""
+        """Return those of ``replicas``, all of ``partition``, that are not online."""
         if self._failed:
             return tuple(
                 replica
@@ -288,7 +288,7 @@ class ControllerContext:
         return tuple(member for member in isr if member in replicas and member not in self.brokers)
 
     def liveness(self) -> Liveness:
-        """Who is live and works now, to be asked about many partitions; it does not see later changes."""
+        """Return the online replicas, for checks of many partitions; later changes are not seen."""
         return Liveness(self.live_brokers, self.offline_dirs)
 
     # Partitions

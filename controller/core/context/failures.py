@@ -1,4 +1,4 @@
-"""What brokers answered with an unexpected error, kept until it is sent again (`brokers.resends`)."""
+"""The failures that brokers answered unexpectedly, kept until the requests are sent again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 @dataclass(slots=True)
 class Failures:
-    """What is to be said again.
+    """The requests to send again.
 
     Attributes:
         leaderships: By broker, the partitions of which it carried out no LeaderAndIsr.

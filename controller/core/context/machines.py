@@ -13,7 +13,7 @@ from typing import TypeVar
 
 
 class PartitionMachineState(StrEnum):
-    """Where a partition stands; the values are the words that Kafka logs."""
+    """The state of a partition; the values are the words that Kafka logs."""
 
     NEW = "NewPartition"
     """Assigned, and without a leadership in ZooKeeper."""
@@ -37,7 +37,7 @@ class PartitionAction(Enum):
 
 
 class ReplicaMachineState(StrEnum):
-    """Where one replica stands; the values are the words that Kafka logs."""
+    """The state of a replica; the values are the words that Kafka logs."""
 
     NEW = "NewReplica"
     """Assigned, and to be created on its broker."""

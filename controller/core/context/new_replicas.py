@@ -86,7 +86,7 @@ class NewReplicas:
         partitions: Iterable[LeaderAndIsrPartition],
         shared: dict[tuple[int, bool], LeaderAndIsrPartition],
     ) -> tuple[LeaderAndIsrPartition, ...]:
-        """``partitions`` as they are sent to ``broker``; what is sent as new is unconfirmed from now on.
+        """Return ``partitions`` as they are sent to ``broker``; those sent as new become unconfirmed.
 
         Args:
             broker: The receiver.

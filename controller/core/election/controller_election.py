@@ -37,7 +37,7 @@ look at the race after a pause gives one back."""
 
 
 REELECTION_PAUSE_S = 2.0
-"""How long a race without a controller is left alone: no watch reports what would change its outcome."""
+"""The pause after elections that nobody won: no watch reports what would change its outcome."""
 
 LONGEST_PAUSE_S = 30.0
 """What the pause grows to, by doubling, where contest after contest leads to nothing: brokers whose
@@ -60,7 +60,7 @@ class Verdict(Enum):
 
 
 def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
-    """What a broker does about ``claim``.
+    """Return the broker's reaction to ``claim``.
 
     The cluster must never be without a controller because the node names a broker that does not act as one;
     and a broker that a person wrote there does not become the controller.

@@ -49,7 +49,7 @@ _UNAVAILABLE = {
 
 
 class Trigger(Enum):
-    """What sets an election off; the values are the words that Kafka prints."""
+    """The cause of an election; the values are the words that Kafka prints."""
 
     AUTO = "AutoTriggered"
     ZNODE = "ZkTriggered"
@@ -170,7 +170,7 @@ def _elect(
 def _refusal(
     context: ControllerContext, tp: TopicPartition, kind: ElectionType, damaged: BrokerId
 ) -> ElectionResult | None:
-    """Why no election is tried; None where one is."""
+    """Return why no election is tried, or None if one is."""
     replicas = context.assignment(tp).replicas
     if not replicas:
         return ElectionResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")

@@ -58,7 +58,7 @@ class CreatePartitionStates(Ask[Mapping[TopicPartition, str | None]]):
 
 @dataclass(frozen=True, slots=True)
 class WatchPartitionStates(Ask[Mapping[TopicPartition, PartitionState]]):
-    """As ``ReadPartitionStates``; watches each, because its ISR decides how a reassignment goes on.
+    """Read states as ``ReadPartitionStates`` does, and watch each for a reassignment's progress.
 
     With an ``inter.broker.protocol.version`` below 2.7 the leader writes the ISR itself, and the controller
     is notified by this watch (Kafka: ``PartitionReassignmentIsrChangeHandler``).

@@ -43,11 +43,11 @@ class OtherElection(Enum):
 
 
 Strategy = OfflineElection | OtherElection
-"""How to choose a leader."""
+"""The strategy of an election."""
 
 
 class NoLeader(Enum):
-    """Why nobody could be chosen; the value ends the sentence "no leader, because ..."."""
+    """The reason why no leader could be chosen; the value ends the sentence "no leader, because ..."."""
 
     NO_LIVE_REPLICA = "no assigned replica is live"
     NO_LIVE_ISR_MEMBER = "no in-sync replica is live, and an unclean election is not allowed"

@@ -45,7 +45,7 @@ UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
 
 @dataclass(slots=True)
 class Elections:
-    """What a round of elections came to.
+    """The result of a round of elections.
 
     Attributes:
         elected: The partitions with a new leader, written and remembered, each with the brokers to notify.

@@ -17,7 +17,7 @@ class ReadBrokers(Ask[Mapping[BrokerId, Broker]]):
 
 @dataclass(frozen=True, slots=True)
 class IsrChanges:
-    """What the leaders have noted.
+    """The ISR changes that leaders have announced.
 
     Attributes:
         notes: The names of the notes, to delete them by.
@@ -43,7 +43,7 @@ class DeleteIsrChanges(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class LogDirEvents:
-    """What brokers have noted.
+    """The failures of log directories that brokers have announced.
 
     Attributes:
         notes: The names of the notes, to delete them by.

@@ -82,12 +82,12 @@ def ask(effect: Ask[A]) -> Decision[A]:
 
 
 def shortened(text: str, most: int = 255) -> str:
-    """``text`` as log lines quote it: cut after ``most`` characters, with its length, where it is longer."""
+    """Return ``text`` for a log line: cut after ``most`` characters, with its length if it is longer."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
 def listed(values: Iterable[object]) -> str:
-    """``values`` as log lines name them: separated by commas, ``none`` where there are none."""
+    """Return ``values`` for a log line: separated by commas, ``none`` if there are none."""
     return ", ".join(map(str, values)) or "none"
 
 

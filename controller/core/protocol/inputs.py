@@ -1,4 +1,4 @@
-"""What can happen to a controller: the entries of its mailbox (Kafka's ``ControllerEvent``).
+"""The inputs of the controller: the entries of its mailbox (Kafka's ``ControllerEvent``).
 
 How each is handled stands in `controller.core.decide.EVENTS`. Source: docs/kafka/controller.md, Events.
 """
@@ -21,7 +21,7 @@ C = TypeVar("C", bound=Command[Any])
 
 
 class ControllerState(IntEnum):
-    """What the controller is doing: the value of Kafka's gauge of that name."""
+    """The state of the controller: the value of Kafka's gauge of that name."""
 
     IDLE = 0
     CONTROLLER_CHANGE = 1
@@ -130,7 +130,7 @@ class ReplicaLeaderElection(Input):
 
 @dataclass(frozen=True, slots=True)
 class AutoPreferredReplicaLeaderElection(Input):
-    """It is time to see whether the preferred replicas lead."""
+    """The time has come to check whether the preferred replicas lead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,4 +210,4 @@ class UpdateMetadataResponseReceived(Input):
 
 @dataclass(frozen=True, slots=True)
 class ResendRequests(Input):
-    """It is time to say again what brokers failed at."""
+    """The time has come to send again the requests that failed at brokers."""

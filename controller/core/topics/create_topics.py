@@ -52,7 +52,7 @@ def create_topics(
 
 
 def _partitions(context: ControllerContext, topic: NewTopic) -> int:
-    """How many partitions are asked for, whatever else is wrong with ``topic``."""
+    """Return the number of requested partitions, whatever else is wrong with ``topic``."""
     if topic.assignments:
         return len(topic.assignments)
     return context.facts.num_partitions if topic.partitions == -1 else topic.partitions

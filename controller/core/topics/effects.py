@@ -17,7 +17,7 @@ class ReadTopics(Ask[frozenset[str]]):
 
 @dataclass(frozen=True, slots=True)
 class TopicRead:
-    """What the znode of a topic says.
+    """The content of a topic's znode.
 
     Attributes:
         partitions: The replicas of each partition, by its number.
@@ -29,7 +29,7 @@ class TopicRead:
 
 
 NO_TOPIC = TopicRead({})
-"""What is known of a topic without a znode."""
+"""The knowledge about a topic without a znode."""
 
 
 @dataclass(frozen=True, slots=True)

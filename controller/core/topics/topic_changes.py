@@ -41,10 +41,10 @@ def compare_topics(context: ControllerContext) -> Decision[None]:
 
 
 def leave_out_illegal(topics: Collection[str]) -> Decision[tuple[str, ...]]:
-    """Those of ``topics`` whose names topics may have, sorted.
+    """Return those of ``topics`` whose names are allowed, sorted.
 
-    A person may write any name into ZooKeeper. A broker that got one would have no directory for it,
-    and take its log directory for failed.
+    A person may write any name into ZooKeeper. A broker that got one would have no directory for it, and take
+    its log directory for failed.
     """
     illegal = tuple(sorted(topic for topic in topics if topic_names.fault(topic) is not None))
     if illegal:
