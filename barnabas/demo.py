@@ -20,10 +20,9 @@ from rich.console import Console
 from barnabas.chaos.checker import Verdict, check
 from barnabas.chaos.clients import LIBRARIES, Library
 from barnabas.chaos.history import History, save
-from barnabas.chaos.nemesis import Nemesis
 from barnabas.chaos.waiting import wait_until
 from barnabas.chaos.workload import Workload, read_back
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.cluster import ClusterError, LocalCluster
 from barnabas.local.observe import ClusterView, ControllerEpochs, Observer
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
@@ -79,13 +78,18 @@ class Watch:
             except confluent_kafka.KafkaException:
                 continue  # no broker answers while brokers die and start: keep the last view
 
-    def wait_for(self, holds: Callable[[ClusterView], bool], what: str) -> None:
-        """Wait until ``holds`` is true for the view.
+    def wait_for(self, holds: Callable[[ClusterView], bool], what: str) -> ClusterView:
+        """Wait until ``holds`` is true for the view, and return that view.
 
         Raises:
             TimeoutError: It was not true within ``RECOVERY_TIMEOUT_S``.
         """
-        wait_until(lambda: holds(self.view), what, RECOVERY_TIMEOUT_S)
+
+        def seen() -> ClusterView | None:
+            view = self.view
+            return view if holds(view) else None
+
+        return wait_until(seen, what, RECOVERY_TIMEOUT_S)
 
 
 class Demo:
@@ -138,7 +142,6 @@ class Demo:
 
     def _write_during_faults(self, partitions: tuple[TopicPartition, ...]) -> None:
         stage, watch = self._stage, self._watch
-        nemesis = Nemesis(self._cluster, lambda: watch.view, self.history)
         producer = self._library.producer(self._cluster.bootstrap)
         with Workload(producer, partitions, self.history, rate=RATE) as workload:
             self._workload = workload
@@ -146,7 +149,7 @@ class Demo:
             time.sleep(CALM_S)
             before = watch.view
             leader = before.leader_of_most()
-            nemesis.kill(leader)
+            self._kill(leader, "which leads most partitions")
             stage.say(
                 f"[red]SIGKILL[/] broker {leader}, which led {before.led_by(leader)} of {PARTITIONS} "
                 f"partitions; none led more."
@@ -154,8 +157,10 @@ class Demo:
             workload.wait_for_progress(RECOVERY_TIMEOUT_S)
             stage.say("Every partition takes writes again.")
             time.sleep(CALM_S)
-            watch.wait_for(lambda view: view.controller not in (None, leader), "a live controller")
-            controller = nemesis.kill_controller()
+            alive = watch.wait_for(lambda view: view.controller not in (None, leader), "a live controller")
+            controller = alive.controller
+            assert controller is not None
+            self._kill(controller, "which is the controller")
             stage.say(
                 f"[red]SIGKILL[/] broker {controller}, the controller. One broker is left: fewer than "
                 f"min.insync.replicas, so writes wait."
@@ -165,13 +170,18 @@ class Demo:
             stage.say(f"Broker {watch.view.controller} is controller now.")
             self.climax = self._scene()
             for broker in (leader, controller):
-                nemesis.restart(broker)
+                self.history.fault(f"restart broker {broker}")
+                self._cluster.restart(broker)
                 stage.say(f"Broker {broker} is back.")
             workload.wait_for_progress(RECOVERY_TIMEOUT_S)
             stage.say("Every partition takes writes again.")
             watch.wait_for(lambda view: view.whole == PARTITIONS, "a full ISR")
             stage.say("All replicas are in sync again.")
             time.sleep(CALM_S)
+
+    def _kill(self, broker: BrokerId, role: str) -> None:
+        self.history.fault(f"SIGKILL broker {broker}, {role}")
+        self._cluster.kill(broker)
 
     def _scene(self) -> Scene:
         return Scene(

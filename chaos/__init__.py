@@ -2,6 +2,6 @@
 
 * ``history``: what clients attempted and with what outcome, as data, on disk as JSON lines.
 * ``workload``: ordinary Kafka clients that write unique values and read everything back.
-* ``nemesis``: the faults that are injected meanwhile.
+* ``nemeses``: the faults that are injected meanwhile.
 * ``checker``: finds in a history what was lost, duplicated, reordered or contradictory. Pure.
 """

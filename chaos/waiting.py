@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from confluent_kafka.admin import AdminClient, PartitionMetadata
-
 T = TypeVar("T")
 
 PAUSE_S = 0.1
@@ -40,14 +38,3 @@ def wait_until(
             raise TimeoutError(f"{what} was not seen within {timeout_s:g} s{instead}")
         time.sleep(PAUSE_S)
     return found
-
-
-def partitions_of(admin: AdminClient, topic: str) -> dict[int, PartitionMetadata]:
-    """Return a topic's partitions by number, once a broker that knows the topic is found.
-
-    Raises:
-        TimeoutError: No broker knows the topic within a minute.
-    """
-    return wait_until(
-        lambda: admin.list_topics(topic, timeout=20).topics[topic].partitions, f"{topic} in the metadata"
-    )

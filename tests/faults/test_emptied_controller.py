@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from barnabas.chaos.trial import Trial
 from barnabas.local.cluster import LocalCluster
+from tests.trial import Trial
 
 LONGEST_SESSION = {"zookeeper.session.timeout.ms": "60000"}
 

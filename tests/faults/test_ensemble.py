@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from barnabas.chaos.__main__ import epochs_of
-from barnabas.chaos.trial import Trial
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ensemble import local_ensemble
+from tests.trial import Trial
 
 
 @pytest.mark.faults

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from barnabas.chaos.clients import LIBRARIES
-from barnabas.chaos.trial import Trial
 from barnabas.local.cluster import LocalCluster
+from tests.trial import Trial
 
 ROUNDS = 2
 OVERRIDES = {"zookeeper.session.timeout.ms": "3000"}

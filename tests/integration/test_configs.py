@@ -13,7 +13,8 @@ import kafka.admin
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.chaos.waiting import partitions_of, wait_until
+from barnabas.chaos.waiting import wait_until
+from tests.metadata import partitions_of
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 TOPIC, BROKER = ConfigResource.Type.TOPIC, ConfigResource.Type.BROKER

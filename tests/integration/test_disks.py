@@ -16,9 +16,10 @@ import confluent_kafka.admin
 import psutil
 import pytest
 
-from barnabas.chaos.waiting import partitions_of, wait_until
+from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 from tests.integration.reading import read_partition
+from tests.metadata import partitions_of
 
 FULL, READ_ONLY = 1, 2
 """The brokers whose first log directory is a disk of its own."""

@@ -6,9 +6,10 @@ import confluent_kafka
 import confluent_kafka.admin
 import psutil
 
-from barnabas.chaos.trial import Trial
-from barnabas.chaos.waiting import partitions_of, wait_until
+from barnabas.chaos.waiting import wait_until
 from tests.integration.reading import read_partition
+from tests.metadata import partitions_of
+from tests.trial import Trial
 
 OVERRIDES = {
     "log.dirs": "data/one,data/two",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.chaos.trial import Trial
+from tests.trial import Trial
 
 
 def test_leadership_stays_where_it_moved_when_the_old_leader_returns(cluster, tmp_path):

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.chaos.trial import Trial
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.local.cluster import LocalCluster
 from barnabas.tools.reassignment_files import render
+from tests.trial import Trial
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
 FETCHING = "follower.fetch"

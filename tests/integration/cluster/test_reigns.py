@@ -11,10 +11,10 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
-from barnabas.chaos.trial import Trial
 from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
+from tests.trial import Trial
 
 OVERRIDES = {"zookeeper.session.timeout.ms": "8000", "replica.lag.time.max.ms": "2000"}
 """A session that a broker can be killed and be back in, also on a busy machine."""

@@ -9,10 +9,10 @@ import pytest
 from kazoo.client import KazooClient
 
 from barnabas.chaos.clients import ConfluentReader
-from barnabas.chaos.trial import Trial
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
+from tests.trial import Trial
 
 FETCHING = "follower.fetch"
 TP = TopicPartition("watermark", 0)

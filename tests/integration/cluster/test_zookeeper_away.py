@@ -9,10 +9,10 @@ import time
 
 from kazoo.client import KazooClient
 
-from barnabas.chaos.trial import Trial
 from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import ControllerEpochs, Observer
+from tests.trial import Trial
 
 SESSION_MS = 4_000
 LOST, BACK = "The connection to ZooKeeper at .* was lost", "Connected to ZooKeeper at .* again"

@@ -1,10 +1,10 @@
 import confluent_kafka
 import pytest
 
-from barnabas.chaos import trial as module
 from barnabas.chaos.history import load
-from barnabas.chaos.trial import Trial
 from barnabas.local.observe import ClusterView
+from tests import trial as module
+from tests.trial import Trial
 
 
 class MockCluster:

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from barnabas.chaos import waiting
-from barnabas.chaos.waiting import partitions_of, wait_until
+from barnabas.chaos.waiting import wait_until
+from tests.metadata import partitions_of
 
 
 @pytest.fixture(autouse=True)
