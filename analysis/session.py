@@ -70,14 +70,13 @@ class SparkStartError(Exception):
 
 
 @contextmanager
-def spark_session(name: str = "barnabas analyze", *, brief: bool = False) -> Iterator[SparkSession]:
+def spark_session(*, brief: bool = False) -> Iterator[SparkSession]:
     """Start a session and stop it at the end of the block.
 
     Under ``spark-submit`` the session has the master and settings given there. Otherwise it runs in this
     process on all cores and logs nothing.
 
     Args:
-        name: The application's name in Spark.
         brief: Whether there is so little to do that a quick start matters more than speed; only for local
             runs.
 
@@ -88,7 +87,7 @@ def spark_session(name: str = "barnabas analyze", *, brief: bool = False) -> Ite
     settings = _SETTINGS | (_BRIEF_SETTINGS if brief else {})
     if not given.contains("spark.master"):
         settings |= _LOCAL_SETTINGS
-    conf = given.setAppName(name)
+    conf = given.setAppName("barnabas analyze")
     for key, value in settings.items():
         conf.setIfMissing(key, value)
     context = (

@@ -32,7 +32,7 @@ _TOGETHER = 8
 """The number of partitions in a request."""
 
 
-def write_logs(folder: Path, lines: int, seed: int = 1) -> list[Path]:
+def write_logs(folder: Path, lines: int) -> list[Path]:
     """Write the logs of three brokers with at least ``lines`` entries together.
 
     Returns:
@@ -42,7 +42,7 @@ def write_logs(folder: Path, lines: int, seed: int = 1) -> list[Path]:
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
     with paths[0].open("w") as one, paths[1].open("w") as two, paths[2].open("w") as three:
-        cluster = _Cluster(random.Random(seed), dict(zip(BROKERS, (one, two, three), strict=True)))
+        cluster = _Cluster(random.Random(1), dict(zip(BROKERS, (one, two, three), strict=True)))
         while cluster.entries < lines:
             cluster.fail_over()
     return paths

@@ -15,6 +15,8 @@ _MULTIPLIER, _INCREMENT, _MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
 
 _PASSWORD_BYTES = 16
 _TRIES = 10
+_TIMEOUT_S = 10.0
+"""Seconds to wait for each response."""
 
 
 def password_of(session_id: int) -> bytes:
@@ -27,13 +29,12 @@ def password_of(session_id: int) -> bytes:
     return password
 
 
-def expire_owner(address: str, path: str, timeout_s: float = 10.0) -> int:
+def expire_owner(address: str, path: str) -> int:
     """End the session that owns an ephemeral znode.
 
     Args:
         address: ``host:port`` of the server.
         path: The znode, such as ``/brokers/ids/1``.
-        timeout_s: The timeout of each response in seconds.
 
     Returns:
         The id of the session.
@@ -42,7 +43,7 @@ def expire_owner(address: str, path: str, timeout_s: float = 10.0) -> int:
         WireError: The znode does not exist, no session owns it, or the server refused.
         OSError: The server does not answer.
     """
-    with Connection(address, timeout_s) as own:
+    with Connection(address, _TIMEOUT_S) as own:
         own.connect()
         stat = own.stat(path)
         if stat is None:
@@ -50,7 +51,7 @@ def expire_owner(address: str, path: str, timeout_s: float = 10.0) -> int:
         if stat.owner == 0:
             raise WireError(f"{path} is no ephemeral znode: no session owns it")
         for _ in range(_TRIES):
-            with Connection(address, timeout_s) as taken:
+            with Connection(address, _TIMEOUT_S) as taken:
                 taken.end_session(stat.owner, password_of(stat.owner))
             now = own.stat(path)
             if now is None or now.owner != stat.owner:

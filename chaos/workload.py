@@ -43,7 +43,6 @@ class Workload:
         history: The history to which every attempt and outcome is appended.
         process: The producer's unique name in the history.
         rate: Records per second over all partitions.
-        size: The least number of bytes of a value; shorter values are padded.
     """
 
     def __init__(
@@ -54,14 +53,12 @@ class Workload:
         *,
         process: str = "producer-1",
         rate: float = 2_000.0,
-        size: int = 0,
     ) -> None:
         self._producer = producer
         self._partitions = tuple(partitions)
         self._history = history
         self._process = process
         self._rate = rate
-        self._size = size
         self._outstanding: dict[TopicPartition, set[str]] = {tp: set() for tp in self._partitions}
         self._acked = dict.fromkeys(self._partitions, 0)
         self._acked_send_time = dict.fromkeys(self._partitions, -1.0)
@@ -154,7 +151,7 @@ class Workload:
             while number < due and not self._stopping.is_set():
                 tp = self._partitions[number % len(self._partitions)]
                 if len(self._outstanding[tp]) < OUTSTANDING_MAX:
-                    self._send(tp, f"{self._process}:{number}:".ljust(self._size, "."))
+                    self._send(tp, f"{self._process}:{number}")
                 number += 1
             self._producer.poll()
             self._stopping.wait(TICK_S)

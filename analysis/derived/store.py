@@ -5,7 +5,6 @@ A run over files and ``--follow`` both call ``derive``, so the same lines give t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,22 +14,18 @@ from barnabas.analysis.derived.catalog import DERIVED
 EVENTS_TABLE = "events"
 
 
-def derive(
-    spark: SparkSession, folder: str | Path, on_table: Callable[[str], None] = lambda _name: None
-) -> dict[str, DataFrame]:
+def derive(spark: SparkSession, folder: str | Path) -> dict[str, DataFrame]:
     """Compute each derived table from ``folder/events`` and write it into ``folder``, replacing older ones.
 
     Args:
         spark: The session.
         folder: The local folder or URI that holds the table ``events`` as Parquet.
-        on_table: Called with the name of each table before it is computed.
 
     Returns:
         All tables by name, ``events`` too, as they are read from the folder.
     """
     tables = {EVENTS_TABLE: _stored(spark, folder, EVENTS_TABLE)}
     for table in DERIVED:
-        on_table(table.name)
         table.of(tables).write.mode("overwrite").parquet(_path(folder, table.name))
         # Read the table back, so that tables computed from it do not compute it again.
         tables[table.name] = _stored(spark, folder, table.name)

@@ -29,7 +29,7 @@ from barnabas.local.place import HERE, Place
 from barnabas.local.ports import free_ports
 from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars, find_java
 
-DEFAULT_TICK_MS = 200
+TICK_MS = 200
 """ZooKeeper's unit of time; an expired session is noticed at the next tick."""
 
 MINIMUM_SESSION_TIMEOUT_MS = 1_000
@@ -108,14 +108,12 @@ class EmbeddedZooKeeper:
         self,
         directory: Path | str,
         port: int = 0,
-        tick_ms: int = DEFAULT_TICK_MS,
         place: Place = HERE,
         *,
         membership: Membership | None = None,
     ) -> None:
         self.directory = Path(directory).resolve()
         self.port = port or free_ports(1)[0]
-        self._tick_ms = tick_ms
         self._place = place
         self._membership = membership
         self._process: subprocess.Popen[bytes] | None = None
@@ -181,7 +179,7 @@ class EmbeddedZooKeeper:
 
     def _write_config(self) -> list[str]:
         """Write the configuration, and return further Java flags and the class to start."""
-        settings = render_config(self.directory, self.port, self._tick_ms, self._place.host)
+        settings = render_config(self.directory, self.port, self._place.host)
         flags = [_ALONE]
         if self._membership is not None:
             settings += render_membership(self._membership)
@@ -299,10 +297,10 @@ def run_in_foreground(directory: Path | str, port: int) -> int:
     return 0
 
 
-def render_config(directory: Path, port: int, tick_ms: int, host: str = HERE.host) -> str:
+def render_config(directory: Path, port: int, host: str) -> str:
     """Return the configuration file of a standalone server with its data below ``directory``."""
     settings = {
-        "tickTime": tick_ms,
+        "tickTime": TICK_MS,
         "minSessionTimeout": MINIMUM_SESSION_TIMEOUT_MS,
         "maxSessionTimeout": MAXIMUM_SESSION_TIMEOUT_MS,
         "clientPort": port,

@@ -23,12 +23,8 @@ class ServersError(ValueError):
     """A text is not a list of addresses; the message names the option, the address and what was expected."""
 
 
-def parse_servers(text: str, flag: str = "--bootstrap-server") -> list[str]:
+def parse_servers(text: str) -> list[str]:
     """Split ``host:port`` addresses at commas; ignore empty ones, as Kafka does.
-
-    Args:
-        text: The value of the option.
-        flag: The option, for the error message.
 
     Raises:
         ServersError: An address is not of the form ``host:port`` or ``[IPv6 address]:port`` with a port from
@@ -38,9 +34,9 @@ def parse_servers(text: str, flag: str = "--bootstrap-server") -> list[str]:
     for server in servers:
         found = _ADDRESS.fullmatch(server)
         if found is None or int(found["port"]) not in _PORTS:
-            raise ServersError(f"{flag} has {server!r}, {_EXPECTED}")
+            raise ServersError(f"--bootstrap-server has {server!r}, {_EXPECTED}")
     if not servers:
-        raise ServersError(f"{flag} is {text!r}, {_EXPECTED}")
+        raise ServersError(f"--bootstrap-server is {text!r}, {_EXPECTED}")
     return servers
 
 

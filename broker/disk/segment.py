@@ -201,14 +201,13 @@ class LogSegment:
             producer_id, first_offset, last_offset, _ = ended
             self.transaction_index.append(AbortedTransaction(producer_id, first_offset, last_offset, stable))
 
-    def headers(self, start: int = 0, end: int | None = None) -> Iterator[BatchPosition]:
-        """Return the batches from position ``start`` to ``end`` or the segment's end, both batch boundaries.
+    def headers(self, start: int = 0) -> Iterator[BatchPosition]:
+        """Return the batches from position ``start``, where one begins, to the segment's end.
 
         Raises:
             CorruptLogError: No valid batch begins where one should.
         """
-        stop = self.size if end is None else end
-        return starmap(BatchPosition, scan_headers(self.fd, self.path, self.base_offset, start, stop))
+        return starmap(BatchPosition, scan_headers(self.fd, self.path, self.base_offset, start, self.size))
 
     def locate(self, offset: int) -> BatchPosition | None:
         """Return the first batch whose last offset is ``offset`` or above, or None if there is none.

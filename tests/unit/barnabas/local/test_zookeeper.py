@@ -9,7 +9,9 @@ from barnabas.local.zookeeper import EmbeddedZooKeeper
 
 
 def test_the_configuration_keeps_every_acknowledged_write(tmp_path: Path) -> None:
-    config = dict(line.split("=") for line in zookeeper.render_config(tmp_path, 2181, 500).splitlines())
+    config = dict(
+        line.split("=") for line in zookeeper.render_config(tmp_path, 2181, "127.0.0.1").splitlines()
+    )
     assert config["forceSync"] == "yes"
     assert config["dataDir"] != config["dataLogDir"]
     assert config["clientPortAddress"] == "127.0.0.1"

@@ -40,8 +40,8 @@ def test_addresses_stand_between_commas(text: str, servers: list[str]) -> None:
 )
 def test_what_is_no_address_is_named_with_its_option_and_what_was_expected(server: str) -> None:
     with pytest.raises(ServersError) as refused:
-        parse_servers(f"a:1,{server}", "--broker-list")
-    assert str(refused.value).startswith(f"--broker-list has {server!r}, expected host:port with a port")
+        parse_servers(f"a:1,{server}")
+    assert str(refused.value).startswith(f"--bootstrap-server has {server!r}, expected host:port with a port")
 
 
 @pytest.mark.parametrize("text", ["", ",", " "])
