@@ -168,7 +168,7 @@ def test_validate_only_changes_nothing(cluster, admin, python_admin):
     assert shell(cluster, "get", "/config/topics/kept") == (0, '{"version":1,"config":{}}\n')
 
 
-def test_a_topics_settings_written_by_hand_are_heard_of(cluster, admin):
+def test_topic_settings_written_to_zookeeper_are_noticed(cluster, admin):
     create(admin, "by-hand")
     body = '{"version":1,"config":{"max.message.bytes":"2000"}}'
     assert shell(cluster, "set", "/config/topics/by-hand", body) == (0, "")

@@ -26,7 +26,7 @@ def consumer_of(cluster):
     return confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "g"})
 
 
-def test_a_consumer_that_subscribes_is_told_that_there_are_no_groups(cluster):
+def test_a_consumer_that_subscribes_gets_the_error_that_groups_are_missing(cluster):
     consumer = consumer_of(cluster)
     consumer.subscribe([TOPIC])
     message = consumer.poll(PATIENCE_S)
@@ -34,7 +34,7 @@ def test_a_consumer_that_subscribes_is_told_that_there_are_no_groups(cluster):
     consumer.close()
 
 
-def test_a_consumer_that_assigns_partitions_is_told_of_nothing(cluster):
+def test_a_consumer_that_assigns_partitions_gets_no_error(cluster):
     producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
     consumer = consumer_of(cluster)
     consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, 0)])
@@ -60,7 +60,7 @@ async def test_aiokafka_raises(cluster):
     await consumer.stop()
 
 
-def test_a_transactional_producer_is_told_at_once(cluster):
+def test_a_transactional_producer_gets_an_error_at_once(cluster):
     settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "x"}
     with pytest.raises(confluent_kafka.KafkaException) as refused:
         confluent_kafka.Producer(settings).init_transactions(PATIENCE_S)

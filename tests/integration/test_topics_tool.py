@@ -197,7 +197,7 @@ def test_a_broker_that_is_not_the_controller_says_so(tool, python_admin, cluster
         assert set(errors_in(answer.to_dict())) - {0} == {ErrorCode.NOT_CONTROLLER}
 
 
-def test_confluent_kafka_reads_the_settings_of_a_broker_and_is_told_of_unknown_topics(tool, admin):
+def test_confluent_kafka_reads_broker_settings_and_gets_errors_for_unknown_topics(tool, admin):
     kinds = confluent_kafka.admin.ConfigResource.Type
     broker = confluent_kafka.admin.ConfigResource(kinds.BROKER, "3")
     missing = confluent_kafka.admin.ConfigResource(kinds.TOPIC, "missing")

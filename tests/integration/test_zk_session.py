@@ -292,7 +292,7 @@ async def test_an_expired_session_is_over_for_good(
         assert session._connection._client.client_id is None
 
 
-async def test_requests_that_wait_when_the_session_ends_hear_of_it(zk_connect: str, zk_proxy: Any) -> None:
+async def test_requests_that_wait_when_the_session_ends_fail(zk_connect: str, zk_proxy: Any) -> None:
     events = Events()
     async with opened(zk_proxy.address, events) as session:
         zk_proxy.cut()

@@ -115,7 +115,7 @@ async def test_a_controller_ends_with_its_session(zk_connect: str) -> None:
         assert (await witness.controller.look()).claim is None
 
 
-async def test_a_deposed_controller_writes_nothing(store: ZooKeeperStore, zk_connect: str) -> None:
+async def test_a_former_controller_writes_nothing(store: ZooKeeperStore, zk_connect: str) -> None:
     tp = TopicPartition("t", 0)
     async with opened(zk_connect) as former:
         old = await former.controller.elect(ONE, 0)
@@ -171,7 +171,7 @@ async def test_a_duplicate_id_is_refused_after_one_session(
     assert (await store.brokers.live())[ONE].epoch == first
 
 
-async def test_a_former_life_of_whose_locks_one_is_not_held_is_waited_for(
+async def test_a_previous_incarnation_with_a_lock_not_held_is_waited_for(
     store: ZooKeeperStore, zk_connect: str
 ) -> None:
     async with opened(zk_connect) as former:

@@ -113,7 +113,7 @@ def make_busy(world_module: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
-def test_a_session_that_expires_while_anything_is_handled_costs_a_reign_and_nothing_else(
+def test_an_expiry_during_any_event_costs_the_controllership_and_nothing_else(
     make_busy: Any, kind: type[Input]
 ) -> None:
     """KAFKA-14887: what an expiry interrupted took it for fatal, and the broker went down."""

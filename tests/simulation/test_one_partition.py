@@ -43,7 +43,7 @@ def test_logs_agree_in_the_end_whoever_is_elected(one_partition):
     )
 
 
-def test_a_leader_that_missed_a_reign_in_between_commits_nothing_by_what_it_remembers(partition):
+def test_a_leader_that_missed_a_leader_epoch_commits_nothing_by_old_fetch_offsets(partition):
     """3 has more of leader 1 than 2 has, and loses it to 2, whose controller epoch 1 never sees."""
     partition.produce()
     partition.fetch(3, 1)

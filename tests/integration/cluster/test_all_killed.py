@@ -60,7 +60,7 @@ def with_topics_of_which_nobody_is_told(cluster):
     return cluster
 
 
-def test_a_start_waits_for_no_topic_of_which_nobody_is_told(with_topics_of_which_nobody_is_told):
+def test_a_start_does_not_wait_for_topics_that_no_controller_announces(with_topics_of_which_nobody_is_told):
     cluster = with_topics_of_which_nobody_is_told
     for broker_id in cluster.brokers:
         cluster.kill(broker_id)

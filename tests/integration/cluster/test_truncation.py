@@ -147,7 +147,7 @@ def epochs_in(content):
     return starts
 
 
-def test_a_consumer_that_read_what_an_unclean_election_lost_is_told(cluster, answered):
+def test_a_consumer_that_read_records_lost_by_an_unclean_election_gets_an_error(cluster, answered):
     """A client asks where its last record's epoch ends, and learns that it is beyond that (KIP-320)."""
     story = Story(cluster, "story-c")
     consumer = confluent_kafka.Consumer(

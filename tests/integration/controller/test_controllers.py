@@ -214,7 +214,7 @@ async def test_a_dead_controller_is_followed_by_one_that_tells_the_brokers(join:
     assert last.controller_epoch == 2
 
 
-async def test_brokers_hear_of_each_other_before_they_hear_of_leaders(join: Join) -> None:
+async def test_brokers_get_the_list_of_brokers_before_leaders(join: Join) -> None:
     first, second = await join(1, 2)
     await create_topic(first, (2, 1))
     await second.stub.until(lambda _: T0 in told(second.stub, LeaderAndIsrRequest))
@@ -222,7 +222,7 @@ async def test_brokers_hear_of_each_other_before_they_hear_of_leaders(join: Join
     assert all(r.broker_epoch > 0 and r.controller_id == 1 for r in second.stub.requests)
 
 
-async def test_a_deposed_controller_cannot_write_and_resigns(join: Join) -> None:
+async def test_a_former_controller_cannot_write_and_resigns(join: Join) -> None:
     """KAFKA-6082: it is paused, another is elected, it wakes and acts before it hears of that."""
     first, second, third = await join(1, 2, 3)
     await create_topic(first, (3, 1), (3, 2))
@@ -240,7 +240,7 @@ async def test_a_deposed_controller_cannot_write_and_resigns(join: Join) -> None
     assert all(state.controller_epoch != 1 or state == before[tp] for tp, state in after.items())
 
 
-async def test_an_isr_change_is_told_to_everybody_and_its_note_deleted(join: Join) -> None:
+async def test_an_isr_change_is_sent_to_all_brokers_and_its_notification_deleted(join: Join) -> None:
     first, second = await join(1, 2)
     await create_topic(first, (2, 1))
     await second.stub.until(lambda _: T0 in told(second.stub, LeaderAndIsrRequest))

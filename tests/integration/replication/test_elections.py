@@ -19,7 +19,7 @@ async def test_leadership_moves_and_the_followers_go_on(cluster):
     assert cluster.nodes[1].partition.log.latest_epoch == 1
 
 
-async def test_a_produce_that_waits_hears_that_the_leader_has_changed(cluster):
+async def test_a_delayed_produce_completes_when_the_leader_changes(cluster):
     await cluster.elect(1, [1, 2, 3])
     await cluster.stop(3)
     waiting = cluster.nodes[1].service.appends.append(

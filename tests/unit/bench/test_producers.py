@@ -49,7 +49,7 @@ def test_records_that_failed_are_no_figure(mock_bootstrap, monkeypatch):
             clients.write(7)
 
 
-def test_a_producer_writes_as_often_as_it_is_told(mock_bootstrap, monkeypatch, capsys):
+def test_a_producer_writes_for_each_line_of_its_input(mock_bootstrap, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", iter(["2\n", "3\n"]))
     before = committed(mock_bootstrap)
     producers.main(mock_bootstrap, "10")

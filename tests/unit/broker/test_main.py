@@ -40,7 +40,7 @@ def test_a_broker_does_without_what_only_tests_and_terminals_need():
 @pytest.mark.parametrize(
     ("given", "found"), [({}, GRPC_EXPERIMENTS), ({"GRPC_EXPERIMENTS": "tarpit"}, "tarpit")]
 )
-def test_grpc_is_told_before_it_is_imported_what_it_does_without(given, found):
+def test_grpc_is_configured_before_it_is_imported(given, found):
     environment = {name: value for name, value in os.environ.items() if name != "GRPC_EXPERIMENTS"} | given
     done = subprocess.run(
         [sys.executable, "-c", WHAT_GRPC_FINDS],

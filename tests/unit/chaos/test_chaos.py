@@ -208,7 +208,7 @@ def test_a_nemesis_that_missed_is_noted(chaos, monkeypatch):
     assert chaos.findings.steps == 0
 
 
-def test_a_nemesis_that_finds_nobody_has_struck_nobody(chaos, injected):
+def test_a_nemesis_without_victims_misses(chaos, injected):
     chaos.run(iter([step("kill-all", "pause-any")]), seconds=60)
     assert [each for each in injected if isinstance(each, tuple)] == [("kill-all", 3)]
     assert chaos.findings.notes[0] == "pause-any could not be injected: no broker is left as a victim"

@@ -88,7 +88,7 @@ def test_a_topic_that_could_not_be_created_is_deleted_for_it_may_exist():
     assert "churn-1" not in cluster.made
 
 
-def test_a_deletion_that_nobody_heard_of_is_asked_for_until_somebody_does():
+def test_a_deletion_is_requested_until_a_broker_accepts_it():
     cluster = Cluster(enough=KEPT + 1, unheard=3)
     churn, _, _ = churned(cluster)
     assert set(cluster.deleted) == churn.deleted

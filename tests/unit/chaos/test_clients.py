@@ -121,7 +121,7 @@ def stand_in(monkeypatch):
         (kafka.errors.KafkaTimeoutError("late"), Delivery(error="", certain=False)),
     ],
 )
-def test_kafka_pythons_outcomes_are_told_apart(stand_in, outcome, delivery):
+def test_kafka_pythons_outcomes_are_distinguished(stand_in, outcome, delivery):
     producer = KafkaPythonProducer("a:1,b:2")
     told, deliveries = threading.Event(), []
 

@@ -93,7 +93,7 @@ def test_a_cluster_that_does_not_start_leaves_nothing_either(engine, tmp_path):
     assert " down --volumes" in engine.done()[-1]
 
 
-def test_brokers_are_struck_through_their_containers(engine):
+def test_faults_hit_brokers_through_their_containers(engine):
     cluster = ComposedCluster(NOWHERE)
     cluster.kill(2)
     cluster.pause(2)
@@ -115,7 +115,7 @@ def test_brokers_are_struck_through_their_containers(engine):
     assert engine.done()[-1] == f"docker kill --signal SIGTERM {BROKER}"
 
 
-def test_what_does_not_end_or_get_healthy_is_told(engine):
+def test_what_does_not_end_or_become_healthy_is_reported(engine):
     cluster = ComposedCluster(NOWHERE)
     with pytest.raises(
         ClusterError, match=f"the end of {BROKER} was not seen within 0 s; last: its last line"
@@ -169,7 +169,7 @@ def test_the_logs_are_gathered_as_a_local_cluster_has_them(engine, tmp_path):
     assert (tmp_path / "kept" / "broker-3" / "logs" / "state-change.log").exists()
 
 
-def test_where_it_cannot_be_had_the_reason_is_told(engine, monkeypatch, tmp_path):
+def test_the_reason_why_it_is_unavailable_is_returned(engine, monkeypatch, tmp_path):
     monkeypatch.setattr(module.os, "geteuid", lambda: 1000)
     assert why_not() == "only root can cut the networks of containers"
     monkeypatch.setattr(module.os, "geteuid", lambda: 0)

@@ -114,7 +114,7 @@ def test_where_all_was_synced_nothing_was_hit(targets, isr):
     assert inject("power-cut-any", targets, (1,)).missed == "all was synced"
 
 
-def test_all_lose_their_power_at_once_whoever_is_in_sync(targets, calls, isr):
+def test_all_lose_their_power_at_once_whatever_the_isrs(targets, calls, isr):
     fault = inject("power-cut-all", targets, (1, 2, 3))
     assert len([call for call in calls if isinstance(call, str)]) == 6
     assert fault.detail == "power cut of brokers 1, 2, 3: 60 bytes lost, 12 files changed"

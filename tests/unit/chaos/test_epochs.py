@@ -154,7 +154,7 @@ def test_where_nobody_tells_anything_nothing_is_proven(txns, acts, said):
     assert all(word in problem for word, problem in zip(said, found, strict=True)), found
 
 
-def test_a_deleted_partition_may_begin_anew():
+def test_a_deleted_partition_may_begin_again():
     gone = txn(7, B, ZnodeChange(Change.DELETE, paths.partition_state(TP)))
     assert problems(gone) == ()
     assert problems(gone, state(8, B, 1, 0, 2, change=Change.CREATE)) == ()

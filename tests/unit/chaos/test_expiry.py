@@ -103,6 +103,6 @@ def test_where_the_owner_is_quicker_it_is_tried_again(serve):
         ({"tries": 1000}, "still owns /brokers/ids/1 after 10 tries"),
     ],
 )
-def test_what_is_in_the_way_is_told(serve, znode, said):
+def test_what_prevents_a_run_is_reported(serve, znode, said):
     with pytest.raises(WireError, match=said):
         expire_owner(serve(**znode).address, "/brokers/ids/1")

@@ -181,7 +181,7 @@ def test_a_run_that_comes_to_no_judgement_says_so_and_keeps_what_it_has(run, cap
     assert (tmp_path / "chaos" / "42" / "history.jsonl").exists()
 
 
-def test_a_kept_run_makes_way_for_the_next_of_its_seed(run, tmp_path):
+def test_a_kept_run_is_replaced_by_the_next_one_with_its_seed(run, tmp_path):
     assert run("--seed", "42", lost=True) == 1
     assert run("--seed", "42", "--keep") == 0
     assert not (tmp_path / "chaos" / "42" / "report").exists()
@@ -232,7 +232,7 @@ def test_containers_have_no_small_disks(run, monkeypatch, capsys):
     assert "the network cannot be cut on this machine: there is no docker" in capsys.readouterr().out
 
 
-def test_a_machine_that_cannot_cut_is_told_why(monkeypatch, capsys):
+def test_the_reason_why_a_machine_cannot_cut_is_printed(monkeypatch, capsys):
     monkeypatch.setattr(module, "why_not", lambda: "network namespaces need root")
     assert module.main([]) == 2
     assert (

@@ -137,7 +137,7 @@ def test_a_held_broker_goes_on(targets, calls):
     assert done(calls) == [("cluster.pause", 2), ("cluster.resume", 2)]
 
 
-def test_who_is_told_to_stop_may_end(targets, calls):
+def test_a_broker_that_was_stopped_may_end(targets, calls):
     fault = inject("term-any", targets, (2,))
     assert done(calls) == [("broker-2.signal", signal.SIGTERM)]
     assert fault.deadly == (2,)
@@ -145,7 +145,7 @@ def test_who_is_told_to_stop_may_end(targets, calls):
     assert [call[0] for call in calls][-2:] == ["cluster.terminate", "cluster.restart"]
 
 
-def test_who_is_told_to_stop_must_end_well(targets, monkeypatch):
+def test_a_broker_that_was_stopped_must_end_with_status_0(targets, monkeypatch):
     broker = targets.cluster.brokers[2]
     fault = inject("term-any", targets, (2,))
     monkeypatch.setattr(broker, "exit_status", 1)
@@ -195,7 +195,7 @@ def test_a_disk_is_filled_or_read_only_until_its_broker_starts_again(targets, ca
     assert done(calls) == [("read-only", "/small", 77)]
 
 
-def test_all_zookeepers_are_struck_or_their_leader_alone(targets, calls):
+def test_faults_hit_all_zookeepers_or_only_their_leader(targets, calls):
     inject("zookeeper-kill", targets, ()).heal()
     assert done(calls) == [("ensemble.kill",), ("ensemble.launch",)]
     fault = inject("zookeeper-leader-kill", targets, ())

@@ -59,7 +59,7 @@ def test_the_links_are_those_of_the_namespaces(machine):
     assert command.endswith(inside("b", "iptables -w -A INPUT -s 198.18.1.1 -j DROP").removeprefix("ip"))
 
 
-def test_where_it_cannot_be_had_the_reason_is_told(machine, monkeypatch):
+def test_the_reason_why_it_is_unavailable_is_returned(machine, monkeypatch):
     monkeypatch.setattr(module.os, "geteuid", lambda: 1000)
     assert why_not() == "network namespaces need root"
     monkeypatch.setattr(module.os, "geteuid", lambda: 0)

@@ -47,7 +47,7 @@ def histories(draw):
 
 @given(histories())
 @settings(max_examples=100)
-def test_what_took_place_is_told_from_what_came_to_nothing(history):
+def test_committed_transactions_are_distinguished_from_others(history):
     logs, done = history
     assert agreed(logs) == tuple(done)
 
@@ -61,11 +61,11 @@ def test_a_transaction_that_a_server_wrote_twice_counts_once():
     assert agreed([[txn(1), txn(1)], [], []]) == ()
 
 
-def test_servers_that_disagree_are_told():
+def test_servers_that_disagree_are_reported():
     with pytest.raises(TxnLogError, match=r"zxid 0x7 is .*b'x'.* in one log and .*b'y'.* in another"):
         agreed([[txn(7, b"x")], [txn(7, b"y")], []])
 
 
-def test_a_server_that_disagrees_with_itself_is_told():
+def test_a_server_that_disagrees_with_itself_is_reported():
     with pytest.raises(TxnLogError, match="zxid 0x7"):
         agreed([[txn(7, b"x"), txn(7, b"y")]])

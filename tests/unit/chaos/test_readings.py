@@ -43,7 +43,7 @@ def test_going_back_does_not_take_back_how_far_it_got():
     assert reading(0, 1, 2, 0).position == 3
 
 
-def test_it_is_finished_only_at_an_end_that_it_was_told():
+def test_a_reading_is_complete_only_at_a_known_end():
     assert not reading(0).is_finished
     assert not reading(0, stop=(1, None)).is_finished
     assert not reading(0, stop=(1, 2)).is_finished

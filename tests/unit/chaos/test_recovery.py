@@ -59,13 +59,13 @@ def looks(*views):
     return look
 
 
-def test_who_ended_is_started_again_and_told_of_unless_it_may(tmp_path):
+def test_brokers_that_ended_are_restarted_and_reported_unless_allowed(tmp_path):
     cluster = Cluster(Broker(1, tmp_path), Broker(2, tmp_path, pid=None), Broker(3, tmp_path, pid=None))
     assert revive(cluster, {3}) == ["broker 2 ended by itself with status 1: no space left"]
     assert cluster.restarted == [(2, False), (3, False)]
 
 
-def test_who_ended_is_told_of_and_left_alone(tmp_path):
+def test_brokers_that_ended_are_reported_and_not_restarted(tmp_path):
     cluster = Cluster(Broker(1, tmp_path), Broker(2, tmp_path, pid=None), Broker(3, tmp_path, pid=None))
     assert ended(cluster, {3}) == ["broker 2 ended by itself with status 1: no space left"]
     assert len(ended(cluster)) == 2
@@ -85,7 +85,7 @@ def test_it_waits_until_every_partition_is_whole():
         (confluent_kafka.KafkaException("x"), "no broker answers"),
     ],
 )
-def test_what_is_lacking_in_the_end_is_told(view, said):
+def test_what_is_missing_in_the_end_is_reported(view, said):
     with pytest.raises(NotRecoveredError, match=said):
         wait_until_whole(Cluster(), looks(view), (TP,), timeout_s=0)
 
@@ -116,7 +116,7 @@ def test_it_waits_until_nothing_lacks_that_faults_took():
 
 
 @pytest.mark.parametrize("answer", ["one block is damaged", OSError("one block is damaged")])
-def test_what_lacks_for_good_is_told(answer):
+def test_what_stays_missing_is_reported(answer):
     with pytest.raises(NotRecoveredError, match="one block is damaged"):
         wait_until_undone([lacks(answer)], timeout_s=0)
 

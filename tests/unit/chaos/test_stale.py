@@ -32,7 +32,7 @@ def test_other_partitions_and_unknown_offsets_prove_nothing():
     assert stale_reads([ack(1.0, 4, OTHER), Acked(1.0, "p", TP, "v", None), look(2.0, 0)]) == []
 
 
-def test_while_a_nemesis_is_about_it_is_told_apart():
+def test_a_stale_read_during_a_nemesis_is_distinguished():
     cut = [Disturbed(1.5, "cut-off", Phase.INJECT, ""), Disturbed(2.2, "cut-off", Phase.RECOVERED, "")]
     assert [read.disturbed for read in stale_reads([ack(1.0, 4), *cut, look(2.0, 4), look(3.0, 4)])] == [
         True,

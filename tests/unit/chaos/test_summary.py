@@ -62,7 +62,7 @@ def test_who_never_got_on_is_a_problem():
     )
 
 
-def test_a_nemesis_without_stall_or_recovery_is_told_so():
+def test_a_nemesis_without_stall_or_recovery_says_so():
     ops = [Disturbed(1.0, "slow-links", Phase.INJECT, "1")]
 
     def line():

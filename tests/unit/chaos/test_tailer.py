@@ -51,7 +51,7 @@ def test_what_it_reads_is_noted():
     assert reader.closed
 
 
-def test_it_asks_for_ends_by_turns_and_notes_those_it_is_told():
+def test_it_asks_for_ends_in_turn_and_records_the_answers():
     clock = iter(range(100_000))
     history, reader = History(lambda: float(next(clock))), Records()
     one = tailer(reader, history, looks=True)

@@ -29,13 +29,13 @@ def test_what_never_comes_is_named() -> None:
         wait_until(lambda: False, "the end", timeout_s=0.01)
 
 
-def test_what_there_was_instead_is_told() -> None:
+def test_the_error_has_what_there_was_instead() -> None:
     seen: list[int] = []
     with pytest.raises(TimeoutError, match=r"^a truth was not seen within 0 s; last: \[0(, 0)*\]$"):
         wait_until(lambda: seen.append(0), "a truth", timeout_s=0, last=lambda: seen)
 
 
-def test_a_broker_that_has_not_heard_of_a_topic_is_asked_again() -> None:
+def test_a_broker_that_does_not_know_a_topic_is_asked_again() -> None:
     answers = iter([{}, {0: "the first"}])
 
     def list_topics(topic: str, **_: object) -> SimpleNamespace:

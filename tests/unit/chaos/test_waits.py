@@ -89,7 +89,7 @@ def test_latency_is_no_outage():
     assert availability([send(0.0, "a"), ack(0.9, "a"), send(9.0, "b"), ack(9.0, "b")])[0].fraction == 1.0
 
 
-def test_a_nemesis_is_told_with_the_longest_wait_it_shares_a_moment_with():
+def test_a_nemesis_is_listed_with_the_longest_wait_that_overlaps_it():
     assert by_nemesis(STALLED) == (NemesisStall("kill-any", 1, Stall(TP, 2.0, 8.0), 2.0),)
 
 

@@ -91,7 +91,7 @@ def test_a_refusal_names_the_znode(connected):
         connection.stat("/a")
 
 
-def test_a_server_that_hangs_up_or_gives_no_session_is_told(connected):
+def test_a_server_that_disconnects_or_gives_no_session_is_reported(connected):
     connection, _ = connected()
     with pytest.raises(WireError, match="closed the connection after 0 of 4 bytes"):
         connection.stat("/a")

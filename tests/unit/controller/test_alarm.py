@@ -16,7 +16,7 @@ async def test_it_rings_once():
     assert rung.empty()
 
 
-async def test_it_does_not_ring_when_it_is_cancelled_or_set_anew():
+async def test_it_does_not_fire_when_it_is_cancelled_or_set_again():
     rung = asyncio.Queue()
     first = Alarm(lambda: rung.put_nowait("first"))
     first.set(0)

@@ -46,7 +46,7 @@ async def test_who_claims_to_be_controller():
     assert await candidacy(Store(found)).read() == found
 
 
-async def test_a_won_race_is_a_reign():
+async def test_a_won_election_makes_the_active_controller():
     store = Store(outcome=Fence(ControllerEpoch(3), EpochVersion(5)))
     assert await candidacy(store).contest(STRAY, TWO) == ControllerFence(ControllerEpoch(3), EpochVersion(5))
     assert store.elected == [(1, 1500, STRAY, 2)]

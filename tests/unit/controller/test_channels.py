@@ -205,7 +205,7 @@ def test_a_large_request_is_sent_in_parts(make):
     assert tuple(p for part in parts for p in part.partitions) == request.partitions
 
 
-def test_only_the_last_part_says_that_all_was_told():
+def test_only_the_last_chunk_completes_the_metadata():
     partition = UpdateMetadataPartition(
         TopicPartition("t", 0), PartitionState(LeaderAndIsr.initial(1, (1,)), 1), (1,)
     )

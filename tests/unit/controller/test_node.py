@@ -117,7 +117,7 @@ async def test_it_takes_part_in_the_race_and_says_who_won(stage):
     assert stage.node.active_controller_id == 1
 
 
-async def test_a_change_of_the_node_is_heard(stage):
+async def test_a_change_of_the_node_is_noticed(stage):
     stage.race.named, stage.race.epoch = 2, 4
     await stage.node.start(empty_store(stage.race))
     await stage.until_learned(2)
@@ -166,7 +166,7 @@ async def test_its_port_refuses_where_it_does_not_act(stage):
     assert (await stage.node.port.submit(leave, 10_000)).error is ErrorCode.STALE_CONTROLLER_EPOCH
 
 
-async def test_changed_settings_of_elections_are_heard(stage):
+async def test_changed_settings_of_elections_are_noticed(stage):
     await stage.node.start(empty_store(stage.race))
     await stage.until_learned(1)
     with structlog.testing.capture_logs() as logs:

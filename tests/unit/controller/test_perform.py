@@ -152,7 +152,7 @@ async def test_without_a_session_every_question_is_answered_by_its_end(performer
         (ZooKeeperTimeout("no answer"), Interruption.ZOOKEEPER_SILENT),
     ],
 )
-async def test_what_ends_a_reign_comes_as_an_answer(performer, error, answer):
+async def test_the_end_of_the_controllership_comes_as_an_answer(performer, error, answer):
     performer.use_session(failing(error), BrokerId(1))
     assert await performer.answer(ReadTopics()) is answer
 

@@ -37,7 +37,7 @@ async def test_a_command_goes_in_with_dice_and_its_result_comes_back():
     assert await waiting is result
 
 
-async def test_callers_are_told_apart():
+async def test_callers_are_distinguished():
     entries = []
     door = service(entries.append)
     first = asyncio.ensure_future(door.submit(COMMAND, 10_000))

@@ -62,11 +62,11 @@ def test_what_an_event_means(path, change, meant):
         ("/admin/delete_topics", True),
     ],
 )
-def test_what_only_a_reign_watches(path, alone):
+def test_what_only_the_active_controller_watches(path, alone):
     assert is_heard_by_the_controller_alone(path) is alone
 
 
-def test_what_waits_already_is_no_news_until_it_is_taken():
+def test_an_event_that_waits_is_not_queued_again():
     coalescer = Coalescer()
     assert coalescer.admits(TopicChange())
     assert not coalescer.admits(TopicChange())

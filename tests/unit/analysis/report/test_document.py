@@ -31,7 +31,7 @@ def test_all_questions_are_answered(story: Mapping[str, DataFrame]) -> None:
     assert (len(cells), max(cells), cells[0], cells[-1]) == (CELLS, 2, 0, 1)
 
 
-def test_few_rows_are_told_and_all_are_counted(
+def test_few_rows_are_shown_and_all_are_counted(
     story: Mapping[str, DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for limit in ("ROWS", "PICTURED", "DRAWN"):
@@ -42,7 +42,7 @@ def test_few_rows_are_told_and_all_are_counted(
     assert pictured.count() == len(under_test._drawn(story["leaders"], pictured)) == 1
 
 
-def test_of_lines_without_a_time_nothing_is_told_and_there_is_a_last_time(
+def test_lines_without_a_time_are_not_reported_and_there_is_a_last_time(
     story: Mapping[str, DataFrame],
     read: Callable[..., DataFrame],
     settle: Callable[[DataFrame], DataFrame],

@@ -28,7 +28,7 @@ def test_an_ordinary_client_sees_brokers_controller_and_leaders(mock_bootstrap):
         assert partition.replicas == (1, 2, 3)
 
 
-def test_after_a_look_without_an_answer_it_asks_anew(mock_bootstrap):
+def test_after_a_poll_without_an_answer_it_polls_again(mock_bootstrap):
     observer = Observer(mock_bootstrap)
 
     class Paused:

@@ -122,7 +122,7 @@ async def test_a_note_is_dealt_with_once_and_many_of_one_resource_at_once(change
     assert store.heard == [("t", {})] * 2
 
 
-async def test_old_notes_are_removed_by_whoever_reads_them(changes, store):
+async def test_old_notifications_are_deleted_by_any_reader(changes, store):
     store.note(1, TOPIC, age_ms=CHANGE_EXPIRATION_MS + 1)
     store.note(2, TOPIC, age_ms=CHANGE_EXPIRATION_MS)
     changes.noticed()
@@ -161,7 +161,7 @@ async def test_settings_that_cannot_be_read_change_nothing(changes, store):
     assert store.heard == []
 
 
-async def test_a_note_that_cannot_be_read_is_told_once_and_skipped(changes, store):
+async def test_an_unreadable_notification_is_logged_once_and_skipped(changes, store):
     store.note(1, None, error=ZnodeDecodeError("/config/changes/config_change_0000000001", b"?", "json"))
     store.note(2, TOPIC)
     with capture_logs() as logs:

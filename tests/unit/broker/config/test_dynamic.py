@@ -36,7 +36,7 @@ def test_what_changes_nothing_is_no_change():
     assert not config.set_default({"min.insync.replicas": "3"})
 
 
-def test_each_layer_is_told_to_those_who_ask():
+def test_each_layer_of_a_setting_can_be_read():
     config = live(min_insync_replicas="2")
     config.set_default({"message.max.bytes": "5000"})
     config.set_own({"min.insync.replicas": "4"})

@@ -65,7 +65,7 @@ async def test_a_broker_setting_reaches_the_logs_of_topics_that_do_not_set_it(ro
     assert room.in_sync() == [2, 2, 4, 4]
 
 
-async def test_the_controller_hears_of_topics_that_may_be_led_uncleanly(room):
+async def test_the_controller_is_notified_of_topics_that_allow_unclean_elections(room):
     room.applier.topic_changed("a", {"unclean.leader.election.enable": "TRUE"})
     room.applier.topic_changed("elsewhere", {"unclean.leader.election.enable": "true"})
     room.applier.topic_changed("a", {"unclean.leader.election.enable": "false"})
@@ -73,7 +73,7 @@ async def test_the_controller_hears_of_topics_that_may_be_led_uncleanly(room):
     assert room.elections.heard == ["a", "elsewhere"]
 
 
-async def test_the_controller_hears_when_the_brokers_own_setting_changes(room):
+async def test_the_controller_is_notified_of_changed_broker_settings(room):
     unclean = {"unclean.leader.election.enable": "true"}
     room.applier.brokers_default_changed(unclean)
     room.applier.own_changed(unclean)
@@ -89,7 +89,7 @@ async def test_before_the_logs_are_open_only_the_settings_change():
     assert room.in_sync() == [None] * 4
 
 
-async def test_only_news_is_logged(room):
+async def test_only_changes_are_logged(room):
     with capture_logs() as lines:
         for _ in range(2):
             room.applier.topic_changed("a", {"flush.ms": "9"})

@@ -76,7 +76,7 @@ async def test_bad_settings_in_zookeeper_do_not_count(settings):
     assert known.config_for("a").min_insync_replicas == 2
 
 
-async def test_overrides_are_read_anew_each_time():
+async def test_overrides_are_read_each_time():
     store = Store({"a": {"retention.ms": "5"}})
     known = configs(store)
     assert await known.overrides(["a", "b"]) == {"a": {"retention.ms": "5"}}
@@ -115,7 +115,7 @@ async def test_what_a_topic_sets_itself_may_change():
     assert known.config_for("a").min_insync_replicas == 2
 
 
-async def test_a_change_of_a_topic_that_was_not_read_is_news_and_not_remembered():
+async def test_a_change_of_an_unread_topic_is_reported_and_not_remembered():
     known = configs(Store({}))
     assert known.changed("a", {"min.insync.replicas": "3"})
     assert known.config_for("a").min_insync_replicas == 2

@@ -25,7 +25,7 @@ def test_a_fresh_gate_believes_any_controller():
     assert gate.controller_epoch == 1
 
 
-def test_a_request_for_a_former_life_is_refused_and_leaves_no_trace():
+def test_a_request_for_a_previous_incarnation_is_refused_and_changes_nothing():
     gate = ControlGate()
     gate.registered(50)
     assert gate.judge(9, 49) == StaleBrokerEpoch(49, 50)
@@ -33,7 +33,7 @@ def test_a_request_for_a_former_life_is_refused_and_leaves_no_trace():
     assert gate.controller_epoch == 0
 
 
-def test_a_reign_that_was_read_in_zookeeper_counts_before_its_controller_speaks():
+def test_a_controller_epoch_read_from_zookeeper_counts_before_its_first_request():
     gate = ControlGate()
     assert gate.judge(3, -1) is None
     gate.adopt(4)

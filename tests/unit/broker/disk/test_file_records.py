@@ -49,19 +49,19 @@ def test_a_socket_that_is_full_takes_nothing(fd, sockets):
     assert records.write_to(ours.fileno(), 0, 200) == 0
 
 
-def test_a_socket_that_is_gone_is_told(fd, sockets):
+def test_a_closed_socket_is_reported(fd, sockets):
     ours, theirs = sockets
     theirs.close()
     with pytest.raises(ConnectionError):
         FileRecords(lambda: fd, 0, 200).write_to(ours.fileno(), 0, 200)
 
 
-def test_a_file_that_ends_before_is_told(fd):
+def test_a_file_that_is_too_short_is_reported(fd):
     with pytest.raises(OSError, match="20 bytes at position 180 of a file of records, expected 30"):
         FileRecords(lambda: fd, 150, 100).read(30, 30)
 
 
-def test_a_closed_file_is_told_and_no_failure_of_the_disk(sockets):
+def test_a_closed_file_is_reported_and_is_not_a_disk_failure(sockets):
     failures = []
     records = FileRecords(lambda: file_records.CLOSED, 0, 200)
     records.on_failure = failures.append
@@ -71,7 +71,7 @@ def test_a_closed_file_is_told_and_no_failure_of_the_disk(sockets):
     assert failures == []
 
 
-def test_a_disk_that_fails_is_told(fd, monkeypatch):
+def test_a_disk_failure_is_reported(fd, monkeypatch):
     def fail(*_):
         raise OSError(5, "Input/output error")
 

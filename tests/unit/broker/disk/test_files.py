@@ -227,7 +227,7 @@ def content(open_dirs):
     return content_
 
 
-def test_whichever_call_fails_it_is_told_and_nothing_is_lost(faulty_disk, failure, live, content):
+def test_whichever_call_fails_it_is_reported_and_nothing_is_lost(faulty_disk, failure, live, content):
     live("sound")
     calls = faulty_disk.calls
     assert calls > 80

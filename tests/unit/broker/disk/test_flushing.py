@@ -42,7 +42,7 @@ def test_the_recovery_point_follows_what_has_ended(executor):
     assert flushing.recovery_point() == 20
 
 
-def test_a_failed_flush_is_heard_of_and_moves_nothing(executor):
+def test_a_failed_flush_is_reported_and_moves_nothing(executor):
     flushing = Flushing(executor, 5)
     flushing.begin(list, 10)
     executor.end(OSError(5, "Input/output error"))

@@ -241,7 +241,7 @@ def test_truncation_takes_epochs_and_producers_back(logs, batch):
     assert log.append_as_leader(batch(1, producer=(9, 0, 3)), EPOCH).first_offset == 3
 
 
-def test_truncation_below_the_recovery_point_is_told(logs, batch):
+def test_truncation_below_the_recovery_point_is_reported(logs, batch):
     log = filled(logs.open(), batch, 5)
     log.truncate_to(8)
     assert logs.lowered == 0
@@ -262,7 +262,7 @@ def test_truncation_to_the_end_trims_the_epochs_alone(logs, batch):
     assert (log.latest_epoch, log.log_end_offset) == (3, 2)
 
 
-def test_truncation_below_the_first_segment_starts_anew(logs, batch):
+def test_truncation_below_the_first_segment_starts_an_empty_log(logs, batch):
     log = logs.open()
     log.truncate_fully_and_start_at(100)
     filled(log, batch, 2)

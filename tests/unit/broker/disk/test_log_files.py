@@ -179,7 +179,7 @@ def test_truncation_leaves_no_snapshot_of_what_was_cut(logs, batch):
     assert snapshots(log) == []
 
 
-def test_a_log_that_starts_anew_knows_no_producer(logs, batch):
+def test_a_log_that_starts_again_knows_no_producer(logs, batch):
     log = logs.open()
     log.append_as_leader(batch(1, producer=(9, 3, 0)), EPOCH)
     log.truncate_fully_and_start_at(100)
@@ -197,7 +197,7 @@ def test_a_log_that_is_cut_below_its_start_starts_there(logs, batch):
     assert parse_header(log.read(4, 1, 6).records).base_offset == 4
 
 
-def test_the_time_of_a_segment_begins_anew_with_its_first_batch(logs, batch):
+def test_the_age_of_a_segment_starts_with_its_first_batch(logs, batch):
     log = logs.open(LogConfig(segment_ms=1000))
     log.append_as_leader(batch(1, timestamps=[5_000]), EPOCH)
     log.truncate_to(0)

@@ -11,7 +11,7 @@ from barnabas.cluster.model.epochs import LeaderEpoch
 EPOCH = LeaderEpoch(3)
 
 
-def test_a_record_that_cannot_be_decoded_is_told(logs, batch, patch_batch):
+def test_a_record_that_cannot_be_decoded_is_reported(logs, batch, patch_batch):
     log = logs.open()
     log.append_as_follower(patch_batch(batch(2, timestamps=[10, 20]), 61, b"\x7f"))
     with pytest.raises(CorruptLogError, match=r"log, byte 0: 2 records of the batch at offset 0"):
@@ -46,7 +46,7 @@ def test_of_too_many_records_the_first_is_given(logs, batch, monkeypatch):
     assert at_once(offset_at(log, 3)) == (4, 2, 3)
 
 
-def test_a_log_that_is_closed_meanwhile_is_told(logs, batch, patch_batch):
+def test_a_log_that_is_closed_meanwhile_is_reported(logs, batch, patch_batch):
     log = logs.open()
     log.append_as_leader(patch_batch(batch(2, timestamps=[10, 20]), 35, (99).to_bytes(8)), EPOCH)
     steps = offset_at(log, 35)

@@ -280,7 +280,7 @@ def test_leftovers_are_removed(logs, batch):
     ]
 
 
-def test_a_log_that_ends_before_its_start_begins_anew(logs, batch):
+def test_a_log_that_ends_before_its_start_is_emptied(logs, batch):
     write(logs.open(), batch, 3).close()
     again = logs.open(clean=True, recovery_point=6, log_start_offset=50)
     assert (again.log_start_offset, again.log_end_offset, again.latest_epoch) == (50, 50, None)
@@ -409,7 +409,7 @@ def test_a_preallocated_tail_is_no_damage(logs, batch):
 
 
 @pytest.mark.parametrize("preallocate", [False, True])
-def test_zeros_in_the_place_of_batches_are_told_unless_they_were_never_used(logs, batch, preallocate):
+def test_zeros_instead_of_batches_are_reported_unless_preallocated(logs, batch, preallocate):
     config = LogConfig(segment_bytes=5000, preallocate=preallocate)
     log = write(logs.open(config), batch, 3)
     size = log.size
@@ -429,7 +429,7 @@ def test_zeros_in_the_place_of_batches_are_told_unless_they_were_never_used(logs
     assert said[0]["event"].endswith("truncating to offset 6: 200 bytes are cut off")
 
 
-def test_each_segment_that_recovery_drops_is_told(logs, batch):
+def test_each_segment_that_recovery_drops_is_logged(logs, batch):
     config = LogConfig(segment_bytes=100)
     log = write(logs.open(config), batch, 4)
     log.abandon()
@@ -443,7 +443,7 @@ def test_each_segment_that_recovery_drops_is_told(logs, batch):
     assert all(line["log_level"] == "warning" for line in said)
 
 
-def test_segments_below_the_log_start_are_told_when_they_go(logs, batch):
+def test_segments_below_the_log_start_are_logged_when_deleted(logs, batch):
     write(logs.open(), batch, 2).abandon()
     with capture_logs() as said:
         logs.open(clean=False, log_start_offset=9)

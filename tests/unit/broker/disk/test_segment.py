@@ -187,7 +187,7 @@ def stored(segment, batch, count):
 
 @pytest.mark.parametrize("bit", [1, 4, 0x80])
 @pytest.mark.parametrize("at", range(0, 40, 3))
-def test_an_index_that_the_batches_contradict_is_made_anew(new_segment, batch, tmp_path, at, bit):
+def test_an_index_that_contradicts_the_batches_is_rebuilt(new_segment, batch, tmp_path, at, bit):
     segment = stored(new_segment(), batch, 12)
     path = tmp_path / f"{0:020d}.index"
     right = path.read_bytes()
@@ -201,7 +201,7 @@ def test_an_index_that_the_batches_contradict_is_made_anew(new_segment, batch, t
 
 
 @pytest.mark.parametrize("kept", range(6))
-def test_a_time_index_without_its_last_entries_is_made_anew(new_segment, batch, tmp_path, kept):
+def test_a_time_index_without_its_last_entries_is_rebuilt(new_segment, batch, tmp_path, kept):
     path = tmp_path / f"{0:020d}.timeindex"
     stored(new_segment(), batch, 12)
     right = path.read_bytes()

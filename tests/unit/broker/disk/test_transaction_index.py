@@ -112,7 +112,7 @@ def test_what_is_stable_follows_the_high_watermark(log):
     assert stable == [0, 1, 1, 1, 1, 1, 3, 3, 8, 8, 8]
 
 
-def test_the_aborted_ones_are_told_to_whom_they_matter(log):
+def test_aborted_transactions_are_returned_to_fetches_that_need_them(log):
     for start in range(10):
         for end in range(start + 1, 11):
             wanted = ABORTED if start <= 5 and end > 1 else []

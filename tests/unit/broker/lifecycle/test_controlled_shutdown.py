@@ -56,7 +56,7 @@ async def test_it_asks_until_nothing_remains_or_its_tries_are_used_up(answers, e
 @pytest.mark.parametrize(
     "settings", [ControlledShutdownSettings(enable=False), ControlledShutdownSettings(max_retries=0)]
 )
-async def test_a_broker_may_be_told_not_to_ask(settings):
+async def test_a_broker_may_skip_controlled_shutdown(settings):
     controller = Controller()
     assert not await shut_down_controlled(
         BrokerId(2), lambda: BrokerEpoch(7), controller, settings, is_connected=lambda: True

@@ -55,7 +55,7 @@ async def a_while() -> None:
         await asyncio.sleep(0)
 
 
-async def test_the_wait_ends_when_the_controller_says_that_it_has_told_of_all(told):
+async def test_the_wait_ends_with_the_request_that_completes_the_metadata(told):
     waiting = told.wait()
     told.elected()
     told.tell()  # a new controller speaks of brokers first

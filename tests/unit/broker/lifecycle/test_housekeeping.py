@@ -70,7 +70,7 @@ def test_a_broker_goes_on_while_one_directory_is_left(tmp_path):
         require_a_directory(Logs(first, second), settings)
 
 
-async def test_the_owner_hears_when_no_directory_is_left(tmp_path):
+async def test_the_owner_is_notified_when_no_directory_is_left(tmp_path):
     heard = asyncio.get_running_loop().create_future()
     supervisor = Supervisor(lambda name, error: heard.set_result((name, error)))
     told = []

@@ -139,7 +139,7 @@ async def test_a_signal_during_the_start_cancels_it(tmp_path):
     assert cancelled == [True]
 
 
-async def test_a_start_that_fails_is_heard(tmp_path):
+async def test_a_failed_start_is_reported(tmp_path):
     process = BrokerProcess(config(tmp_path))
 
     async def start():

@@ -32,7 +32,7 @@ def store(notes=None):
     return LeaderStore(SimpleNamespace(partitions=Partitions(), isr_changes=notes))
 
 
-async def test_a_state_is_written_under_its_version_and_the_reign_that_it_came_from():
+async def test_a_state_is_written_under_its_version_and_controller_epoch():
     assert await store().write_partition_state(TP, STATE) == 6
 
 
@@ -79,7 +79,7 @@ class Topics:
         return {"t": SimpleNamespace(partitions={0: Assignment((1, 2))})} if name == "t" else {}
 
 
-async def test_the_assignments_of_a_topic_are_told_apart_from_what_cannot_be_read():
+async def test_unreadable_assignments_are_distinguished_from_readable_ones():
     store = LeaderStore(SimpleNamespace(topics=Topics()))
     assert await store.topic_names() == {"t", "spoiled"}
     assert await store.assignments_of("t") == {0: Assignment((1, 2))}

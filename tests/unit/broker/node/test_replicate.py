@@ -22,7 +22,7 @@ async def test_a_controller_that_does_not_resign_delays_the_end_for_so_long_alon
     ]
 
 
-async def test_a_controller_that_resigned_is_no_news():
+async def test_a_controller_that_resigned_is_not_reported():
     resigned = asyncio.Event()
     resigned.set()
     with capture_logs() as lines:

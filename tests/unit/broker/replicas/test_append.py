@@ -96,7 +96,7 @@ async def test_gaps_and_epochs_of_idempotent_producers_have_their_errors(room, a
     assert partition.log.log_end_offset == (3 if error is ErrorCode.NONE else 2)
 
 
-async def test_what_was_not_committed_in_time_is_told_by_partition(room):
+async def test_what_was_not_committed_in_time_times_out_by_partition(room):
     expired = []
     appender = Appender(room.hosted, expired.append)
     committed, late = room.lead(), room.lead(topic_partition=OTHER)
@@ -278,7 +278,7 @@ async def test_where_there_is_no_such_partition_nothing_else_counts(append):
         )
 
 
-async def test_too_few_in_sync_is_told_before_anything_is_written(room, append, batch):
+async def test_too_few_in_sync_is_an_error_before_anything_is_written(room, append, batch):
     partition = room.lead(isr=(1,))
     result = append(batch(1), acks=-1).result()[TP]
     assert result.error is ErrorCode.NOT_ENOUGH_REPLICAS

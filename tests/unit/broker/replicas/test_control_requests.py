@@ -82,7 +82,7 @@ async def test_old_leader_epochs_are_ignored(room, scene, epoch, kind):
     assert kind in scene.kinds
 
 
-async def test_an_old_controller_and_a_former_life_change_nothing(room, scene):
+async def test_an_old_controller_and_a_previous_incarnation_change_nothing(room, scene):
     await scene.update(reign=5)
     written = len(scene.lines)
     assert (await scene.order(room.order(1, 9), broker_epoch=49)).error is ErrorCode.STALE_BROKER_EPOCH
@@ -109,7 +109,7 @@ async def test_a_request_speaks_only_of_the_roles_it_gives(room, scene):
 
 
 @pytest.mark.parametrize("leader", [1, 2])
-async def test_an_error_nobody_foresaw_is_that_of_its_partition_alone(room, scene, monkeypatch, leader):
+async def test_an_unexpected_error_is_that_of_its_partition_alone(room, scene, monkeypatch, leader):
     """The others lead or follow; and the same word, said again, finds nothing that it would repeat."""
     replica = type(room.lead().replica)
     room.hosted.remove(TP, delete=False)
@@ -136,9 +136,7 @@ async def test_an_error_nobody_foresaw_is_that_of_its_partition_alone(room, scen
     assert room.hosted.get(TP).replica.is_leader is (leader == 1)
 
 
-async def test_a_delete_that_fails_as_nobody_foresaw_is_answered_and_done_when_it_is_told_again(
-    room, scene, monkeypatch
-):
+async def test_a_deletion_that_failed_unexpectedly_is_done_when_it_is_sent_again(room, scene, monkeypatch):
     await scene.order(room.order(2, 3), room.order(2, 3, topic_partition=OTHER))
     delete = room.logs.delete
 
@@ -157,7 +155,7 @@ async def test_a_delete_that_fails_as_nobody_foresaw_is_answered_and_done_when_i
 
 
 @pytest.mark.parametrize("leader", [1, 2])
-async def test_what_too_many_open_files_kept_from_being_led_is_led_when_it_is_told_again(
+async def test_a_partition_that_lacked_descriptors_is_led_when_it_is_sent_again(
     room, scene, tmp_path, monkeypatch, leader
 ):
     """KAFKA_STORAGE_ERROR would be for good: the controller takes the log directory for failed."""
@@ -181,7 +179,7 @@ async def test_what_too_many_open_files_kept_from_being_led_is_led_when_it_is_to
     assert room.hosted.get(TP).replica.is_leader is (leader == 1)
 
 
-async def test_what_too_many_open_files_kept_from_being_deleted_is_deleted_when_it_is_told_again(
+async def test_a_partition_that_lacked_descriptors_is_deleted_when_it_is_sent_again(
     room, scene, tmp_path, monkeypatch
 ):
     await scene.order(room.order(2, 3))
@@ -321,7 +319,7 @@ async def test_an_offline_replica_is_named(room, scene, tmp_path):
     assert {Kind.LEADER_AND_ISR_OFFLINE_DIR, Kind.STOP_REPLICA_OFFLINE_DIR} <= set(scene.kinds)
 
 
-async def test_metadata_is_taken_over_and_told(scene):
+async def test_metadata_are_applied_and_announced(scene):
     state = scene.room.order(2, 0).state
     cached = UpdateMetadataPartition(TP, state, (1, 2, 3))
     assert (await scene.update(cached)).error is ErrorCode.NONE
@@ -332,7 +330,7 @@ async def test_metadata_is_taken_over_and_told(scene):
     assert scene.kinds == [Kind.METADATA_CACHED, Kind.METADATA_UPDATED]
 
 
-async def test_metadata_is_told_though_what_follows_from_it_fails(scene):
+async def test_metadata_are_announced_even_if_a_later_step_fails(scene):
     """Who waits for it would wait on: the same request again changes nothing."""
     scene.control_requests._follow_waiting = lambda: 1 / 0
     with pytest.raises(ZeroDivisionError):
@@ -387,7 +385,7 @@ async def test_a_delete_that_the_disk_refuses(room, scene, monkeypatch, tmp_path
     assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
 
 
-async def test_what_cannot_be_prepared_is_skipped_until_it_is_told_anew(room, scene):
+async def test_what_cannot_be_prepared_is_skipped_until_it_is_sent_again(room, scene):
     answers = ["SessionExpired: over", None]
 
     async def prepare(_request):

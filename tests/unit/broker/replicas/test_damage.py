@@ -228,7 +228,7 @@ async def test_what_a_follower_does_not_take_is_checked_once(room, damaged):
     await room.until(lambda: damaged.fetched == [(1, 9002)])
 
 
-async def test_a_segment_in_ruins_is_told_in_few_lines(room, damaged):
+async def test_a_ruined_segment_is_logged_in_few_lines(room, damaged):
     partition = fill(room, isr=(1,))
     ranges = tuple(DamagedRange(n, n + 1, 0, 1) for n in range(50))
     with capture_logs() as said:

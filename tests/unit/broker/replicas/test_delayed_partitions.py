@@ -71,7 +71,7 @@ async def test_what_is_not_led_here_any_more_is_decided(room, led, answer):
 
 
 @pytest.mark.usefixtures("led")
-async def test_what_is_not_decided_in_time_is_told(room, answer):
+async def test_what_is_not_decided_in_time_times_out(room, answer):
     operation = waiting(room, answer, {A: 1, B: 0})
     room.hosted.produces.try_complete_else_watch(operation, (A, B), 0)
     assert await answer == {A: "written, too late", B: "written, reached"}

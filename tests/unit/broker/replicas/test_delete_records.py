@@ -72,7 +72,7 @@ async def test_dead_followers_are_not_waited_for(room, partition, delete):
     assert delete(3).result() == {TP: Deleted(ErrorCode.NONE, 3)}
 
 
-async def test_what_is_not_reached_in_time_is_told(room, partition, delete):
+async def test_what_is_not_reached_in_time_times_out(room, partition, delete):
     follower_starts(room, partition, 3, 2)
     answer = delete(3, timeout_ms=1)
     assert await answer == {TP: Deleted(ErrorCode.REQUEST_TIMED_OUT, 0)}
@@ -107,7 +107,7 @@ async def test_a_topic_that_is_compacted_alone_keeps_its_records(partition, dele
     assert delete(1).result() == {TP: Deleted(ErrorCode.POLICY_VIOLATION)}
 
 
-async def test_a_disk_that_fails_is_told(room, partition, delete, monkeypatch, tmp_path):
+async def test_a_disk_failure_is_reported(room, partition, delete, monkeypatch, tmp_path):
     error = KafkaStorageError(tmp_path, "the test's")
 
     def fail(_):
@@ -118,7 +118,7 @@ async def test_a_disk_that_fails_is_told(room, partition, delete, monkeypatch, t
     assert TP in room.hosted.offline
 
 
-async def test_consumers_and_followers_hear_of_the_new_start(room, partition, delete):
+async def test_consumers_and_followers_get_the_new_start(room, partition, delete):
     told = []
     room.hosted.log_start_rose = told.append
     delete(3)

@@ -102,7 +102,7 @@ async def test_the_first_answer_about_a_partition_tells_its_high_watermark(room,
         follower.answer()
 
 
-async def test_records_under_way_are_not_sent_again(room, follower):
+async def test_records_in_flight_are_not_sent_again(room, follower):
     partition = room.lead()
     room.write(partition, b"a")
     follower.ask(named(0))
@@ -173,7 +173,9 @@ async def test_one_batch_comes_however_large(room, follower):
         (2, 1, 9, ErrorCode.OFFSET_OUT_OF_RANGE),
     ],
 )
-async def test_refusals_are_told_once_and_move_nothing(room, follower, *, epoch, offset, last_epoch, error):
+async def test_refusals_are_returned_once_and_move_nothing(
+    room, follower, *, epoch, offset, last_epoch, error
+):
     partition = room.lead(epoch=2)
     room.write(partition, b"a")
     follower.ask(named(offset, epoch=epoch, last_epoch=last_epoch))
@@ -225,7 +227,7 @@ async def test_a_broker_that_is_no_replica(room):
     assert data.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-async def test_a_change_of_leadership_is_told_without_being_asked(room, follower):
+async def test_a_change_of_leadership_is_sent_without_a_fetch(room, follower):
     room.lead()
     follower.ask(named(0))
     assert not follower.session.has_enough(1)
@@ -249,14 +251,14 @@ async def test_what_was_refused_is_fetched_no_more_until_it_is_named_again(room,
     assert len(follower.answer()[TP].records) == partition.log.size
 
 
-async def test_a_removed_partition_is_told(room, follower):
+async def test_a_removed_partition_is_reported(room, follower):
     room.lead()
     follower.ask(named(0))
     room.hosted.remove(TP, delete=True)
     assert follower.answer()[TP].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def test_a_disk_that_fails_is_told(room, follower, monkeypatch, tmp_path):
+async def test_a_disk_failure_is_reported(room, follower, monkeypatch, tmp_path):
     partition = room.lead()
     room.write(partition, b"a")
     follower.ask(named(0))
@@ -269,7 +271,7 @@ async def test_a_disk_that_fails_is_told(room, follower, monkeypatch, tmp_path):
     assert list(room.hosted.offline) == [TP]
 
 
-async def test_a_disk_that_fails_while_bytes_are_counted_is_told(room, follower, monkeypatch, tmp_path):
+async def test_a_disk_failure_during_the_count_of_bytes_is_reported(room, follower, monkeypatch, tmp_path):
     partition = room.lead()
     room.write(partition, b"a")
     follower.ask(named(0))
@@ -282,7 +284,7 @@ async def test_a_disk_that_fails_while_bytes_are_counted_is_told(room, follower,
     assert follower.answer()[TP].error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
-async def test_a_batch_that_cannot_be_read_is_told(room, follower, monkeypatch, tmp_path):
+async def test_a_batch_that_cannot_be_read_is_reported(room, follower, monkeypatch, tmp_path):
     partition = room.lead()
     room.write(partition, b"a")
     follower.ask(named(0))
@@ -295,7 +297,7 @@ async def test_a_batch_that_cannot_be_read_is_told(room, follower, monkeypatch, 
     assert room.hosted.get(TP) is partition
 
 
-async def test_forgotten_partitions_and_closed_sessions_hear_nothing(room, follower):
+async def test_forgotten_partitions_and_closed_sessions_get_nothing(room, follower):
     first, second = room.lead(), room.lead(topic_partition=OTHER)
     follower.ask(named(0), named(0, OTHER))
     assert set(first.feeds) == set(second.feeds) == {2}
@@ -417,7 +419,7 @@ async def test_what_former_leaders_sent_a_follower_may_have(room, follower):
     assert follower.answer()[TP].error_code == ErrorCode.NONE
 
 
-async def test_a_member_that_lost_committed_records_is_told_of_at_once(room, follower):
+async def test_a_member_that_lost_committed_records_is_reported_at_once(room, follower):
     partition = room.lead(epoch=0, isr=(1, 2))
     room.write(partition, b"a", b"b")
     partition.replica.high_watermark = 2

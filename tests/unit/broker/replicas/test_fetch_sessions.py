@@ -129,7 +129,7 @@ async def test_a_fault_in_a_request_ends_its_stream(room, sessions, monkeypatch)
         await stream.answer()
 
 
-async def test_the_stream_of_a_former_life_is_refused(room, sessions):
+async def test_the_stream_of_a_previous_incarnation_is_refused(room, sessions):
     room.know(TP)
     stream = Stream(sessions)
     stream.send(named(), broker_epoch=9)

@@ -95,7 +95,7 @@ async def test_records_are_appended_and_asked_on_from(room, followed, partition)
     assert named(followed) == [(TP, 8)]
 
 
-async def test_a_log_that_starts_later_is_told_to_the_leader_once(followed, partition):
+async def test_a_later_log_start_is_sent_to_the_leader_once(followed, partition):
     followed.take(data(high_watermark=6, log_start_offset=3))
     assert partition.log.log_start_offset == 3
     assert followed.has_changes
@@ -109,7 +109,7 @@ async def test_a_log_that_starts_later_is_told_to_the_leader_once(followed, part
     assert list(followed.next_request().log_starts) == []
 
 
-async def test_a_log_that_starts_later_by_itself_is_told_when_the_leader_speaks_of_it(followed, partition):
+async def test_a_later_log_start_of_the_follower_is_sent_with_the_next_request(followed, partition):
     partition.log.raise_log_start(4)
     followed.take(data(high_watermark=6, log_start_offset=3))
     assert [moved.log_start_offset for moved in followed.next_request().log_starts] == [4]

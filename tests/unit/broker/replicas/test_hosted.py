@@ -65,7 +65,7 @@ async def test_a_partition_starts_at_its_checkpointed_high_watermark(room):
     assert room.hosted.host(TP).replica.high_watermark in {0, 1}
 
 
-async def test_followers_hear_of_data_and_of_the_high_watermark(room):
+async def test_followers_get_data_and_the_high_watermark(room):
     partition, feed = room.lead(isr=(1,)), Listener()
     partition.feeds[2] = feed
     room.write(partition, b"a")
@@ -98,7 +98,7 @@ async def test_counts(room):
     assert (hosted.leader_count, hosted.under_replicated_count, hosted.under_min_isr_count) == (1, 1, 0)
 
 
-async def test_a_failed_directory_is_told_of_once(room, tmp_path):
+async def test_a_failed_directory_is_reported_once(room, tmp_path):
     told = []
     room.hosted.on_directory_failed = told.append
     room.lead()
@@ -107,7 +107,7 @@ async def test_a_failed_directory_is_told_of_once(room, tmp_path):
     assert told == [(TP,)]
 
 
-async def test_followers_hear_of_a_log_that_starts_later_and_who_waits_below_is_answered(room):
+async def test_followers_get_a_later_log_start_and_fetches_below_it_complete(room):
     partition, feed = room.lead(isr=(1,)), Listener()
     room.write(partition, b"a", b"b")
     room.hosted.grew(partition)

@@ -116,7 +116,7 @@ async def test_many_records_stay_in_their_file(reader, partition, room):
     assert bytes(fetched.records) == partition.log.read(0, MB, end).records
 
 
-async def test_a_reader_that_diverges_is_told_where(reader, partition):
+async def test_a_diverging_reader_gets_the_diverging_epoch(reader, partition):
     fetched = fetch(reader, 6, max_wait_ms=1000, current_leader_epoch=3, last_fetched_epoch=2).result()[TP]
     assert fetched.error is ErrorCode.NONE
     assert fetched.diverging_epoch == partition.log.end_offset_for(2)
@@ -211,7 +211,7 @@ async def test_a_disk_that_fails(reader, partition, monkeypatch, tmp_path, max_w
 @pytest.mark.parametrize(
     "error", [KafkaStorageError(Path("logs"), "test"), CorruptLogError(Path("0.log"), 0, 0, "test")]
 )
-async def test_a_lookup_that_fails_is_told(reader, partition, monkeypatch, error):
+async def test_a_failed_lookup_is_reported(reader, partition, monkeypatch, error):
     def fail(*_):
         raise error
 
@@ -220,7 +220,7 @@ async def test_a_lookup_that_fails_is_told(reader, partition, monkeypatch, error
 
 
 @pytest.mark.parametrize("max_wait_ms", [0, 60_000])
-async def test_batches_that_cannot_be_read_are_told_and_the_others_served(reader, partition, max_wait_ms):
+async def test_unreadable_batches_are_reported_and_the_others_served(reader, partition, max_wait_ms):
     segment = next(partition.log.directory.glob("*.log"))
     size = partition.log.size // 3
     with segment.open("r+b") as file:
@@ -323,7 +323,9 @@ def with_transactions(room):
     return made
 
 
-async def test_read_committed_ends_at_the_last_stable_offset_and_hears_of_aborts(reader, with_transactions):
+async def test_read_committed_ends_at_the_last_stable_offset_and_gets_aborted_transactions(
+    reader, with_transactions
+):
     log = with_transactions.log
     everything = fetch(reader).result()[TP]
     assert (everything.high_watermark, everything.last_stable_offset) == (5, 3)

@@ -150,7 +150,7 @@ def test_a_partition_that_is_refused_is_asked_for_ever_less_often_up_to_the_back
     assert len(leader.dialled) == 1
 
 
-def test_a_leader_that_is_silent_is_dialled_anew_and_one_that_is_slow_is_not(room, loop, monkeypatch):
+def test_a_silent_leader_is_reconnected_and_a_slow_one_is_not(room, loop, monkeypatch):
     silent = Leader(loop, silent_s=3600)
     fetch_for_a_minute(room, loop, monkeypatch, silent)
     settings = room.hosted.settings
@@ -189,7 +189,7 @@ async def test_what_becomes_due_while_a_request_is_sent_goes_with_the_next_one(r
     due.cancel()
 
 
-async def test_records_are_acknowledged_though_another_request_is_under_way(room):
+async def test_records_are_acknowledged_while_another_request_is_in_flight(room):
     """Two requests are out after a partition was added; the leader may hold the second one for long."""
     leader = room.lead(topic_partition=TopicPartition("u", 0))
     room.write(leader, b"x")

@@ -44,7 +44,7 @@ def damage(partition, number):
 
 
 @pytest.mark.parametrize("number", range(4))
-async def test_a_damaged_segment_is_told_active_or_not(room, scrub, found, number):
+async def test_a_damaged_segment_is_reported_active_or_not(room, scrub, found, number):
     fill(room, TP)
     partition = fill(room, OTHER)
     path = damage(partition, number)

@@ -117,7 +117,7 @@ async def test_what_waits_and_what_runs_out_of_time_is_counted(room):
     assert metrics.fetch_expirations.labels(fetcherType="consumer")._value.get() == 0
 
 
-async def test_a_failed_directory_is_told_of_and_nothing_is_fetched_for_it(room, tmp_path, monkeypatch):
+async def test_a_failed_directory_is_reported_and_nothing_is_fetched_for_it(room, tmp_path, monkeypatch):
     stopped, told = [], []
     monkeypatch.setattr(ReplicaFetchers, "stop", lambda _self, gone: stopped.append(tuple(gone)))
     service = ReplicaService(

@@ -163,6 +163,6 @@ async def test_what_the_controller_speaks_of_before_zookeeper_answers_stays(room
     assert GONE not in room.logs.logs
 
 
-async def test_zookeeper_is_not_asked_where_all_is_told(strays, topics, room):
+async def test_zookeeper_is_not_read_if_the_list_is_complete(strays, topics, room):
     await strays.put_aside(strays.suspects(set(room.logs.logs)))
     assert topics.asked == []

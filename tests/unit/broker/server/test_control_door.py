@@ -75,7 +75,7 @@ async def test_a_former_controller_is_refused_without_a_look_at_the_rest(scene, 
     assert scene.questions == 0
 
 
-async def test_what_was_meant_for_a_former_life_is_refused(scene):
+async def test_what_was_meant_for_a_previous_incarnation_is_refused(scene):
     answer = await scene.refuse(LAST, OWN - 1)
     assert answer.error is ErrorCode.STALE_BROKER_EPOCH
     assert scene.lines == []
@@ -100,7 +100,7 @@ async def test_an_epoch_of_which_zookeeper_knows_nothing_keeps_no_controller_out
     assert await scene.refuse(4) is None
 
 
-async def test_whoever_comes_with_an_epoch_that_is_over_by_now_is_refused(scene):
+async def test_a_request_with_an_epoch_that_ended_meanwhile_is_refused(scene):
     scene.in_zookeeper = 5
     assert (await scene.refuse(4)).error is ErrorCode.STALE_CONTROLLER_EPOCH
 

@@ -180,7 +180,7 @@ async def test_a_long_frame_that_is_no_request_gives_its_memory_back(bounded, se
     assert bounded.requests.used == 0
 
 
-async def test_whoever_reads_nothing_makes_room_for_the_answers_of_others(broker, serve):
+async def test_a_client_that_reads_nothing_is_closed_for_the_answers_of_others(broker, serve):
     context = dataclasses.replace(broker.context, answers=AnswerMemory(20_000_000))
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, bytes(16_000_000), 10, 10, 0)
     first, second = [await serve(context) for _ in range(2)]

@@ -134,7 +134,7 @@ def test_large_bytes_wait_too_and_are_reported_when_sent(run):
     run(test)
 
 
-def test_a_file_that_is_closed_meanwhile_is_told(run, file):
+def test_a_file_that_is_closed_meanwhile_is_reported(run, file):
     _, fd = file
 
     async def test(sender):
@@ -150,7 +150,7 @@ def test_a_file_that_is_closed_meanwhile_is_told(run, file):
     run(test)
 
 
-def test_a_file_that_was_cut_meanwhile_is_told(run, file):
+def test_a_file_that_was_cut_meanwhile_is_reported(run, file):
     path, fd = file
 
     async def test(sender):

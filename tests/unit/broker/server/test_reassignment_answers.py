@@ -14,7 +14,7 @@ NONE = {"error_code": ErrorCode.NONE, "error_message": None}
 GONE = {"error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "error_message": "gone"}
 
 
-async def test_partitions_are_told_by_topic(request_of):
+async def test_partitions_are_grouped_by_topic(request_of):
     request = request_of(45, 0, None)
     said = {TopicPartition("b", 3): GONE, TopicPartition("a", 0): NONE, TopicPartition("b", 0): NONE}
     answer = await reassignment_answer(request, NAMES, said)
@@ -25,7 +25,7 @@ async def test_partitions_are_told_by_topic(request_of):
     ] == [("b", [(3, 3, "gone"), (0, 0, None)]), ("a", [(0, 0, None)])]
 
 
-async def test_one_error_may_be_all_that_is_told(request_of):
+async def test_a_response_may_have_only_one_error(request_of):
     answer = await reassignment_answer(
         request_of(45, 0, None), NAMES, {}, ErrorCode.NOT_CONTROLLER, "it is elsewhere"
     )

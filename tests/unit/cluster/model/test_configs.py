@@ -119,7 +119,7 @@ def test_values_are_shown_as_kafka_shows_them(value, text):
     assert render(value) == text
 
 
-def test_clients_are_told_kafkas_type_where_ours_reads_more():
+def test_clients_get_kafkas_type_if_ours_accepts_more():
     assert Config("a", Type.LIST, (), "A.", declared_as=Type.STRING).kafka_type is Type.STRING
     assert Config("a", Type.LIST, (), "A.").kafka_type is Type.LIST
 

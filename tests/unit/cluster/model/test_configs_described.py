@@ -47,7 +47,7 @@ def test_retention_bytes_is_a_default_as_clients_expect_it():
     assert (told.value, told.source, told.config.kafka_type.name) == ("-1", DEFAULT, "LONG")
 
 
-def test_what_lies_under_a_topics_own_setting_is_told_strongest_first():
+def test_the_synonyms_of_a_topic_setting_come_strongest_first():
     told = topic({"min.insync.replicas": " 3"}, min_insync_replicas="2")["min.insync.replicas"]
     assert (told.value, told.source) == ("3", TOPIC)
     assert told.synonyms == (
@@ -83,7 +83,7 @@ def test_a_time_with_several_broker_settings(given, value, source, names):
     assert [each.name for each in told.synonyms] == names
 
 
-def test_a_topics_unknown_key_is_told_without_its_value():
+def test_an_unknown_topic_setting_is_returned_without_its_value():
     told = topic({"colour": "red"})["colour"]
     assert told.is_sensitive
     assert (told.value, told.config, told.synonyms) == (None, None, (ConfigSynonym("colour", None, TOPIC),))

@@ -21,5 +21,5 @@ def test_the_two_values_that_are_no_leader_are_those_of_the_wire() -> None:
 
 
 @pytest.mark.parametrize(("other", "is_denied"), [((5, 8), False), ((5, 9), True), ((6, 9), False)])
-def test_topics_of_one_tree_are_told_apart(other: tuple[int, int], is_denied: bool) -> None:
+def test_topics_of_one_tree_are_distinguished(other: tuple[int, int], is_denied: bool) -> None:
     assert TopicIdentity(5, 8).denies(TopicIdentity(*other)) is is_denied

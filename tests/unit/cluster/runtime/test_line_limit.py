@@ -19,7 +19,7 @@ steps = st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, 50), st.booleans(
 
 
 @given(steps)
-def test_every_line_is_written_or_told_once_and_no_window_has_more_than_its_share(taken):
+def test_every_line_is_written_or_counted_once_and_no_window_exceeds_its_limit(taken):
     limit, now = LineLimit(2, 100), 0.0
     asked, written, told = {"a": 0, "b": 0}, {"a": [], "b": []}, {"a": 0, "b": 0}
     for kind, pause, is_told in taken:
@@ -49,7 +49,7 @@ def test_a_kind_is_limited_and_no_other():
     assert limit.ended(1 + WINDOW_S) == {}
 
 
-def test_how_many_were_suppressed_is_told():
+def test_the_number_of_suppressed_lines_is_logged():
     now = [0.0]
     lines = LimitedLines(lambda: now[0])
     for _ in range(68_000):
@@ -63,7 +63,7 @@ def test_how_many_were_suppressed_is_told():
         assert lines.allow("junk")
 
 
-def test_at_the_end_all_are_told():
+def test_at_the_end_all_suppressed_lines_are_counted():
     lines = LimitedLines(lambda: 0.0)
     for _ in range(LINES_PER_WINDOW + 1):
         lines.allow("junk")

@@ -70,7 +70,7 @@ def test_without_a_directory_there_is_no_file(tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_told_of_once_and_stops_nobody(tmp_path, capsys):
+def test_a_full_disk_is_reported_once_and_blocks_nothing(tmp_path, capsys):
     (tmp_path / "server.log").symlink_to("/dev/full")
     set_up(tmp_path, "INFO")
     for number in range(3):

@@ -29,7 +29,7 @@ async def test_clear_and_put_returns_what_it_took_out():
     assert len(mailbox) == 0
 
 
-async def test_depth_wait_and_age_are_told():
+async def test_depth_wait_and_age_are_reported():
     now, depths, waits = [10.0], [], []
     mailbox = Mailbox(depths.append, waits.append, clock=lambda: now[0])
     assert mailbox.age == 0.0

@@ -7,7 +7,7 @@ async def fail():
     raise ValueError("broken")
 
 
-async def test_the_owner_hears_of_a_death():
+async def test_the_owner_is_notified_of_a_failed_task():
     deaths = []
     supervisor = Supervisor(lambda name, error: deaths.append((name, str(error))))
     task = supervisor.spawn("fetcher", fail())

@@ -172,7 +172,7 @@ def test_what_no_server_would_take_is_not_sent(heard: Heard) -> None:
         heard.connection().transaction([Create("/a", b"x" * MAXIMUM_REQUEST_BYTES)])
 
 
-def test_watch_events_are_told_by_path_and_change(heard: Heard) -> None:
+def test_watch_events_have_path_and_change(heard: Heard) -> None:
     connection = heard.connection()
     for kind in (EventType.CREATED, EventType.DELETED, EventType.CHANGED, EventType.CHILD, EventType.NONE):
         connection._watch_fired(WatchedEvent(kind, KeeperState.CONNECTED, "/a"))

@@ -198,7 +198,7 @@ async def test_only_what_is_watched_is_reported_and_once(opened: Any) -> None:
     assert connection.asked == [("exists", "/root/a", True), ("children", "/root", True)]
 
 
-async def test_after_a_reconnection_each_watch_is_armed_again_and_each_path_told_once(opened: Any) -> None:
+async def test_after_a_reconnection_each_watch_is_set_again_and_each_path_reported_once(opened: Any) -> None:
     session, connection, events = opened
     await session.get("/a", watch=True)
     await session.get_children("/a", watch=True)
@@ -281,7 +281,7 @@ async def test_a_refused_read_leaves_the_watch_that_another_has_armed(opened: An
     assert events == [WatchEvent("/a", Change.DELETED)]
 
 
-async def test_a_watch_that_cannot_be_armed_again_is_told_and_does_not_keep_the_others(opened: Any) -> None:
+async def test_a_watch_that_cannot_be_set_again_is_reported_and_does_not_stop_the_others(opened: Any) -> None:
     session, connection, events = opened
     for path in ("/a", "/b", "/c"):
         await session.get_children(path, watch=True)
@@ -328,7 +328,7 @@ async def test_a_session_that_finds_no_server_for_too_long_is_given_up(
     assert ["ZooKeeper has lost data" in line["event"] for line in lines] == ([] if returns else [True])
 
 
-async def test_the_end_is_told_once_and_last(opened: Any) -> None:
+async def test_the_end_is_reported_once_and_last(opened: Any) -> None:
     session, connection, events = opened
     await session.exists("/a", watch=True)
     connection.on_state(LOST)

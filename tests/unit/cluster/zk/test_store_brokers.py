@@ -52,7 +52,7 @@ async def test_a_registration_whose_answer_was_lost_stands(zk: Any) -> None:
     assert zk.tree.nodes[PATH].stat.czxid == epoch
 
 
-async def test_ones_own_former_life_makes_way_at_once(zk: Any, rival: Any) -> None:
+async def test_the_previous_incarnation_is_replaced_at_once(zk: Any, rival: Any) -> None:
     """KAFKA-1029: the same node, left by an old session, is replaced and not waited for."""
     before = await register(rival)
     after = await register(zk)
@@ -60,7 +60,7 @@ async def test_ones_own_former_life_makes_way_at_once(zk: Any, rival: Any) -> No
     assert zk.tree.nodes[PATH].stat.ephemeral_owner == zk.id
 
 
-async def test_a_former_life_that_was_controller_is_so_no_longer(zk: Any, rival: Any) -> None:
+async def test_the_previous_incarnation_loses_the_controllership(zk: Any, rival: Any) -> None:
     await register(rival)
     await rival.create("/controller", ephemeral=True)
     after = await register(zk)
@@ -77,7 +77,7 @@ async def test_another_brokers_controllership_is_left_alone(zk: Any, rival: Any,
     assert tree.nodes[PATH].stat.ephemeral_owner == zk.id
 
 
-async def test_a_former_life_that_goes_just_then(zk: Any, rival: Any, tree: Any) -> None:
+async def test_a_previous_incarnation_that_ends_meanwhile(zk: Any, rival: Any, tree: Any) -> None:
     await register(rival)
     await rival.create("/controller", ephemeral=True)
     read = zk.exists
@@ -125,7 +125,7 @@ async def test_who_holds_all_locks_is_the_successor_whatever_it_advertises(zk: A
     assert await register(zk, ELSEWHERE, locks=LOCKS | {"of a new directory"}) > before
 
 
-async def test_the_session_of_this_very_process_makes_way(zk: Any, rival: Any) -> None:
+async def test_an_older_session_of_this_process_is_replaced(zk: Any, rival: Any) -> None:
     """One of its log directories has failed, and is unlocked since."""
     before = await register(rival)
     assert await register(zk, locks=frozenset({"a lock"}), former_session=rival.id) > before

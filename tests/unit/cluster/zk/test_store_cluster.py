@@ -42,7 +42,7 @@ async def test_features_of_a_later_release_are_disabled(zk: Any) -> None:
     assert zk.tree.nodes[paths.FEATURE].data == DISABLED
 
 
-async def test_whoever_writes_the_features_just_then_is_let_be(zk: Any, rival: Any) -> None:
+async def test_a_concurrent_writer_of_the_features_wins(zk: Any, rival: Any) -> None:
     await zk.create(paths.FEATURE, b"spoiled")
     zk.before_write = lambda: zk.tree.carry_out([Set(paths.FEATURE, DISABLED, 0)], rival.id)
     assert await ClusterStore(zk).disable_features() == b"spoiled"

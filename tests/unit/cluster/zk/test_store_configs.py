@@ -50,14 +50,14 @@ async def test_what_somebody_else_wrote_is_not_overwritten(store: ConfigStore) -
     assert len(await store.changes()) == 2
 
 
-async def test_a_deposed_controller_writes_nothing(store: ConfigStore, zk: Any) -> None:
+async def test_a_former_controller_writes_nothing(store: ConfigStore, zk: Any) -> None:
     await zk.set("/controller_epoch", b"1")
     with pytest.raises(ControllerMoved):
         await store.write(TOPIC, {}, None, FENCE)
     assert await store.changes() == []
 
 
-async def test_settings_that_cannot_be_read_are_told_as_such(store: ConfigStore, zk: Any) -> None:
+async def test_unreadable_settings_are_reported_as_such(store: ConfigStore, zk: Any) -> None:
     await zk.create("/config/topics/t", b"?")
     found = (await store.read([TOPIC]))[TOPIC]
     assert (found.settings, found.version) == (None, 0)

@@ -111,7 +111,7 @@ async def test_a_stray_node_that_vanishes_is_no_election(zk: Any) -> None:
 
 
 @pytest.mark.usefixtures("registered")
-async def test_the_loser_of_a_race_is_told(zk: Any, rival: Any) -> None:
+async def test_the_loser_of_an_election_gets_an_error(zk: Any, rival: Any) -> None:
     await ControllerStore(rival).elect(TWO, 0)
     with pytest.raises(ControllerMoved, match="broker 2 is controller at epoch 1, not broker 1"):
         await ControllerStore(zk).elect(ONE, 0)
@@ -165,7 +165,7 @@ async def test_only_the_owner_gives_up(zk: Any, rival: Any) -> None:
     assert "/controller" not in zk.tree.nodes
 
 
-async def test_giving_up_spares_whoever_was_elected_meanwhile(zk: Any, rival: Any) -> None:
+async def test_giving_up_does_not_delete_the_node_of_a_new_controller(zk: Any, rival: Any) -> None:
     """The other's node has the very version that ours had when it was read."""
     await ControllerStore(zk).elect(ONE, 0)
 
@@ -206,7 +206,7 @@ async def test_controller_nodes_deleted_just_after_an_election_do_not_lower_the_
 @pytest.mark.parametrize(
     "content", [b"", b"junk", b'{"version":1,"controller_epoch":1,"broker_epochs":{"x":1}}']
 )
-async def test_a_record_that_cannot_be_read_is_written_anew(zk: Any, content: bytes) -> None:
+async def test_an_unreadable_record_is_written_again(zk: Any, content: bytes) -> None:
     store = ControllerStore(zk)
     await zk.multi(Create("/barnabas"), Create("/barnabas/controller", content))
     fence = await store.elect(ONE, 0)
@@ -214,7 +214,7 @@ async def test_a_record_that_cannot_be_read_is_written_anew(zk: Any, content: by
     assert await store.record_epoch(fence) == {}
 
 
-async def test_a_deposed_controller_records_nothing(zk: Any) -> None:
+async def test_a_former_controller_records_nothing(zk: Any) -> None:
     store = ControllerStore(zk)
     await store.record_epoch(await store.elect(ONE, 0))
     with pytest.raises(ControllerMoved):

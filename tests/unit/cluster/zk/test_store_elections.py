@@ -40,7 +40,7 @@ async def test_what_cannot_be_read_is_said_to_be_so(store: ElectionStore, zk: An
         await store.preferred()
 
 
-async def test_who_reigns_no_more_deletes_nothing(store: ElectionStore, zk: Any) -> None:
+async def test_a_controller_that_was_replaced_deletes_nothing(store: ElectionStore, zk: Any) -> None:
     await zk.create(PATH, admin.encode_partitions([]))
     with pytest.raises(ControllerMoved):
         await store.delete(Fence(ControllerEpoch(0), EpochVersion(7)))

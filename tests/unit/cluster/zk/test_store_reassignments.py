@@ -47,7 +47,7 @@ async def test_what_cannot_be_read_asks_for_nothing(store: ReassignmentStore, zk
     assert await store.read() == ({}, 0)
 
 
-async def test_a_deposed_controller_takes_nothing_out(store: ReassignmentStore, zk: Any) -> None:
+async def test_a_former_controller_removes_nothing(store: ReassignmentStore, zk: Any) -> None:
     await zk.create(PATH, admin.encode_reassignment({T0: (ONE,)}))
     await zk.set("/controller_epoch", b"5")
     with pytest.raises(ControllerMoved):

@@ -77,7 +77,7 @@ async def test_an_assignment_is_written_under_its_version(store: TopicStore) -> 
         await store.set_partitions("t", read, FENCE)
 
 
-async def test_a_tree_is_told_by_the_time_of_its_creation(store: TopicStore, zk: Any) -> None:
+async def test_a_tree_is_identified_by_its_creation_time(store: TopicStore, zk: Any) -> None:
     zk.tree.nodes["/brokers/topics"] = Node(b"", Stat(0, 8, 8, ctime_ms=1_700_000_000_000))
     assert await store.tree() == 1_700_000_000_000
     del zk.tree.nodes["/brokers/topics"]

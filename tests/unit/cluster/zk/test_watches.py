@@ -30,7 +30,7 @@ def test_each_change_fires_its_kind() -> None:
     assert book.armed() == [Watch("/a", children=False)]
 
 
-def test_a_deletion_fires_both_and_is_told_once() -> None:
+def test_a_deletion_fires_both_watches_and_is_reported_once() -> None:
     book = armed(("/a", False), ("/a", True), ("/b", False))
     assert book.fire("/a", Change.DELETED)
     assert not book.fire("/a", Change.DELETED)

@@ -101,7 +101,7 @@ def test_a_broker_that_is_not_the_controller_ignores_the_cluster(make_world, hap
     assert reason == f"ignored {kind_of(happened).__name__}: this broker is not the active controller"
 
 
-def test_a_deposed_controller_writes_nothing_resigns_and_follows_the_new_one(make_world):
+def test_a_former_controller_writes_nothing_resigns_and_follows_the_new_one(make_world):
     """KAFKA-6082: another controller was elected, and this one does not know it yet."""
     world = make_world()
     world.write_topic("t", (2, 3, 1))
@@ -116,7 +116,7 @@ def test_a_deposed_controller_writes_nothing_resigns_and_follows_the_new_one(mak
     assert "gave up BrokerChange, because another controller has been elected" in world.reasons()
 
 
-def test_a_controller_whose_fence_was_moved_by_hand_starts_a_new_reign(make_world):
+def test_a_controller_whose_epoch_node_was_changed_by_hand_is_elected_again(make_world):
     world = make_world()
     world.write_topic("t", (2, 3, 1))
     world.epoch = 9
@@ -134,7 +134,7 @@ def test_an_expired_session_ends_a_decision_without_a_word_to_zookeeper(make_wor
     assert world.context.is_active, "Expire comes next and resigns"
 
 
-def test_a_caller_that_is_preempted_is_told_so():
+def test_a_preempted_caller_gets_a_refusal():
     refusal = refuse(REQUEST)
     assert isinstance(refusal, Reply)
     assert refusal.token == 3

@@ -140,7 +140,7 @@ async def test_a_topic_of_an_unknown_tree_has_no_identity():
     assert await asking.answer(ReadAssignments(("t",))) == {"t": TopicRead({}, None)}
 
 
-async def test_all_that_a_reign_has_watched_is_unwatched_and_nothing_that_every_broker_hears():
+async def test_all_watches_of_the_controller_end_and_those_of_every_broker_stay():
     asking, watches = inquiry()
     for_a_reign = [
         paths.BROKER_IDS,

@@ -52,7 +52,7 @@ async def test_a_znode_that_cannot_be_read_names_nothing():
     assert answer == ()
 
 
-async def test_the_deletion_shows_its_reign():
+async def test_the_deletion_has_its_controller_epoch():
     elections = Elections(None)
     assert await ask(elections, DeletePreferredReplicaElection(CONTROLLER_FENCE)) is None
     assert elections.fences == [Fence(ControllerEpoch(3), EpochVersion(5))]

@@ -59,7 +59,7 @@ def test_a_restarted_member_keeps_its_assignment(coordinator):
     ]
 
 
-def test_a_restarted_leader_is_told_of_the_old_one(coordinator):
+def test_a_restarted_leader_learns_of_the_old_one(coordinator):
     token = coordinator.join(instance="i", protocols=BOTH)
     coordinator.written()
     assert (coordinator.answers[token].leader, coordinator.group.leader) == ("i-uuid1", "i-uuid3")

@@ -84,13 +84,13 @@ async def test_the_answer_waits_for_every_leader(broker, create):
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 1])
-async def test_leaders_that_do_not_come_in_time_are_told(broker, create, timeout_ms):
+async def test_leaders_not_elected_in_time_are_reported(broker, create, timeout_ms):
     answer = await handle(broker.context, create({}, timeout_ms=timeout_ms))
     assert errors(answer) == {"orders": E.REQUEST_TIMED_OUT}
     assert "orders" in answer.topics[0].error_message
 
 
-async def test_a_request_without_time_is_not_told_of_success(broker, create):
+async def test_a_request_without_time_is_not_answered_with_success(broker, create):
     broker.controller.on_submit = lambda command: broker.topic("orders", 1)
     assert errors(await handle(broker.context, create({}, timeout_ms=0))) == {"orders": E.REQUEST_TIMED_OUT}
 

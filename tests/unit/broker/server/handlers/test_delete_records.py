@@ -11,7 +11,7 @@ from barnabas.cluster.model.ids import TopicPartition
 
 
 @pytest.mark.parametrize("version", range(3))
-async def test_each_partition_is_told_where_it_begins_now(broker, schema, request_of, version):
+async def test_each_partition_is_answered_with_its_new_start(broker, schema, request_of, version):
     broker.deletes.outcomes = {
         TopicPartition("orders", 0): Deleted(ErrorCode.NONE, 12),
         TopicPartition("orders", 2): Deleted(ErrorCode.OFFSET_OUT_OF_RANGE),

@@ -15,7 +15,7 @@ def describe(broker, schema, request_of):
     return build
 
 
-def test_the_cluster_is_told_with_the_listeners_own_endpoints(broker, describe):
+def test_the_cluster_is_described_with_the_listeners_endpoints(broker, describe):
     answer = describe(listener="OUTSIDE")
     assert (answer.error_code, answer.cluster_id, answer.controller_id) == (ErrorCode.NONE, "a-cluster", -1)
     told = [(each.broker_id, each.host, each.port, each.rack) for each in answer.brokers]
@@ -24,6 +24,6 @@ def test_the_cluster_is_told_with_the_listeners_own_endpoints(broker, describe):
     assert describe().controller_id == 2
 
 
-def test_operations_are_told_to_who_asks(describe):
+def test_operations_are_returned_on_request(describe):
     assert describe().cluster_authorized_operations == -2147483648
     assert describe(asked=True).cluster_authorized_operations == 8096

@@ -33,7 +33,7 @@ def by_name(result):
 
 
 @pytest.mark.parametrize("version", range(1, 5))
-async def test_a_topics_own_setting_is_told_from_the_brokers(broker, describe, version):
+async def test_a_topics_own_setting_is_distinguished_from_the_brokers(broker, describe, version):
     broker.topic("orders", 1)
     broker.topic_overrides.settings["orders"] = {"min.insync.replicas": "2"}
     (result,) = (await handle(broker.context, describe((TOPIC, "orders", None), version=version))).results
@@ -75,7 +75,7 @@ async def test_zookeeper_is_left_alone_where_no_topic_is_asked(broker, describe)
     ("keys", "told"),
     [(("retention.ms", "colour"), ["retention.ms"]), (("colour",), [])],
 )
-async def test_only_the_keys_asked_are_told(broker, describe, keys, told):
+async def test_only_the_requested_keys_are_returned(broker, describe, keys, told):
     broker.topic("orders", 1)
     (result,) = (await handle(broker.context, describe((TOPIC, "orders", keys)))).results
     assert [config.name for config in result.configs] == told

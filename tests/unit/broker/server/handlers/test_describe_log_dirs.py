@@ -53,7 +53,7 @@ async def test_every_directory_is_described(describe, version):
     ]
 
 
-async def test_of_topics_that_were_not_asked_for_only_the_name_is_told(describe):
+async def test_topics_that_were_not_requested_are_returned_by_name_only(describe):
     first, second, _ = await describe(2, {"t": (1, 5)})
     assert first[2] == {"t": [(1, 9, -1, False)], "u": []}
     assert second[2] == {"t": []}

@@ -104,7 +104,7 @@ async def test_the_answer_waits_until_the_new_leader_is_known_here(broker, elect
     assert results(await answer) == {A0: (E.NONE, None)}
 
 
-async def test_a_leader_that_is_not_heard_of_in_time_is_late(broker, elect):
+async def test_a_leader_unknown_in_time_is_late(broker, elect):
     broker.topic("a", 2, 1)
     broker.controller.answer = told(a_0=1, a_1=1, b_0=3)
     answer = await handle(broker.context, elect(timeout_ms=1))

@@ -132,7 +132,7 @@ async def test_many_partitions_are_waited_for_at_once_and_read_in_portions(broke
 
 
 @pytest.mark.parametrize("version", range(4, 13))
-async def test_read_committed_is_told_of_the_aborted_transactions(broker, fetch, version):
+async def test_read_committed_gets_the_aborted_transactions(broker, fetch, version):
     aborted = [AbortedTransaction(7, 40, 45, 46), AbortedTransaction(8, 42, 48, 49)]
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, aborted_transactions=aborted)
     answer = handle(broker.context, fetch(version, isolation_level=1))
@@ -145,12 +145,12 @@ async def test_read_committed_is_told_of_the_aborted_transactions(broker, fetch,
     assert not broker.reads.calls[1][0][ORDERS_0].read_committed
 
 
-async def test_a_version_that_cannot_be_told_of_divergence_gets_no_records(broker, fetch):
+async def test_a_version_without_diverging_epochs_gets_no_records(broker, fetch):
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, diverging_epoch=EpochEndOffset(4, 33))
     assert partitions(handle(broker.context, fetch(11)))[ORDERS_0].records == b""
 
 
-async def test_a_diverging_log_is_told(broker, fetch):
+async def test_a_diverging_log_is_reported(broker, fetch):
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, diverging_epoch=EpochEndOffset(4, 33))
     diverging = partitions(handle(broker.context, fetch()))[ORDERS_0].diverging_epoch
     assert (diverging.epoch, diverging.end_offset) == (4, 33)
@@ -182,7 +182,7 @@ async def test_a_long_poll_is_answered_when_there_is_something(broker, fetch):
 @pytest.mark.parametrize(
     ("version", "error"), [(5, ErrorCode.NOT_LEADER_OR_FOLLOWER), (6, ErrorCode.KAFKA_STORAGE_ERROR)]
 )
-async def test_a_failed_disk_is_told_in_the_words_of_the_version(broker, fetch, version, error):
+async def test_a_failed_disk_is_answered_with_the_versions_error(broker, fetch, version, error):
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.KAFKA_STORAGE_ERROR)
     assert partitions(handle(broker.context, fetch(version)))[ORDERS_0].error_code == error
 

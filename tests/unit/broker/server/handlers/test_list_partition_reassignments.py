@@ -30,7 +30,7 @@ def ask(schema, request_of):
     return build
 
 
-async def test_what_runs_is_told_by_topic(broker, ask):
+async def test_running_reassignments_are_returned_by_topic(broker, ask):
     broker.controller.answer = ListPartitionReassignmentsResult(
         {B3: Assignment((4, 1), (4,), (1,)), A0: Assignment((2, 3), (2,)), B0: Assignment((1, 2), (), (2,))}
     )

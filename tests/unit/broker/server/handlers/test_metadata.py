@@ -35,7 +35,7 @@ def errors(answer):
 
 
 @pytest.mark.parametrize("version", range(12))
-async def test_all_topics_are_told(broker, metadata, version):
+async def test_all_topics_are_returned(broker, metadata, version):
     broker.topic("orders", 1, 2)
     broker.topic("__consumer_offsets", 1)
     answer = await handle(broker.context, metadata(version, every=True))
@@ -57,7 +57,7 @@ async def test_all_topics_are_told(broker, metadata, version):
 
 
 @pytest.mark.parametrize("version", [8, 9, 10, 11])
-async def test_operations_are_told_to_who_asks(broker, metadata, version):
+async def test_operations_are_returned_on_request(broker, metadata, version):
     broker.topic("orders", 1)
     silent = await handle(broker.context, metadata(version, "orders"))
     told = await handle(broker.context, metadata(version, "orders", operations=True))
@@ -74,7 +74,7 @@ async def test_an_empty_list_means_no_topic_from_version_1(broker, metadata, ver
     assert (await handle(broker.context, metadata(version))).topics == ()
 
 
-async def test_only_the_topics_asked_are_told_once_each(broker, metadata):
+async def test_only_the_requested_topics_are_returned_once_each(broker, metadata):
     broker.topic("orders", 1)
     broker.topic("payments", 1)
     assert [
@@ -82,7 +82,7 @@ async def test_only_the_topics_asked_are_told_once_each(broker, metadata):
     ] == ["orders"]
 
 
-async def test_a_client_is_told_of_the_listener_it_came_in_on(broker, metadata):
+async def test_a_client_gets_the_endpoints_of_its_listener(broker, metadata):
     answer = await handle(broker.context, metadata(9, listener="OUTSIDE"))
     assert [(b.host, b.port) for b in answer.brokers] == [("outside-1", 2001), ("outside-2", 2002)]
 
@@ -106,7 +106,7 @@ async def test_a_partition_whose_leader_cannot_be_dialled_says_so(broker, metada
     assert partition.offline_replicas == (1, 3)
 
 
-async def test_a_leader_without_the_clients_listener_is_told_of_by_its_name_from_version_6(broker, metadata):
+async def test_a_leader_without_the_clients_listener_has_its_own_error_from_version_6(broker, metadata):
     broker.brokers(1, listeners=("PLAINTEXT",))
     broker.topic("orders", 1, replicas=(1,))
 
@@ -118,7 +118,7 @@ async def test_a_leader_without_the_clients_listener_is_told_of_by_its_name_from
     assert await error(6) == E.LISTENER_NOT_FOUND
 
 
-async def test_version_0_is_not_told_of_brokers_that_it_cannot_dial(broker, metadata):
+async def test_version_0_gets_no_brokers_that_it_cannot_reach(broker, metadata):
     broker.topic("orders", 1, replicas=(1, 3))
     (topic,) = (await handle(broker.context, metadata(0, "orders"))).topics
     (partition,) = topic.partitions
@@ -137,7 +137,7 @@ async def test_a_missing_topic_is_created(broker, metadata, version):
     assert broker.controller.commands == []
 
 
-async def test_a_created_topic_that_is_known_by_now_is_told_whole(broker, metadata):
+async def test_a_created_topic_that_is_known_is_returned_completely(broker, metadata):
     broker.any_controller.on_submit = lambda command: broker.topic("new", 1)
     answer = await handle(broker.context, metadata(9, "new"))
     assert errors(answer) == {"new": E.NONE}
@@ -152,7 +152,7 @@ async def test_a_created_topic_that_is_known_by_now_is_told_whole(broker, metada
         (E.INVALID_REPLICATION_FACTOR, E.INVALID_REPLICATION_FACTOR),
     ],
 )
-async def test_the_outcome_of_the_creation_is_told(broker, metadata, told, error):
+async def test_the_outcome_of_the_creation_is_returned(broker, metadata, told, error):
     broker.any_controller.answer = CreateTopicsResult((TopicResult("new", told),))
     assert errors(await handle(broker.context, metadata(9, "new"))) == {"new": error}
 

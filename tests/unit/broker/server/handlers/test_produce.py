@@ -118,7 +118,7 @@ async def test_what_is_done_is_answered_at_once(broker, produce, version):
 
 
 @pytest.mark.parametrize("time", [1_700_000_000_123, -1, 0, 2**63 - 1, -(2**63)])
-async def test_the_append_time_is_told_whatever_it_is(broker, produce, time):
+async def test_any_append_time_is_returned(broker, produce, time):
     """A duplicate is answered with the timestamp that its producer made up."""
     broker.appends.outcomes[ORDERS_0] = Appended(ErrorCode.NONE, 5, time, 2)
     answer = handle(broker.context, produce())
@@ -148,7 +148,7 @@ async def test_acks_0_with_an_error_closes_the_connection(broker, produce):
 @pytest.mark.parametrize(
     ("version", "error"), [(3, ErrorCode.NOT_LEADER_OR_FOLLOWER), (4, ErrorCode.KAFKA_STORAGE_ERROR)]
 )
-async def test_a_failed_disk_is_told_in_the_words_of_the_version(broker, produce, version, error):
+async def test_a_failed_disk_is_answered_with_the_versions_error(broker, produce, version, error):
     broker.appends.outcomes[ORDERS_0] = Appended(ErrorCode.KAFKA_STORAGE_ERROR)
     assert partitions(handle(broker.context, produce(version)))[ORDERS_0].error_code == error
 

@@ -180,7 +180,7 @@ def by_kind(case: object) -> str:
 
 
 @pytest.mark.parametrize(("line", "level", "text"), CASES, ids=by_kind)
-def test_a_line_of_the_reign(line: StateChange, level: str, text: str) -> None:
+def test_a_line_of_the_active_controller(line: StateChange, level: str, text: str) -> None:
     assert (line.level.name, line.message) == (level, f"[Controller id=1 epoch=3] {text}")
     assert read_message(line.message).kind is line.kind
 

@@ -37,7 +37,7 @@ def test_a_release_is_numbers() -> None:
     ("since", "until", "text"),
     [((2, 6), None, "2.6+"), ((0, 8), (1, 0), "0.8 to 1.0"), ((0, 8, 0), (0, 8, 0), "0.8.0")],
 )
-def test_a_range_of_releases_is_told_in_words(
+def test_a_range_of_releases_is_described(
     since: tuple[int, ...], until: tuple[int, ...] | None, text: str
 ) -> None:
     assert spell_releases(since, until) == text

@@ -82,7 +82,7 @@ def test_whatever_is_written_is_read_or_refused(kind: str, content: bytes) -> No
 
 
 @pytest.mark.parametrize("kind", DECODERS)
-def test_what_was_read_can_be_told_to_others(kind: str) -> None:
+def test_what_was_read_can_be_passed_on(kind: str) -> None:
     """No lone surrogate comes through: it could be sent to nobody."""
     text = r'"\ud800"'
     fields = ",".join(

@@ -71,7 +71,7 @@ def test_many_paths_can_be_if_each_can(whole: list[str]) -> None:
     assert paths.all_can_be(whole) == all(paths.can_be(path) for path in whole)
 
 
-def test_the_state_of_a_partition_is_told_from_other_paths() -> None:
+def test_the_path_of_a_partition_state_is_recognized() -> None:
     tp = TopicPartition("a.b-c", 12)
     assert paths.partition_of_state(paths.partition_state(tp)) == tp
     others = (paths.topic("t"), paths.partition(tp), "/brokers/topics/t/partitions/x/state", "/controller")

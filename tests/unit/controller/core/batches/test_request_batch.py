@@ -60,7 +60,7 @@ def test_the_order_is_leader_and_isr_metadata_stop(make_world):
     assert kinds == [SendLeaderAndIsr, SendUpdateMetadata, SendStopReplica]
 
 
-def test_every_leadership_told_to_somebody_is_told_to_everybody(make_world):
+def test_every_leadership_sent_to_one_broker_is_sent_to_all(make_world):
     world, batch = with_topic(make_world)
     batch.add_leader_and_isr([BrokerId(2)], T0, world.states[T0])
     world.drive(batch.flush())

@@ -97,7 +97,7 @@ def test_the_highest_leader_epoch_wins_and_is_new_stays() -> None:
     assert [leader.id for leader in merged.live_leaders] == [1, 2]
 
 
-def test_leader_and_isr_never_overtakes_the_news_of_the_leaders_address() -> None:
+def test_leader_and_isr_never_overtakes_the_leaders_address() -> None:
     first, _, second = umr({}, live=(1,)), lisr({0: 1}), umr({}, live=(1, 2))
     taken = drain(filled(first, lisr({0: 1}), second, lisr({1: 1}, leaders=(2,))))
     assert [type(request) for request in taken] == [UpdateMetadataRequest, LeaderAndIsrRequest]

@@ -80,7 +80,7 @@ def test_a_bounced_broker_is_noticed_by_its_czxid_and_gets_its_state_again(make_
     assert {request.broker_epoch for request in sent} == {epoch}
 
 
-def test_the_death_of_a_broker_without_replicas_is_told_all_the_same(make_world):
+def test_the_failure_of_a_broker_without_replicas_is_announced(make_world):
     world = with_topic(make_world, (1, 2))
     world.remove(3)
     world.run(BrokerChange())
@@ -104,7 +104,7 @@ def test_the_last_member_of_an_isr_stays_and_leads_again_on_its_return(make_worl
     assert (world.leadership(T0).leader, world.leadership(T0).leader_epoch) == (2, 2)
 
 
-def test_other_endpoints_are_told_to_everybody(make_world):
+def test_changed_endpoints_are_sent_to_all_brokers(make_world):
     world = with_topic(make_world)
     moved = replace(world.brokers[BrokerId(2)], endpoints=(Endpoint("GRPC", "elsewhere", 1),))
     world.brokers[BrokerId(2)] = moved
@@ -130,7 +130,7 @@ def full_lists(world, some):
     }
 
 
-def test_a_registration_is_told_all_that_it_hosts_even_if_that_is_nothing(make_world):
+def test_a_registration_gets_the_full_list_even_if_it_is_empty(make_world):
     world = make_world(1, active=False)
     world.write_topic("t", (1, 2))
     world.write_state(T0, 1, (1, 2))

@@ -34,7 +34,7 @@ def led_world(make_world, *replicas, **facts):
     return world
 
 
-def test_leaders_move_and_everybody_hears_of_it_the_leaving_broker_too(make_world):
+def test_leaders_move_and_all_brokers_are_notified_including_the_leaving_one(make_world):
     world = led_world(make_world, (2, 3, 1))
     result, done = ask(world)
     assert result == ControlledShutdownResult(())
@@ -132,14 +132,14 @@ def test_a_broker_that_is_not_the_controller_answers_as_kafkas_does(make_world):
     assert result.error is ErrorCode.STALE_CONTROLLER_EPOCH
 
 
-def test_a_controller_that_loses_its_reign_over_the_request_answers_so_too(make_world):
+def test_a_controller_that_is_replaced_during_the_request_answers_so(make_world):
     world = led_world(make_world, (2, 3))
     world.epoch += 1
     result, _ = ask(world)
     assert result.error is ErrorCode.STALE_CONTROLLER_EPOCH
 
 
-def test_a_broker_that_registered_anew_unseen_is_heard(make_world):
+def test_a_response_of_a_broker_that_registered_again_unseen_counts(make_world):
     world = led_world(make_world, (2, 3))
     result, _ = ask(world, epoch=world.epoch_of(2) + 1)
     assert result == ControlledShutdownResult(())

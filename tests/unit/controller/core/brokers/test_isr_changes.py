@@ -20,7 +20,7 @@ def noted(make_world):
     return world
 
 
-def test_the_new_isr_is_read_and_told_to_all_brokers(make_world):
+def test_the_new_isr_is_read_and_sent_to_all_brokers(make_world):
     world = noted(make_world)
     world.run(IsrChangeNotification())
     (told,) = world.sent(SendUpdateMetadata)
@@ -39,7 +39,7 @@ def test_the_notes_are_deleted_last(make_world):
     assert isinstance(world.questions[-1], DeleteIsrChanges)
 
 
-def test_a_controller_that_was_deposed_leaves_the_notes_to_its_successor(make_world):
+def test_a_former_controller_leaves_the_notifications_to_its_successor(make_world):
     world = noted(make_world)
     world.interruptions[ReadPartitionStates] = Interruption.SESSION_EXPIRED
     world.run(IsrChangeNotification())

@@ -42,7 +42,7 @@ def answer(world, broker, **errors):
     )
 
 
-def test_the_broker_is_told_of_all_its_replicas_again_and_the_notes_go(world):
+def test_the_broker_gets_all_its_replicas_again_and_the_notifications_are_deleted(world):
     world.run(LogDirEventNotification())
     (told,) = world.sent(SendLeaderAndIsr)
     assert told.broker_id == 1
@@ -89,7 +89,7 @@ def test_without_notes_nothing_is_done(world):
     assert world.run(LogDirEventNotification()) == []
 
 
-def test_a_deposed_controller_leaves_the_notes_to_its_successor(world):
+def test_a_former_controller_leaves_the_notifications_to_its_successor(world):
     world.interruptions[DeleteLogDirEvents] = Interruption.SESSION_EXPIRED
     world.run(LogDirEventNotification())
     assert len(world.log_dir_events) == 2

@@ -51,7 +51,7 @@ def told(world, broker):
     }
 
 
-def test_a_broker_is_told_again_what_it_failed_at_and_nothing_else(world):
+def test_only_the_failed_partitions_are_sent_to_a_broker_again(world):
     world.run(said(world, 2, {T0: UNFORESEEN, T1: ErrorCode.NONE}))
     assert told(world, 2) == {}
     assert pauses(world) == [1.0]
@@ -62,13 +62,13 @@ def test_a_broker_is_told_again_what_it_failed_at_and_nothing_else(world):
     assert told(world, 3) == {}
 
 
-def test_what_failed_as_a_whole_is_told_again_as_a_whole(world):
+def test_a_request_that_failed_as_a_whole_is_sent_again_as_a_whole(world):
     world.run(said(world, 2, {}, UNFORESEEN, (T0, T1)))
     world.run(ResendRequests())
     assert list(told(world, 2)) == [T0, T1]
 
 
-def test_the_pause_doubles_up_to_a_minute_and_begins_anew_after_success(world):
+def test_the_pause_doubles_up_to_a_minute_and_is_reset_by_success(world):
     for _ in range(9):
         world.run(said(world, 2, {T0: UNFORESEEN}))
         world.run(ResendRequests())
@@ -82,7 +82,7 @@ def test_the_pause_doubles_up_to_a_minute_and_begins_anew_after_success(world):
     assert pauses(world) == [1.0]
 
 
-def test_what_was_decided_meanwhile_is_what_is_told(world):
+def test_the_latest_decision_is_what_is_sent_again(world):
     world.run(said(world, 1, {T0: UNFORESEEN}))
     world.remove(2)
     world.run(BrokerChange())
@@ -98,7 +98,7 @@ def test_a_later_word_that_was_obeyed_settles_it(world):
     assert told(world, 2) == {}
 
 
-def test_the_next_life_of_a_broker_is_told_everything_anyway(world):
+def test_the_next_incarnation_of_a_broker_gets_everything_anyway(world):
     world.run(said(world, 2, {T0: UNFORESEEN}))
     world.remove(2)
     world.register(2)
@@ -149,7 +149,7 @@ def test_a_replica_that_was_moved_away_is_deleted_in_the_end(make_world):
     assert stops == [(4, [True])], "broker 3 has been given the replica again"
 
 
-def test_a_broker_that_failed_at_metadata_is_told_all_of_it(world):
+def test_a_broker_that_failed_at_metadata_gets_all_of_it(world):
     failed = UpdateMetadataResponse(UNFORESEEN)
     world.run(UpdateMetadataResponseReceived(BrokerId(3), world.epoch_of(3), failed))
     world.effects.clear()

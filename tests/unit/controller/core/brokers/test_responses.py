@@ -54,7 +54,7 @@ def test_a_failed_directory_takes_its_replicas_offline(make_world):
     assert world.leadership(T1).isr == (3, 2, 1)
 
 
-def test_the_same_failure_again_is_no_news(make_world):
+def test_the_same_failure_again_is_not_logged(make_world):
     world = with_topic(make_world)
     failed = said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR})
     world.run(failed)
@@ -68,14 +68,14 @@ def test_a_replica_that_works_again_loses_its_mark(make_world):
     assert world.context.offline_dirs == {}
 
 
-def test_what_a_former_life_said_does_not_count(make_world):
+def test_the_response_of_a_previous_incarnation_does_not_count(make_world):
     world = with_topic(make_world)
     world.run(said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR}, epoch=1))
     assert world.context.offline_dirs == {}
 
 
 @pytest.mark.parametrize("api", ["LeaderAndIsr", "UpdateMetadata"])
-def test_a_controller_that_is_told_of_a_later_one_is_elected_anew_with_a_later_epoch(make_world, api):
+def test_a_controller_that_learns_of_a_later_epoch_is_elected_again_with_one_above(make_world, api):
     """``/controller_epoch`` was lowered: no broker obeys, and nobody else would ever be elected."""
     world = with_topic(make_world)
     stale = ErrorCode.STALE_CONTROLLER_EPOCH

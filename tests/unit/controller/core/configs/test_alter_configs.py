@@ -141,7 +141,7 @@ def test_what_cannot_be_read_is_replaced_but_not_added_to(world, stored):
     assert stored.nodes[TOPIC] == StoredConfigs({"retention.ms": "5"}, 4)
 
 
-def test_a_deposed_controller_refuses(world):
+def test_a_former_controller_refuses(world):
     world.interruptions[WriteConfigs] = Interruption.SESSION_EXPIRED
     result = replace(world, {TOPIC: {"retention.ms": "5"}})
     assert isinstance(result, Refused)

@@ -88,7 +88,7 @@ def test_what_is_forgotten_is_gone(make_world):
     context.forget_topic("t")
 
 
-def test_forgetting_the_cluster_ends_the_reign(make_world):
+def test_a_reset_context_is_not_the_active_controllers(make_world):
     context = with_topic(make_world)
     context.forget_cluster()
     assert not context.is_active

@@ -98,7 +98,7 @@ steps = st.lists(
 
 @given(steps)
 @settings(max_examples=100)
-def test_the_count_that_is_kept_is_the_count_made_anew(walk):
+def test_the_incremental_count_equals_a_recount(walk):
     context = ControllerContext(Facts(BrokerId(1)), BrokerId(1), ControllerFence(1, 1))
     gauges = ControllerGauges()
     for kind, topic, number, broker, state in walk:

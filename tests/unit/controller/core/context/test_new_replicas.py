@@ -67,7 +67,7 @@ def test_a_state_that_never_changed_tells_a_new_controller(state, expected):
     assert [sent(new_replicas, broker) for broker in (ONE, TWO, THREE)] == expected
 
 
-def test_brokers_that_are_told_the_same_share_it():
+def test_brokers_that_are_sent_the_same_share_it():
     new_replicas, shared, said = NewReplicas(), {}, (partition(),)
     new_replicas.created(T0, (ONE, TWO))
     for _ in range(2):

@@ -183,7 +183,7 @@ def test_after_an_outage_no_member_of_the_isr_may_begin_with_nothing(make_world,
     assert not any(one.is_new or one.is_unconfirmed for one in told)
 
 
-def test_a_broker_that_lost_its_log_in_an_outage_makes_way_for_one_that_has_it(make_world):
+def test_a_broker_that_lost_its_log_in_an_outage_is_replaced_by_one_that_has_it(make_world):
     world = after_an_outage(make_world, IDS, 2, 3)
     assert stands(world) == (2, IDS), "nobody knows yet who has the records"
     answer(world, 3)
@@ -215,7 +215,7 @@ def test_the_dead_leave_the_isr_when_a_live_member_has_its_log(make_world):
     assert [one.state.leader_and_isr.isr for one in sent.request.partitions] == [(2,)]
 
 
-def test_a_broker_that_failed_at_what_it_was_told_does_not_count_as_having_its_log(make_world):
+def test_a_broker_with_a_failed_request_does_not_count_as_having_its_log(make_world):
     world = after_an_outage(make_world, IDS, 2)
     answer(world, 2, ErrorCode.UNKNOWN_SERVER_ERROR)
     assert stands(world) == (2, IDS)

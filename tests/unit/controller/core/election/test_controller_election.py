@@ -73,7 +73,7 @@ def test_a_lost_race_leads_to_the_winner(make_world):
     assert world.reasons() == ["another broker was elected controller", "broker 3 is the controller"]
 
 
-def test_each_deletion_brings_exactly_one_new_reign(make_world):
+def test_each_deletion_leads_to_exactly_one_election(make_world):
     world = make_world()
     world.controller, world.owns_controller = NO_CONTROLLER, False
     world.run(ControllerChange())
@@ -98,7 +98,7 @@ def test_an_owner_that_does_not_act_gives_the_node_up(make_world):
     assert world.context.is_active
 
 
-def test_the_node_of_a_former_life_is_left_to_its_session(make_world):
+def test_the_node_of_a_previous_incarnation_is_left_to_its_session(make_world):
     """KAFKA-1029: an ephemeral node that an old session left made the election try for ever."""
     world = make_world(active=False)
     world.controller = BrokerId(1)
@@ -220,7 +220,7 @@ def test_a_claim_that_nobody_can_replace_is_left_to_its_next_change(make_world):
     assert world.reasons()[-1] == "there is no controller now"
 
 
-def test_who_follows_a_controller_obeys_no_earlier_reign(make_world):
+def test_a_broker_refuses_epochs_before_its_controllers(make_world):
     world = make_world(active=False)
     world.controller, world.epoch = TWO, 7
     world.run(Startup())
@@ -228,7 +228,7 @@ def test_who_follows_a_controller_obeys_no_earlier_reign(make_world):
     assert (announcement.controller_id, announcement.epoch) == (2, 7)
 
 
-def test_an_epoch_lowered_by_hand_does_not_make_an_earlier_reign(make_world):
+def test_an_epoch_lowered_by_hand_does_not_lower_the_controller_epoch(make_world):
     world = make_world(active=False)
     world.controller, world.epoch = TWO, 7
     world.run(Startup())
@@ -293,7 +293,7 @@ def test_who_pauses_is_kept_from_its_next_look_by_no_change(make_world):
     assert len(world.sent(ScheduleReelection)) == 1
 
 
-def test_a_race_that_came_to_rest_begins_anew_without_a_pause(make_world):
+def test_an_election_after_a_calm_period_has_no_pause(make_world):
     world = make_world(active=False)
     world.run(Startup())
     for _ in range(CONTESTS):

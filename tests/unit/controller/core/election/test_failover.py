@@ -70,7 +70,7 @@ def taken_over(make_world, *brokers):
     return world
 
 
-def test_brokers_hear_of_each_other_before_anything_else(make_world):
+def test_brokers_get_the_list_of_brokers_first(make_world):
     world = taken_over(make_world)
     world.run(Startup())
     sends = [e for e in world.effects if isinstance(e, SendUpdateMetadata | SendLeaderAndIsr)]
@@ -79,7 +79,7 @@ def test_brokers_hear_of_each_other_before_anything_else(make_world):
     assert [broker.id for broker in sends[0].request.live_brokers] == [1, 2, 3]
 
 
-def test_every_broker_is_told_all_it_hosts_and_everybody_all_leaders(make_world):
+def test_every_broker_gets_all_it_hosts_and_all_leaders(make_world):
     world = taken_over(make_world)
     world.run(Startup())
     told = {
@@ -91,7 +91,7 @@ def test_every_broker_is_told_all_it_hosts_and_everybody_all_leaders(make_world)
     assert [p.topic_partition for p in last.request.partitions] == [T0, T1]
 
 
-def test_it_says_last_that_all_was_told(make_world):
+def test_the_last_request_completes_the_metadata(make_world):
     """A broker that has just started waits for that, and not for topics of which nobody tells."""
     world = taken_over(make_world)
     world.write_topic("half", (9,))
@@ -139,7 +139,7 @@ def test_a_topic_whose_creation_was_interrupted_is_completed(make_world):
     assert world.leadership(TopicPartition("half", 0)).leader == 2
 
 
-def test_notes_of_the_former_reign_are_deleted_before_the_states_are_read(make_world):
+def test_old_notifications_are_deleted_before_the_states_are_read(make_world):
     world = taken_over(make_world)
     world.notes["isr_change_1"] = (T0,)
     world.run(Startup())
@@ -430,7 +430,7 @@ def test_what_a_person_spoiled_beside_the_topics_does_not_undo_a_takeover(make_w
     assert world.sent(ScheduleLeaderRebalance)
 
 
-def test_a_takeover_that_loses_its_reign_on_the_way_is_none(make_world):
+def test_a_failover_that_loses_the_controllership_stops(make_world):
     world = everything_to_do(make_world)
     world.interruptions[ReadReassignments] = Interruption.SESSION_EXPIRED
     world.run(Startup())

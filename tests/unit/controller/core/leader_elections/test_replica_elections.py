@@ -87,7 +87,7 @@ def without_isr(make_world, **facts):
 # By request
 
 
-def test_the_preferred_replica_is_elected_and_everybody_told(make_world):
+def test_the_preferred_replica_is_elected_and_sent_to_all_brokers(make_world):
     world = led_by_others(make_world)
     assert elect(world, PREFERRED, T0) == {T0: (E.NONE, 2)}
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (2, (3, 1, 2))
@@ -142,7 +142,7 @@ def test_an_isr_that_grew_unheard_counts(make_world):
     assert elect(world, PREFERRED, T0) == {T0: (E.NONE, 2)}
 
 
-def test_an_unclean_election_takes_whoever_lives(make_world):
+def test_an_unclean_election_takes_any_live_replica(make_world):
     world = without_isr(make_world)
     assert elect(world, UNCLEAN, T0, U0) == {T0: (E.NONE, 3), U0: (E.NONE, 3)}
     assert world.leadership(T0).isr == (3,)

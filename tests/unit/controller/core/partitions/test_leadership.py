@@ -149,7 +149,7 @@ def test_a_state_that_vanishes_under_the_write_fails(make_world):
     assert result.failed[T0] == "NoNode"
 
 
-def test_a_state_of_a_later_reign_is_never_overwritten(make_world):
+def test_a_state_of_a_later_controller_epoch_is_never_overwritten(make_world):
     world = with_topic(make_world)
     kill(world, 2)
     later = world.leadership(T0).written_as(PartitionVersion(9))

@@ -40,6 +40,6 @@ def test_an_answer_that_is_an_error_fails_the_step():
     assert trying.throw(KeyError("gone")) == LogInfo("went on without it: KeyError: 'gone'")
 
 
-def test_the_end_of_a_reign_ends_all_steps():
+def test_the_loss_of_the_controllership_ends_all_steps():
     with pytest.raises(InterruptedDecisionError):
         list(attempt("it", step(InterruptedDecisionError(Interruption.CONTROLLER_MOVED))))

@@ -15,7 +15,7 @@ from barnabas.controller.core.protocol.effects import (
 )
 
 
-def test_an_answer_comes_back_to_whoever_asked():
+def test_an_answer_returns_to_the_decision_that_asked():
     question = ReadBrokers()
     decision = ask(question)
     assert next(decision) is question
@@ -46,6 +46,6 @@ def test_an_unclean_election_says_so():
     )
 
 
-def test_a_long_name_is_cut_in_a_line_and_its_length_told():
+def test_a_long_name_is_cut_in_a_line_with_its_length():
     assert shortened("a" * 255) == "a" * 255
     assert shortened("a" * 256) == "a" * 255 + "... (256 characters)"

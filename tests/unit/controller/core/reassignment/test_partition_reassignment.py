@@ -67,14 +67,14 @@ def replica_state(world, broker):
 # Phases U and A
 
 
-def test_the_union_is_written_before_any_replica_hears_of_it(world):
+def test_the_union_is_written_before_it_is_sent_to_a_replica(world):
     assert move(world, 4, 5, 6) is None
     assert world.topics["t"][0] == MOVED
     kinds = [type(question) for question in world.questions]
     assert kinds.index(WriteAssignment) < kinds.index(WritePartitionStates)
 
 
-def test_all_replicas_are_told_in_a_new_epoch_and_only_the_added_ones_are_new(world):
+def test_all_replicas_get_a_new_epoch_and_only_the_added_ones_are_new(world):
     move(world, 4, 5, 6)
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (1, (1, 2, 3))
     assert world.leadership(T0).leader_epoch == 1
@@ -182,7 +182,7 @@ def test_each_stop_is_in_a_later_epoch_than_the_stopped_replica_knows(world):
     )
 
 
-def test_every_broker_hears_of_the_final_replicas(world):
+def test_every_broker_gets_the_final_replicas(world):
     finish(world)
     last = world.sent(SendUpdateMetadata)[-1]
     assert sorted(last.recipients) == [1, 2, 3, 4, 5, 6]
@@ -269,7 +269,7 @@ def test_a_replica_on_a_dead_broker_is_let_go_without_a_request(world):
     assert world.topics["t"][0] == Assignment((4, 5, 6))
 
 
-def test_a_change_of_a_partition_that_is_not_moving_is_no_news(world):
+def test_a_change_of_a_partition_that_is_not_reassigned_is_ignored(world):
     assert world.run(CHANGE) == []
 
 
@@ -336,7 +336,7 @@ def test_a_cancellation_that_would_lose_all_records_is_refused(world):
 # Brokers come and go
 
 
-def test_a_target_broker_that_returns_is_told_again(world):
+def test_a_target_broker_that_returns_gets_the_request_again(world):
     move(world, 4, 5, 6)
     world.remove(5)
     world.run(BrokerChange())

@@ -256,7 +256,7 @@ def test_a_change_of_the_znode_disturbs_nothing_that_runs(world):
     assert world.states == before
 
 
-def test_an_entry_that_is_added_later_is_heard(world):
+def test_an_entry_that_is_added_later_is_noticed(world):
     world.ask_for(t_0=(4, 5))
     world.run(ZkPartitionReassignment())
     world.ask_for(t_0=(4, 5), t_1=(4, 3))

@@ -70,7 +70,7 @@ def test_every_move_is_made_or_logged_and_skipped(make_world, source, target):
     ],
     ids=str,
 )
-def test_what_the_replica_itself_is_told(make_world, source, target, sent):
+def test_the_requests_to_the_replica_itself(make_world, source, target, sent):
     world = with_topic(make_world)
     place(world, FOLLOWER, source)
     world.drive(change_replicas(world.context, [FOLLOWER], target))
@@ -113,7 +113,7 @@ def test_a_topic_that_is_being_deleted_tells_nobody_of_its_isr(make_world):
     assert stop.request.partitions[0].leader_epoch == -2
 
 
-def test_without_leadership_only_the_metadata_are_told(make_world):
+def test_without_a_leadership_only_metadata_are_sent(make_world):
     world = with_topic(make_world)
     del world.states[T0], world.context.leaderships[T0]
     world.drive(change_replicas(world.context, [FOLLOWER], STATES.OFFLINE))

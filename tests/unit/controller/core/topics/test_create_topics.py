@@ -87,7 +87,7 @@ def test_names_that_collide_within_one_request(make_world):
     assert [t.error for t in replied(world).topics] == [ErrorCode.NONE, ErrorCode.INVALID_TOPIC_EXCEPTION]
 
 
-def test_an_existing_topic_is_refused_also_when_the_watch_has_not_told_of_it_yet(make_world):
+def test_an_existing_topic_is_refused_even_before_its_watch_fired(make_world):
     world = make_world()
     world.write_topic("a", (1,))
     world.run(asked(NewTopic("a")))
@@ -146,7 +146,7 @@ def test_a_broker_that_is_not_the_controller_refuses(make_world):
     assert world.questions == []
 
 
-def test_a_controller_that_is_deposed_meanwhile_answers_once(make_world):
+def test_a_controller_that_is_replaced_meanwhile_answers_once(make_world):
     world = make_world()
     world.interruptions[CreateTopic] = Interruption.CONTROLLER_MOVED
     world.interruptions[GiveUpController] = Interruption.CONTROLLER_MOVED

@@ -36,7 +36,7 @@ def test_a_topic_written_by_anybody_is_created(make_world):
     assert all(p.is_new for some in told.values() for p in some)
 
 
-def test_a_replica_whose_broker_is_away_is_told_when_it_comes(make_world):
+def test_a_replica_on_a_dead_broker_gets_the_request_on_its_return(make_world):
     world = make_world()
     world.write_topic("t", (1, 9))
     world.run(TopicChange())
@@ -158,7 +158,7 @@ def test_a_moving_topic_taken_away_by_hand_is_asked_to_move_no_more(make_world):
     assert world.requested is None
 
 
-def test_a_topic_made_anew_before_anybody_looked_is_the_old_one_as_in_kafka(make_world):
+def test_a_topic_recreated_before_the_watch_fired_is_the_old_one_as_in_kafka(make_world):
     """Deleted and created in one transaction: names are compared, and the name is there as before."""
     world = make_world()
     world.write_topic("t", (1, 2))
@@ -178,7 +178,7 @@ def told_identities(world):
     }
 
 
-def test_brokers_are_told_which_topic_of_that_name_it_is(make_world):
+def test_brokers_get_the_identity_of_the_topic(make_world):
     world = make_world()
     world.write_topic("t", (1, 2), (2, 3))
     world.identities["t"] = FIRST

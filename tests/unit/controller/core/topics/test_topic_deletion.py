@@ -178,7 +178,7 @@ def test_a_broker_that_dies_before_it_answers_fails_its_replicas(world):
     assert_gone(world)
 
 
-def test_kafka_7235_a_former_life_has_deleted_nothing(world):
+def test_kafka_7235_a_previous_incarnation_has_deleted_nothing(world):
     """A broker that bounced unseen is asked anew; its former life's late word is nothing."""
     world.marked.add("t")
     world.run(TopicDeletion())
@@ -348,7 +348,7 @@ def test_a_topic_taken_away_by_hand_is_forgotten_whole(world):
     assert world.context.topics_with_deletion_started == set()
 
 
-def test_a_controller_whose_reign_is_over_deletes_nothing(world):
+def test_a_controller_that_was_replaced_deletes_nothing(world):
     """KAFKA-6082 for deletions: the last answer comes when another has been elected."""
     world.marked.add("t")
     world.run(TopicDeletion(), answered(world, 1, T0), answered(world, 2, T0, T1))
@@ -384,7 +384,7 @@ def test_from_every_state_a_deletion_takes_a_replica_where_the_table_leads(world
     )
 
 
-def test_the_topic_is_deleted_in_the_name_of_the_reign(world):
+def test_the_topic_is_deleted_under_the_controller_epoch(world):
     world.marked.add("t")
     world.run(TopicDeletion(), answered(world, 1, T0), answered(world, 2, T0, T1), answered(world, 3, T1))
     assert world.questions[-1] == DeleteTopic("t", world.context.fence)

@@ -84,7 +84,7 @@ async def test_a_thousand_shrinks_in_a_second_are_one_announcement(world: Any) -
     assert world.notes == {}
 
 
-async def test_a_flood_that_never_ends_is_told_of_once_in_a_minute(world: Any) -> None:
+async def test_an_endless_flood_is_announced_once_a_minute(world: Any) -> None:
     """KAFKA-2722: nor may it hide what happened for longer."""
     leaders = Leaders(world)
     for number in range(3 * MAX_DELAY_MS // CHECK_INTERVAL_MS):
