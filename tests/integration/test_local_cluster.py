@@ -68,7 +68,7 @@ def test_a_broker_that_dies_is_reported_and_left_dead_and_can_be_started_by_hand
     process, directory = up
     broker = cluster_file(directory)["brokers"][1]
     psutil.Process(broker["pid"]).kill()
-    said = lines_until(process, "stop it by hand")
+    said = lines_until(process, "stop it yourself")
     (command,) = [line.partition("with: ")[2] for line in said if "start it again" in line]
     assert any("broker 2 ended: killed by SIGKILL; it is not started again" in line for line in said)
     by_hand = subprocess.Popen(
