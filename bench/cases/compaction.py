@@ -1,0 +1,149 @@
+"""How fast is a log compacted beside traffic, and what does that do to the broker's event loop?"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import confluent_kafka
+import confluent_kafka.admin
+import psutil
+
+from barnabas.bench.cases.hostile import longest_turn_s, turns
+from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.local.broker_process import BrokerProcess
+from barnabas.local.cluster import LocalCluster
+
+TOPIC = "compacted"
+SIZE = 1_000
+RECORDS = 300_000
+KEYS = 20_000
+DEADLINE_S = 180.0
+PAUSE_S = 0.01
+MEGABYTE = 1.048576
+"""Kafka's megabyte, in 10^6 bytes."""
+
+_PROCESSED = re.compile(r"([\d,.]+) MB of log processed in ([\d,.]+) seconds")
+_INDEXED = re.compile(r"Indexed ([\d,.]+) MB")
+_LAG_MS = "min.compaction.lag.ms"
+_NEVER = str(2**62)
+
+
+def fill(bootstrap: str) -> None:
+    """Write the records, each of which has one of `KEYS` keys.
+
+    Raises:
+        TimeoutError: Some had no outcome.
+    """
+    producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 2})
+    value = os.urandom(SIZE)
+    for number in range(RECORDS):
+        while True:
+            try:
+                producer.produce(TOPIC, value, b"key-%d" % (number * 7919 % KEYS))
+                break
+            except BufferError:
+                producer.poll(0.01)
+    left = producer.flush(DEADLINE_S)
+    if left:
+        raise TimeoutError(f"{left} of {RECORDS} records had no outcome")
+
+
+def clean_beside_traffic(cluster: LocalCluster, broker: BrokerProcess) -> tuple[str, float, float]:
+    """Let the log be compacted while a producer writes; return what the broker says of it.
+
+    Returns:
+        The lines of the log cleaner, the most memory of its process in 10^6 bytes, and the median time of a
+        produce request in milliseconds.
+
+    Raises:
+        TimeoutError: It was not compacted in `DEADLINE_S`.
+    """
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": cluster.bootstrap, "linger.ms": 0, "log_level": 2}
+    )
+    log, process = broker.dir / "logs" / "server.log", psutil.Process(broker.pid)
+    most_mb, times_ms, begin = 0.0, [], time.monotonic()
+    while (said := log.read_text().partition("Log cleaner thread 0 cleaned log")[2]).count("\n") < 8:
+        if time.monotonic() - begin > DEADLINE_S:
+            raise TimeoutError(f"the log was not compacted in {DEADLINE_S:g} s")
+        for child in process.children():
+            try:
+                most_mb = max(most_mb, child.memory_info().rss / 1e6)
+            except psutil.NoSuchProcess:
+                continue
+        sent = time.perf_counter()
+        producer.produce(TOPIC, b"v", b"k")
+        producer.flush(10)
+        times_ms.append((time.perf_counter() - sent) * 1000)
+        time.sleep(PAUSE_S)
+    return said, most_mb, sorted(times_ms)[len(times_ms) // 2]
+
+
+def metrics_of(broker: BrokerProcess) -> str:
+    """Return the broker's metrics page."""
+    with urllib.request.urlopen(f"http://{broker.metrics}/metrics", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+def figures(said: str) -> tuple[float, float]:
+    """Return what the log cleaner says of itself: 10^6 bytes read a second, and of these for the new log.
+
+    Args:
+        said: Its lines, from the summary of a cleaning on.
+
+    Raises:
+        ValueError: The lines have no such figures.
+    """
+    processed, indexed = _PROCESSED.search(said), _INDEXED.search(said)
+    if processed is None or indexed is None:
+        raise ValueError(f"the log cleaner says no figures: {said!r}")
+    read, seconds, mapped = (float(each.replace(",", "")) for each in (*processed.groups(), indexed[1]))
+    return (read + mapped) * MEGABYTE / seconds, read * MEGABYTE / seconds
+
+
+def measure() -> Run:
+    """Write a log, and compact it beside a producer."""
+    overrides = {"log.cleaner.backoff.ms": "100", "state.change.log.level": "INFO"}
+    with (
+        tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory,
+        LocalCluster(Path(directory), brokers=1, overrides=overrides) as cluster,
+    ):
+        (broker,) = cluster.brokers.values()
+        admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+        config = {"cleanup.policy": "compact", "segment.bytes": "50000000", _LAG_MS: _NEVER}
+        new = confluent_kafka.admin.NewTopic(TOPIC, 1, 1, config=config)
+        admin.create_topics([new])[TOPIC].result(90)
+        fill(cluster.bootstrap)
+        before = turns(metrics_of(broker))
+        resource = confluent_kafka.admin.ConfigResource(
+            confluent_kafka.admin.ConfigResource.Type.TOPIC, TOPIC, set_config={**config, _LAG_MS: "0"}
+        )
+        admin.alter_configs([resource])[resource].result(90)
+        said, most_mb, median_ms = clean_beside_traffic(cluster, broker)
+        after = turns(metrics_of(broker))
+        read, compacted = figures(said)
+        return Run(
+            read,
+            {
+                "MB/s of log compacted": compacted,
+                "ms of CPU of the longest turn, at most": longest_turn_s(before, after) * 1000,
+                "ms of a produce beside it, median": median_ms,
+                "MB of memory of the cleaner": most_mb,
+            },
+        )
+
+
+BENCHES = (
+    Bench(
+        name="compaction",
+        question="How fast does the log cleaner read a log of 1-KB records beside a producer?",
+        unit="MB/s",
+        target=at_least(100.0),
+        measure=measure,
+    ),
+)
