@@ -39,8 +39,8 @@ _log = structlog.stdlib.get_logger("kafka.controller.RequestSendThread")
 RETRY_BACKOFF_S = 0.1
 """How long to wait before a request that was not answered is sent again."""
 
-PARTITIONS_PER_MESSAGE = 1000
-"""How many partitions share one message, so that it is small and is built in a few milliseconds."""
+PARTITIONS_PER_MESSAGE = 500
+"""The most partitions of one message: it is built here, and read by the broker, in a few milliseconds."""
 
 _UNENCODABLE = (ValueError, TypeError)
 """What protobuf raises about a value that its field cannot hold."""

@@ -6,27 +6,25 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
 
-from barnabas.cluster.runtime.collector import long_lived
+from barnabas.cluster.runtime.collector import MANY_PARTITIONS, long_lived
+from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.runtime.mailbox import Mailbox
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.controller.core.context.controller_context import ControllerContext
 from barnabas.controller.core.context.measures import ControllerGauges, Measures, rate_and_time
 from barnabas.controller.core.decide import decide, event_of, kind_of, recover, refuse
-from barnabas.controller.core.protocol.effects import Ask, Decision, Effect
+from barnabas.controller.core.protocol.effects import Ask, ControllerFence, Decision, Effect
 from barnabas.controller.core.protocol.inputs import (
-    ControllerChange,
     ControllerState,
     Expire,
     Input,
-    Reelect,
     ShutdownEventThread,
-    Startup,
 )
 from barnabas.controller.perform import Performer
 from barnabas.controller.watches import Coalescer
@@ -127,6 +125,7 @@ class ControllerLoop:
         self._gauges = ControllerGauges()
         self._thread = ThreadPoolExecutor(1, "controller-event-thread")
         self._turn_began = 0.0
+        self._partitions = 0
         self._mailbox: Mailbox[_Entry] = Mailbox(
             on_depth=metrics.event_queue_size.set,
             on_wait=lambda seconds: metrics.event_queue_time_ms.observe(seconds * 1000),
@@ -158,22 +157,22 @@ class ControllerLoop:
             began = self._clock()
             state = event_of(happened).state
             self._metrics.controller_state.set(state)
-            fence = self._context.fence
-            # The winner of the election reads the whole cluster into memory.
-            with (
-                long_lived(lambda: self._context.fence != fence)  # noqa: B023
-                if isinstance(happened, Startup | ControllerChange | Reelect)
-                else nullcontext()
-            ):
+            with long_lived(partial(self._has_grown, self._context.fence, self._partitions)):
                 await self._handle(happened)
-            self._metrics.controller_state.set(ControllerState.IDLE)
-            timed = self._metrics.event_times_ms[rate_and_time(state)]
-            timed.labels(event=kind_of(happened).__name__).observe((self._clock() - began) * 1000)
-            self._show(await self._on_thread(self._gauges.measure, self._context))
+                self._metrics.controller_state.set(ControllerState.IDLE)
+                timed = self._metrics.event_times_ms[rate_and_time(state)]
+                timed.labels(event=kind_of(happened).__name__).observe((self._clock() - began) * 1000)
+                measures = await self._on_thread(self._gauges.measure, self._context)
+                self._partitions = measures.global_partition_count
+            self._show(measures)
             entry.tell_handled()
             if isinstance(happened, ShutdownEventThread):
                 self._thread.shutdown(wait=False)
                 return
+
+    def _has_grown(self, fence: ControllerFence, partitions: int) -> bool:
+        """Return whether an event made much that lives long: the winner of an election reads all there is."""
+        return self._context.fence != fence or self._partitions >= partitions + MANY_PARTITIONS
 
     def _drop(self, entry: _Entry) -> None:
         """Refuse ``entry``, which will not be handled, if a caller waits for it."""
@@ -190,7 +189,9 @@ class ControllerLoop:
             return
         # Whatever went wrong with one entry must not end the one task that could mend it with the next.
         event = kind_of(happened).__name__
-        _log.error("error while handling an event", event_kind=event, exc_info=failure)
+        # A client may cause it, again and again.
+        if LINES.allow(f"error while handling {event}"):
+            _log.error("error while handling an event", event_kind=event, exc_info=failure)
         failure = await self._failure_of(recover(self._context, happened, f"{event} failed: {failure!r}"))
         if failure is not None:
             _log.error("error while recovering from an event", event_kind=event, exc_info=failure)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import starmap
 
 import structlog
 
@@ -29,7 +31,7 @@ from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
 from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.broker.replicas.replica_fetchers import ReplicaFetchers
-from barnabas.broker.replicas.turn import Turn
+from barnabas.broker.replicas.turn import Turn, paced
 from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
@@ -45,6 +47,7 @@ from barnabas.cluster.model.requests import (
     UpdateMetadataResponse,
 )
 from barnabas.cluster.model.statechange import BrokerLines, RequestLines, StateChange
+from barnabas.cluster.runtime.collector import MANY_PARTITIONS, long_lived
 
 _log = structlog.get_logger(__name__)
 
@@ -84,7 +87,7 @@ class ControlRequests:
         fetchers: Fetch the partitions that this broker follows.
         write: Writes state-change.log.
         on_metadata: Called with each change of ``metadata``.
-        prepare: Awaited before an admitted LeaderAndIsr is handled, to read the settings of its logs. Returns
+        prepare: Awaited before a LeaderAndIsr is handled, to read the settings of its logs. Returns
             None, or why they cannot be read before the controller sends its state again.
     """
 
@@ -126,16 +129,18 @@ class ControlRequests:
     ) -> LeaderAndIsrResponse:
         """Become leader or follower of the partitions in ``request``."""
         lines = self._request_lines(request.controller_id, request, correlation_id)
-        async with self.orders:
+        # ZooKeeper may be silent: other requests, of a new controller too, must not wait for it.
+        unprepared = None if self._prepare is None else await self._prepare(request)
+        async with self._one_at_a_time(request):
             started = time.monotonic()
             refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
             if isinstance(refusal, StaleBrokerEpoch):
                 return LeaderAndIsrResponse(refusal.error)
             self._write(lines.handling_leader_and_isr(len(request.partitions)))
-            for partition in request.partitions:
-                self._write(lines.received_leader_and_isr(partition))
+            await self._write_each(map(lines.received_leader_and_isr, request.partitions))
             if refusal is None:
-                response = LeaderAndIsrResponse(ErrorCode.NONE, await self._carry_out(request, lines))
+                errors = await self._carry_out(_Handling(request, lines, {}, Turn()), unprepared)
+                response = LeaderAndIsrResponse(ErrorCode.NONE, errors)
                 full_list = self._full.add(request, self._gate.broker_epoch)
                 if full_list is not None:
                     self._unnamed = {each.topic_partition for each in self._hosted.all}.difference(full_list)
@@ -148,11 +153,11 @@ class ControlRequests:
             return response
 
     async def _carry_out(
-        self, request: LeaderAndIsrRequest, lines: RequestLines
+        self, handling: _Handling, unprepared: str | None
     ) -> dict[TopicPartition, ErrorCode]:
-        unprepared = None if self._prepare is None else await self._prepare(request)
-        handling = _Handling(request, lines, {}, Turn())
-        admitted = [each for each in request.partitions if self._is_admitted(each, handling)]
+        admitted = [
+            each async for each in paced(handling.request.partitions) if self._is_admitted(each, handling)
+        ]
         own = self._hosted.broker_id
         leaders = [each for each in admitted if each.state.leader_and_isr.leader == own]
         followers = [each for each in admitted if each.state.leader_and_isr.leader != own]
@@ -255,8 +260,8 @@ class ControlRequests:
 
     async def _make_leaders(self, partitions: list[LeaderAndIsrPartition], handling: _Handling) -> None:
         lines = handling.lines
-        for partition in partitions:
-            self._write(lines.starting_leader_transition(partition.topic_partition))
+        tps = [partition.topic_partition for partition in partitions]
+        await self._write_each(map(lines.starting_leader_transition, tps))
         self._stop_fetching(partitions)
         self._write(lines.stopped_fetchers_of_leaders(len(partitions)))
         for partition in partitions:
@@ -272,8 +277,7 @@ class ControlRequests:
             except Exception as error:  # noqa: BLE001  (one partition keeps no other from its leader)
                 self._failed(partition.topic_partition, error, handling)
             await handling.turn.yield_if_long()
-        for partition in partitions:
-            self._write(lines.completed_leader_transition(partition.topic_partition))
+        await self._write_each(map(lines.completed_leader_transition, tps))
 
     def _make_leader(self, partition: LeaderAndIsrPartition, lines: RequestLines) -> None:
         hosted = self._host(partition)
@@ -300,9 +304,8 @@ class ControlRequests:
 
     async def _make_followers(self, partitions: list[LeaderAndIsrPartition], handling: _Handling) -> None:
         lines = handling.lines
-        for partition in partitions:
-            leader = partition.state.leader_and_isr.leader
-            self._write(lines.starting_follower_transition(partition.topic_partition, leader))
+        followed = [(each.topic_partition, each.state.leader_and_isr.leader) for each in partitions]
+        await self._write_each(starmap(lines.starting_follower_transition, followed))
         self._stop_fetching(partitions)
         self._write(lines.stopped_fetchers_of_followers(len(partitions)))
         for partition in partitions:
@@ -318,9 +321,7 @@ class ControlRequests:
             except Exception as error:  # noqa: BLE001  (one partition keeps no other from its leader)
                 self._failed(partition.topic_partition, error, handling)
             await handling.turn.yield_if_long()
-        for partition in partitions:
-            leader = partition.state.leader_and_isr.leader
-            self._write(lines.completed_follower_transition(partition.topic_partition, leader))
+        await self._write_each(starmap(lines.completed_follower_transition, followed))
 
     def _make_follower(self, partition: LeaderAndIsrPartition, handling: _Handling) -> None:
         lines, topic_partition = handling.lines, partition.topic_partition
@@ -378,7 +379,7 @@ class ControlRequests:
     ) -> UpdateMetadataResponse:
         """Update the metadata cache with the controller's brokers and partitions."""
         lines = self._request_lines(request.controller_id, request, correlation_id)
-        async with self.orders:
+        async with self._one_at_a_time(request):
             refusal = self._gate.judge(request.controller_epoch, request.broker_epoch)
             if refusal is not None:
                 if not isinstance(refusal, StaleBrokerEpoch):
@@ -388,18 +389,16 @@ class ControlRequests:
             # Before anything that may fail: the same request sent again would change nothing, and notify
             # nobody.
             self._on_metadata(change)
-            for partition in change.cached:
-                self._write(lines.cached_metadata(partition))
-            for topic_partition in change.deleted:
-                self._write(lines.deleted_metadata(topic_partition))
+            await self._write_each(map(lines.cached_metadata, change.cached))
+            await self._write_each(map(lines.deleted_metadata, change.deleted))
             if request.partitions:
                 self._write(lines.updated_metadata(len(change.cached), len(change.deleted)))
-            self._follow_waiting()
+            await self._follow_waiting()
             return UpdateMetadataResponse(ErrorCode.NONE)
 
-    def _follow_waiting(self) -> None:
+    async def _follow_waiting(self) -> None:
         """Begin to fetch from leaders that were not live when the LeaderAndIsr came, and now are."""
-        for topic_partition, leader_epoch in tuple(self._waiting_for_leader.items()):
+        async for topic_partition, leader_epoch in paced(tuple(self._waiting_for_leader.items())):
             hosted = self._hosted.get(topic_partition)
             if hosted is None or hosted.replica.leader_epoch != leader_epoch:
                 del self._waiting_for_leader[topic_partition]
@@ -424,16 +423,13 @@ class ControlRequests:
             if isinstance(refusal, StaleBrokerEpoch):
                 return StopReplicaResponse(refusal.error)
             self._write(lines.handling_stop_replica(len(request.partitions)))
-            for partition in request.partitions:
-                self._write(lines.received_stop_replica(partition))
+            await self._write_each(map(lines.received_stop_replica, request.partitions))
             if refusal is not None:
                 self._write(lines.stale_stop_replica(refusal.latest))
                 return StopReplicaResponse(refusal.error)
-            turn = Turn()
             errors: dict[TopicPartition, ErrorCode] = {}
-            for partition in request.partitions:
+            async for partition in paced(request.partitions):
                 errors[partition.topic_partition] = self._try_to_stop(partition, lines)
-                await turn.yield_if_long()
             self._hosted.checkpoint_removals()
             self._fetchers.end_idle()
             return StopReplicaResponse(ErrorCode.NONE, errors)
@@ -478,6 +474,19 @@ class ControlRequests:
                 self._write(lines.stop_replica_directory_failed(topic_partition))
                 return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NONE
+
+    @asynccontextmanager
+    async def _one_at_a_time(
+        self, request: LeaderAndIsrRequest | UpdateMetadataRequest
+    ) -> AsyncIterator[None]:
+        """Wait until no other request is carried out. The partitions that this one brings live long."""
+        async with self.orders:
+            with long_lived(lambda: len(request.partitions) >= MANY_PARTITIONS):
+                yield
+
+    async def _write_each(self, lines: Iterable[StateChange]) -> None:
+        async for line in paced(lines):
+            self._write(line)
 
     def _request_lines(
         self,

@@ -16,6 +16,7 @@ import structlog
 from barnabas.broker.core.isr_changes import CHECK_INTERVAL_MS, IsrChanges
 from barnabas.broker.core.replica import Conflict, IsrProposal
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from barnabas.broker.replicas.turn import paced
 from barnabas.cluster.model.epochs import PartitionVersion
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import PartitionState
@@ -84,8 +85,9 @@ class IsrKeeper:
         """Check all partitions every half ``replica.lag.time.max.ms``."""
         while True:
             await asyncio.sleep(self._hosted.settings.lag_time_max_ms / 2000)
-            for partition in tuple(self._hosted.all):
-                self.check(partition)
+            async for partition in paced(tuple(self._hosted.all)):
+                if self._hosted.get(partition.topic_partition) is partition:
+                    self.check(partition)
 
     def check(self, partition: HostedPartition) -> None:
         """Shrink or expand the ISR of ``partition`` if that is due."""

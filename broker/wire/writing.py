@@ -101,9 +101,9 @@ class _Count:
     def __init__(self) -> None:
         self.since = 0
 
-    def is_step(self) -> bool:
-        """Count an element; return whether it completes a step."""
-        self.since += 1
+    def is_step(self, elements: int = 1) -> bool:
+        """Count elements; return whether they complete a step."""
+        self.since += elements
         if self.since < ELEMENTS_PER_STEP:
             return False
         self.since = 0
@@ -154,6 +154,10 @@ def _array(field: Field[Any], *, is_flexible: bool) -> _WriteInSteps:
     write_length: _Write = write_compact_array_length if is_flexible else write_legacy_array_length
     write_item: _Write = entity_writer(item)
     in_steps = _in_steps(item) if _can_be_cut(item) else None
+    # What is written in one go counts with all that it holds.
+    nested = [
+        attrgetter(each.name) for each in fields(item) if in_steps is None and _is_array_of_structs(each)
+    ]
 
     def write_array(stream: _Stream, items: Any, count: _Count) -> Steps[None]:
         write_length(stream, i32(-1 if items is None else len(items)))
@@ -162,7 +166,7 @@ def _array(field: Field[Any], *, is_flexible: bool) -> _WriteInSteps:
                 write_item(stream, each)
             else:
                 yield from in_steps(stream, each, count)
-            if count.is_step():
+            if count.is_step(1 + sum(len(get(each) or ()) for get in nested)):
                 yield
 
     return write_array

@@ -15,6 +15,9 @@ from contextlib import contextmanager
 LONGEST_PAUSE_S = 60.0
 """The longest time in seconds for which ``many_at_once`` suppresses full collections."""
 
+MANY_PARTITIONS = 100
+"""So many new partitions are long-lived objects that collections should not visit again and again."""
+
 _NEVER = 2**30
 
 

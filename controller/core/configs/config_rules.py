@@ -11,6 +11,7 @@ brokers, ours cannot change their listeners while they run, and refuse that.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeVar, assert_never
@@ -35,6 +36,12 @@ _TABLES: Mapping[ConfigResourceType, Mapping[str, Config]] = {
     ConfigResourceType.TOPIC: TOPIC_CONFIGS,
     ConfigResourceType.BROKER: BROKER_CONFIGS,
 }
+
+
+MAX_SETTINGS_BYTES = 900_000
+"""The most bytes of a resource's settings as JSON: they are written to ZooKeeper in one request, which
+``jute.maxbuffer`` bounds to 1 MB.
+"""
 
 
 class ConfigRefusedError(Exception):
@@ -115,6 +122,7 @@ def check(
         else:
             values = _check_broker(resource, settings)
         _refuse_unserved(values, settings, standing or {})
+        _refuse_large(resource, settings)
     except ConfigError as error:
         raise _bad_value(resource, error.for_clients) from error
 
@@ -157,6 +165,12 @@ def _refuse_unserved(
     fault = unserved(asked)
     if fault is not None:
         raise ConfigRefusedError(ErrorCode.INVALID_CONFIG, str(fault))
+
+
+def _refuse_large(resource: ConfigResource, settings: Mapping[str, str]) -> None:
+    size = len(json.dumps(dict(settings)))
+    if size > MAX_SETTINGS_BYTES:
+        raise _bad_value(resource, f"Settings take {size} bytes, expected at most {MAX_SETTINGS_BYTES}")
 
 
 def _check_broker(resource: ConfigResource, settings: Mapping[str, str]) -> Mapping[str, Value]:

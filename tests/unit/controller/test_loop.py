@@ -7,9 +7,11 @@ import time
 from types import SimpleNamespace
 
 import pytest
+import structlog
 
 from barnabas.cluster.model.commands.topics import CreateTopics
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.runtime.line_limit import LINES_PER_WINDOW
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.controller import loop as loop_module
 from barnabas.controller.core.context.controller_context import ControllerContext, Facts
@@ -147,6 +149,17 @@ async def test_an_error_ends_one_event_and_not_the_task(stage):
     stage.loop.put_once(TopicChange())
     await idle(stage)
     assert kinds(stage)[-1] is ReadTopics
+
+
+async def test_errors_of_one_kind_are_logged_a_few_times(stage):
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(LINES_PER_WINDOW + 5):
+            stage.performer.errors[ReadTopics] = RuntimeError("a bug")
+            stage.loop.put_once(TopicChange())
+            await idle(stage)
+    assert sum(line["event"] == "error while handling an event" for line in lines) == LINES_PER_WINDOW
 
 
 async def test_an_error_while_taking_over_gives_the_node_back(stage):
@@ -310,18 +323,31 @@ async def test_what_was_decided_before_an_error_is_done(handle):
     assert told[0] == CloseAllChannels()
 
 
-async def test_only_an_election_is_followed_by_a_full_collection(stage):
+@pytest.fixture
+def full_collections():
+    """One entry for each full garbage collection."""
     seen = []
 
     def note(phase, info):
         if phase == "start" and info["generation"] == 2:
-            seen.append(info["generation"])
+            seen.append(phase)
 
-    stage.loop.put(Startup())
-    await idle(stage)
     gc.callbacks.append(note)
-    stage.loop.put(ControllerChange())
-    await idle(stage)
+    yield seen
     gc.callbacks.remove(note)
-    assert stage.world.context.is_active
-    assert seen == []
+    gc.unfreeze()
+
+
+async def test_only_what_makes_much_is_followed_by_a_full_collection(stage, full_collections):
+    for happened, partitions, expected in [
+        (Startup(), 0, 1),
+        (ControllerChange(), 0, 0),
+        (TopicChange(), 99, 0),
+        (TopicChange(), 100, 1),
+    ]:
+        if partitions:
+            stage.world.write_topic(f"t{partitions}", *[(1, 2)] * partitions)
+        full_collections.clear()
+        stage.loop.put(happened)
+        await idle(stage)
+        assert len(full_collections) == expected, happened

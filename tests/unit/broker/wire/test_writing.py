@@ -111,3 +111,18 @@ def test_a_null_that_the_protocol_does_not_have_is_refused():
     topic = load_payload_module(0, 9, RESPONSE).TopicProduceResponse(name="orders", partition_responses=())
     with pytest.raises(TypeError):
         written(replace(topic, name=None))
+
+
+def test_an_entity_that_is_written_in_one_go_counts_with_what_it_holds():
+    """The settings of a new topic lie beside a tagged field, so that a topic cannot be cut."""
+    s = load_payload_module(19, 7, RESPONSE)
+    configs = tuple(
+        s.CreatableTopicConfigs(name=f"c.{n}", value="", read_only=False, config_source=5, is_sensitive=False)
+        for n in range(ELEMENTS_PER_STEP - 1)
+    )
+    topic = s.CreatableTopicResult(
+        name="t", topic_id=None, error_code=ErrorCode.none, error_message=None, num_partitions=1,
+        replication_factor=1, configs=configs,
+    )  # fmt: skip
+    answer = s.CreateTopicsResponse(throttle_time=dt.timedelta(0), topics=(topic,) * 5)
+    assert sum(1 for _ in write_in_steps([], answer)) == 5

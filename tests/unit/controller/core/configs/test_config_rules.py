@@ -153,3 +153,16 @@ def test_what_is_not_served_stays_where_it_stands_already():
         with pytest.raises(ConfigRefusedError, match="only message format 2") as refusal:
             check(TOPIC, asked, standing)
         assert refusal.value.error is ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.parametrize("resource", [TOPIC, BROKER, ALL_BROKERS])
+def test_settings_that_zookeeper_would_refuse_are_refused(resource):
+    own = {f"x.{number}": "a" * 30_000 for number in range(31)}
+    if resource is TOPIC:
+        own = {THROTTLED: ",".join(f"{number}:1" for number in range(130_000))}
+    with pytest.raises(
+        ConfigRefusedError, match=r"Settings take \d{6,7} bytes, expected at most 900000"
+    ) as refused:
+        check(resource, own)
+    assert refused.value.error is ErrorCode.INVALID_REQUEST
+    assert len(str(refused.value)) < 200
