@@ -165,6 +165,40 @@ def record_places(header: BatchHeader, records: Bytes) -> Iterator[RecordPlace]:
         raise CorruptRecordsError(f"{detail} do not fit into {len(records)} bytes") from error
 
 
+class KeyValue(NamedTuple):
+    """The content of a record: the offset, and key and value, either of which may be null."""
+
+    offset: Offset
+    key: bytes | None
+    value: bytes | None
+
+
+def key_values(header: BatchHeader, records: Bytes) -> Iterator[KeyValue]:
+    """Read key and value of each record; headers are skipped.
+
+    Raises:
+        CorruptRecordsError: The records do not fit into ``records``.
+    """
+    for place in record_places(header, records):
+        try:
+            key, at = _field(records, place.key_at)
+            value, at = _field(records, at)
+            if at > place.end:
+                raise BadLayoutError
+        except (IndexError, BadLayoutError) as error:
+            detail = f"the record at offset {header.base_offset + place.offset_delta}"
+            raise CorruptRecordsError(f"{detail} is not filled by what it holds") from error
+        yield KeyValue(Offset(header.base_offset + place.offset_delta), key, value)
+
+
+def _field(records: Bytes, position: int) -> tuple[bytes | None, int]:
+    """A field that may be null, and the position behind it; short if ``records`` end before."""
+    length, start = read_varint(records, position, _VARINT_BYTES)
+    if length < 0:
+        return None, start
+    return bytes(records[start : start + length]), start + length
+
+
 class RecordsSurvey(NamedTuple):
     """The findings of a pass over all records of a batch.
 

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 import structlog
 
+from barnabas.broker.coordinator.coordinator import GroupCoordinator
+from barnabas.broker.coordinator.metrics import show_groups
+from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
+from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.errors import StartError
 from barnabas.broker.lifecycle.descriptors import most_peer_connections
 from barnabas.broker.lifecycle.process import BrokerProcess
@@ -19,6 +23,7 @@ from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.service import ReplicaService
 from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.broker.replicas.system_timer import SystemTimer
 from barnabas.broker.server.any_controller import AnyController
 from barnabas.broker.server.control_door import ControlDoor
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
@@ -49,6 +54,7 @@ class Replication:
         controller: The controller of this process, which acts if this broker is elected.
         any_controller: Reaches the active controller on whichever broker it runs.
         producer_ids: Hands out producer ids.
+        groups: The group coordinator.
         peer_port: The bound port of the listener between brokers.
     """
 
@@ -56,6 +62,7 @@ class Replication:
     controller: ControllerNode
     any_controller: AnyController
     producer_ids: ProducerIdBlocks
+    groups: GroupCoordinator
     peer_port: int
 
 
@@ -86,12 +93,39 @@ async def open_replication(
     )
     replicas.damaged.controller = any_controller
     storage.config_handler.serve(lambda: storage.logs.logs, controller)
+    groups = _open_groups(replicas, any_controller, purgatories, process, stack)
     peer_port = await _open_peers(storage, replicas, controller, process, stack)
     producer_ids = ProducerIdBlocks(
         lambda: storage.membership.store.cluster.take_producer_id_block(storage.broker_id)
     )
     await producer_ids.take_first_block()
-    return Replication(replicas, controller, any_controller, producer_ids, peer_port)
+    return Replication(replicas, controller, any_controller, producer_ids, groups, peer_port)
+
+
+def _open_groups(
+    replicas: ReplicaService,
+    any_controller: AnyController,
+    purgatories: MetadataPurgatories,
+    process: BrokerProcess,
+    stack: contextlib.AsyncExitStack,
+) -> GroupCoordinator:
+    settings = settings_of(GroupSettings, process.config.values)
+    supervisor, metrics = process.supervisor, process.metrics
+    groups = GroupCoordinator(
+        settings,
+        OffsetsTopic(settings, replicas.metadata, any_controller, supervisor),
+        replicas.hosted,
+        appends=replicas.appends,
+        timer=SystemTimer(),
+        supervisor=supervisor,
+        metrics=metrics,
+    )
+    replicas.hosted.on_leadership_changed = groups.leadership_changed
+    purgatories.on_deleted = groups.partitions_deleted
+    supervisor.spawn("offsets-expiration", groups.expire_offsets())
+    show_groups(metrics, groups.partitions)
+    stack.callback(groups.close)
+    return groups
 
 
 def _open_replicas(

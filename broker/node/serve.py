@@ -60,4 +60,5 @@ def _context(
         meter=RequestMeter(process.metrics),
         topic_overrides=storage.topic_configs,
         broker_settings=lambda: storage.live.settings,
+        groups=replication.groups,
     )

@@ -147,6 +147,8 @@ class HostedPartitions:
         deletes: The deletions of records that wait for the followers' log starts, by partition.
         fetches: The long polls that wait for data, by partition; a follower's fetch waits under its session.
         on_directory_failed: Called once for each log directory that fails, with its partitions.
+        on_leadership_changed: Called with each partition whose role or leader epoch has changed, or that is
+            no longer hosted.
         on_corrupt: Called each time that a read meets an invalid batch.
         on_refetch: Called when a follower fetches records again that were sent to it, as one does that found
             their checksum wrong.
@@ -172,6 +174,7 @@ class HostedPartitions:
         self._offline: set[TopicPartition] = set()
         self._failed_directories: set[Path] = set()
         self.on_directory_failed: Callable[[Collection[TopicPartition]], None] = lambda _: None
+        self.on_leadership_changed: Callable[[TopicPartition], None] = lambda _: None
         self.on_corrupt: Callable[[HostedPartition, CorruptLogError], None] = lambda *_: None
         self.on_refetch: Callable[[HostedPartition, Offset], None] = lambda *_: None
 
@@ -355,6 +358,7 @@ class HostedPartitions:
         self.produces.check_and_complete(topic_partition)
         self.deletes.check_and_complete(topic_partition)
         self.fetches.check_and_complete(topic_partition)
+        self.on_leadership_changed(topic_partition)
 
     def disk_failed(self, error: KafkaStorageError) -> None:
         """Take the log directory in ``error`` offline, with all its partitions; the others stay in use.

@@ -83,7 +83,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._outgoing = Outgoing(
             self._transport, self._context.answers, self.wake, self._unreadable, self._evicted
         )
-        self._pipeline = RequestPipeline(self, self._context, self._handlers, self._listener)
+        host, _, _ = self._peer.rpartition(":")
+        self._pipeline = RequestPipeline(self, self._context, self._handlers, self._listener, host)
         self._set_socket_options(transport.get_extra_info("socket"))
 
     def _set_socket_options(self, sock: socket.socket) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from barnabas.broker.coordinator.coordinator import GroupCoordinator
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appends, Deletes, LogDirAdmin, Reads
 from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
@@ -92,6 +93,7 @@ class ServerContext:
         meter: Counts requests.
         topic_overrides: The settings that topics override.
         broker_settings: Returns the current settings of this broker.
+        groups: The group coordinator.
         requests: Counts the memory of long requests.
         answers: Counts the memory of answers.
         building: Held while a long answer is built.
@@ -112,6 +114,7 @@ class ServerContext:
     meter: RequestMeter
     topic_overrides: TopicOverrides
     broker_settings: Callable[[], BrokerSettings]
+    groups: GroupCoordinator
     requests: RequestMemory = field(init=False)
     answers: AnswerMemory = field(default_factory=AnswerMemory)
     arriving: ArrivingMemory = field(default_factory=ArrivingMemory)

@@ -59,6 +59,7 @@ class MetadataPurgatories:
         controller: The operations that wait for a controller, under ``CONTROLLER``.
         topics: Requests that create, extend or delete topics, by topic.
         elections: Requests for elections, by partition.
+        on_deleted: Told of the partitions of topics that are being deleted.
     """
 
     def __init__(self) -> None:
@@ -70,6 +71,8 @@ class MetadataPurgatories:
             "ElectLeader", SystemTimer()
         )
 
+        self.on_deleted: Callable[[tuple[TopicPartition, ...]], None] = lambda _: None
+
     def changed(self, change: MetadataChange) -> None:
         """Complete the operations that waited for this change of the metadata cache."""
         self.controller_changed()
@@ -78,6 +81,7 @@ class MetadataPurgatories:
             self.topics.check_and_complete(topic)
         for partition in partitions:
             self.elections.check_and_complete(partition)
+        self.on_deleted(change.deleted)
 
     def controller_changed(self) -> None:
         """Complete the operations that waited for a controller."""

@@ -97,9 +97,10 @@ class RequestPipeline:
         context: Passed to the handlers.
         handlers: The handler of each API.
         listener: The name of the listener that accepted the connection.
+        client_host: The address of the client, without the port.
     """
 
-    __slots__ = ("_connection", "_context", "_handlers", "_in_flight", "_listener", "_loop")
+    __slots__ = ("_client_host", "_connection", "_context", "_handlers", "_in_flight", "_listener", "_loop")
 
     def __init__(
         self,
@@ -107,8 +108,10 @@ class RequestPipeline:
         context: ServerContext,
         handlers: Mapping[ApiKey, Handler],
         listener: str,
+        client_host: str,
     ) -> None:
         self._connection = connection
+        self._client_host = client_host
         self._context = context
         self._handlers = handlers
         self._listener = listener
@@ -164,9 +167,9 @@ class RequestPipeline:
     def _decode(self, in_flight: _InFlight, frame: memoryview) -> bool:
         """Decode and handle a request; return whether that continues in a task of its own."""
         if len(frame) < LONG_FRAME_BYTES:
-            request = decode(frame, self._listener)
+            request = decode(frame, self._listener, self._client_host)
         else:
-            steps = decode_in_pieces(frame, self._listener)
+            steps = decode_in_pieces(frame, self._listener, self._client_host)
             try:
                 next(steps)
             except StopIteration as decoded:

@@ -22,8 +22,15 @@ class ApiKey(IntEnum):
     FETCH = 1
     LIST_OFFSETS = 2
     METADATA = 3
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
     FIND_COORDINATOR = 10
     JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
@@ -31,6 +38,7 @@ class ApiKey(IntEnum):
     INIT_PRODUCER_ID = 22
     OFFSET_FOR_LEADER_EPOCH = 23
     DESCRIBE_CONFIGS = 32
+    DELETE_GROUPS = 42
     ELECT_LEADERS = 43
     ALTER_PARTITION_REASSIGNMENTS = 45
     LIST_PARTITION_REASSIGNMENTS = 46
@@ -39,6 +47,7 @@ class ApiKey(IntEnum):
     INCREMENTAL_ALTER_CONFIGS = 44
     DESCRIBE_LOG_DIRS = 35
     DESCRIBE_CLUSTER = 60
+    OFFSET_DELETE = 47
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +87,16 @@ _TABLE = (
     Api(ApiKey.FETCH, 4, 12),
     Api(ApiKey.LIST_OFFSETS, 0, 6),
     Api(ApiKey.METADATA, 0, 11),
-    # Nothing of a consumer group is served but the refusal to join one.
+    # Version 0 of both keeps offsets in ZooKeeper, which no client has used since Kafka 0.8.2.
+    Api(ApiKey.OFFSET_COMMIT, 1, 8),
+    Api(ApiKey.OFFSET_FETCH, 1, 7),
     Api(ApiKey.FIND_COORDINATOR, 0, 3),
     Api(ApiKey.JOIN_GROUP, 0, 7),
+    Api(ApiKey.HEARTBEAT, 0, 4),
+    Api(ApiKey.LEAVE_GROUP, 0, 4),
+    Api(ApiKey.SYNC_GROUP, 0, 5),
+    Api(ApiKey.DESCRIBE_GROUPS, 0, 5),
+    Api(ApiKey.LIST_GROUPS, 0, 4),
     Api(ApiKey.API_VERSIONS, 0, 3),
     Api(ApiKey.CREATE_TOPICS, 0, 7),
     Api(ApiKey.DELETE_TOPICS, 0, 6),
@@ -88,6 +104,7 @@ _TABLE = (
     Api(ApiKey.INIT_PRODUCER_ID, 0, 4),
     Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 0, 4),
     Api(ApiKey.DESCRIBE_CONFIGS, 0, 4),
+    Api(ApiKey.DELETE_GROUPS, 0, 2),
     Api(ApiKey.ELECT_LEADERS, 0, 2),
     Api(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, 0),
     Api(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 0),
@@ -96,6 +113,7 @@ _TABLE = (
     Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
     Api(ApiKey.DESCRIBE_LOG_DIRS, 0, 2),
     Api(ApiKey.DESCRIBE_CLUSTER, 0, 0),
+    Api(ApiKey.OFFSET_DELETE, 0, 0),
 )
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in _TABLE})

@@ -77,6 +77,7 @@ class Request:
         client_id: The name that the client gives itself, or None.
         listener: The name of the listener that received it.
         body: kio's entity of the request.
+        client_host: The address that it came from, without the port; "" if that is unknown.
     """
 
     api: Api
@@ -85,6 +86,7 @@ class Request:
     client_id: str | None
     listener: str
     body: Body
+    client_host: str = ""
 
     def answer(self, name: str, /, **values: Any) -> Any:
         """Return an entity of this request's response module.
@@ -115,7 +117,7 @@ def read_prefix(frame: Bytes, at: int = 0) -> Prefix:
         ) from None
 
 
-def decode(frame: memoryview, listener: str) -> Request:
+def decode(frame: memoryview, listener: str, client_host: str = "") -> Request:
     """Decode a request of a served API and version.
 
     The record fields of the body are copies; ``frame`` may be overwritten afterwards.
@@ -123,6 +125,7 @@ def decode(frame: memoryview, listener: str) -> Request:
     Args:
         frame: Header and body, read-only (kio refuses a writable buffer).
         listener: The name of the listener that received it.
+        client_host: The address of its sender, without the port.
 
     Raises:
         UnreadableFrameError: The bytes are no such request, or hostile.
@@ -141,10 +144,12 @@ def decode(frame: memoryview, listener: str) -> Request:
         raise UnreadableFrameError(
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error
-    return Request(api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body)
+    return Request(
+        api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body, client_host
+    )
 
 
-def decode_in_pieces(frame: memoryview, listener: str) -> Steps[Request]:
+def decode_in_pieces(frame: memoryview, listener: str, client_host: str = "") -> Steps[Request]:
     """Decode a request as ``decode`` does, in steps; ``frame`` must not change until the last one.
 
     A request of few elements is decoded in one step, however long its records are.
@@ -163,7 +168,9 @@ def decode_in_pieces(frame: memoryview, listener: str) -> Steps[Request]:
         raise UnreadableFrameError(
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error
-    return Request(api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body)
+    return Request(
+        api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body, client_host
+    )
 
 
 def milliseconds(duration: dt.timedelta) -> int:

@@ -53,6 +53,7 @@ def _lacks(*names: str) -> Change:
 
 
 _NO_THROTTLE_TIME = _lacks("throttle_time")
+_OFFSET_COMMIT = 8
 _LIST_OFFSETS, _CREATE_TOPICS, _DELETE_TOPICS, _OFFSET_FOR_LEADER_EPOCH, _DESCRIBE_CONFIGS = 2, 19, 20, 23, 32
 _ALTER_REPLICA_LOG_DIRS, _DESCRIBE_LOG_DIRS = 34, 35
 
@@ -71,6 +72,16 @@ OLD_VERSIONS: Mapping[tuple[int, int, EntityType], Old] = MappingProxyType(
                 )
             },
         ),
+        (_OFFSET_COMMIT, 1, REQUEST): Old(
+            2,
+            {
+                "OffsetCommitRequest": _lacks("retention_time"),
+                "OffsetCommitRequestPartition": Change(
+                    more={"committed_offset": ("commit_timestamp", i64, "int64")}
+                ),
+            },
+        ),
+        (_OFFSET_COMMIT, 1, RESPONSE): Old(2),
         (_CREATE_TOPICS, 0, REQUEST): Old(2, {"CreateTopicsRequest": _lacks("validate_only")}),
         (_CREATE_TOPICS, 0, RESPONSE): Old(
             2, {"CreatableTopicResult": _lacks("error_message"), "CreateTopicsResponse": _NO_THROTTLE_TIME}

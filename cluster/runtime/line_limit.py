@@ -51,12 +51,12 @@ class LineLimit:
         self._windows: dict[str, _Window] = {}
         self._suppressed: dict[str, int] = {}
 
-    def admit(self, kind: str, now_s: float) -> bool:
-        """Return whether to write a line of this kind; count it if not."""
+    def admit(self, kind: str, now_s: float, lines: int | None = None) -> bool:
+        """Return whether to write a line of this kind, ``lines`` of which may be written; count it if not."""
         window = self._windows.get(kind)
         if window is None or self._close(kind, window, now_s):
             window = self._windows[kind] = _Window(now_s)
-        if window.written < self._lines:
+        if window.written < (self._lines if lines is None else lines):
             window.written += 1
             return True
         window.suppressed += 1
@@ -91,10 +91,15 @@ class LimitedLines:
         self._limit = LineLimit()
         self._lock = threading.Lock()
 
-    def allow(self, kind: str) -> bool:
-        """Return whether to write a line of this kind now."""
+    def allow(self, kind: str, lines: int | None = None) -> bool:
+        """Return whether to write a line of this kind now.
+
+        Args:
+            kind: The kind.
+            lines: The most lines of this kind in a window; None for `LINES_PER_WINDOW`.
+        """
         with self._lock:
-            return self._limit.admit(kind, self._clock())
+            return self._limit.admit(kind, self._clock(), lines)
 
     def tell_suppressed(self, *, at_the_end: bool = False) -> None:
         """Log how many lines were suppressed in the ended windows, or with ``at_the_end`` in all windows."""

@@ -76,6 +76,14 @@ class Metrics:
     response_bytes: Counter = field(init=False)
     requests: Counter = field(init=False)
     request_time_ms: Histogram = field(init=False)
+    offset_count: Gauge = field(init=False)
+    group_count: Gauge = field(init=False)
+    groups_in_state: Mapping[str, Gauge] = field(init=False)
+    offset_commits: Counter = field(init=False)
+    offset_expirations: Counter = field(init=False)
+    offset_deletions: Counter = field(init=False)
+    completed_rebalances: Counter = field(init=False)
+    partition_load_time_ms: Histogram = field(init=False)
     connection_count: Gauge = field(init=False)
     memory_pool_available: Gauge = field(init=False)
     memory_pool_used: Gauge = field(init=False)
@@ -118,11 +126,14 @@ TIMED_EVENTS = (
 )
 """The names of controller events in ``ControllerStats``; ``<name>RateAndTimeMs`` is the time of each."""
 
-_Metric = Gauge | Counter | Histogram | Mapping[str, Histogram]
+GROUP_STATES = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
+"""The states of groups in ``GroupMetadataManager``; ``NumGroups<state>`` counts the groups in each."""
+
+_Metric = Gauge | Counter | Histogram | Mapping[str, Histogram] | Mapping[str, Gauge]
 _Make = Callable[[CollectorRegistry], _Metric]
 
 
-def _gauge(name: str, doc: str, *labels: str) -> _Make:
+def _gauge(name: str, doc: str, *labels: str) -> Callable[[CollectorRegistry], Gauge]:
     return lambda registry: Gauge(name, doc, labels, registry=registry)
 
 
@@ -142,10 +153,17 @@ _STATS = "kafka_controller_ControllerStats_"
 _REPLICAS = "kafka_server_ReplicaManager_"
 _PURGATORY = "kafka_server_DelayedOperationPurgatory_"
 _REQUESTS = "kafka_network_RequestMetrics_"
+_GROUPS = "kafka_coordinator_group_GroupMetadataManager_"
+_COORDINATOR = "kafka_server_group_coordinator_metrics_"
 
 _EVENT_TIMES = {
     name: _histogram(f"{_STATS}{name}RateAndTimeMs", "The time to handle an event, ms", "event")
     for name in TIMED_EVENTS
+}
+
+_GROUPS_IN_STATE = {
+    state: _gauge(f"{_GROUPS}NumGroups{state}", f"Groups coordinated here in state {state}")
+    for state in GROUP_STATES
 }
 
 _METRICS: dict[str, _Make] = {
@@ -215,6 +233,18 @@ _METRICS: dict[str, _Make] = {
     "requests": _counter(_REQUESTS + "RequestsPerSec", "Requests from clients", "request"),
     "request_time_ms": _histogram(
         _REQUESTS + "TotalTimeMs", "The time from the complete request to its answer, ms", "request"
+    ),
+    "offset_count": _gauge(_GROUPS + "NumOffsets", "Committed offsets of the groups coordinated here"),
+    "group_count": _gauge(_GROUPS + "NumGroups", "Groups coordinated here"),
+    "groups_in_state": lambda registry: {name: make(registry) for name, make in _GROUPS_IN_STATE.items()},
+    "offset_commits": _counter(_COORDINATOR + "offset_commit_count", "Offsets committed"),
+    "offset_expirations": _counter(_COORDINATOR + "offset_expiration_count", "Offsets expired"),
+    "offset_deletions": _counter(_COORDINATOR + "offset_deletion_count", "Offsets deleted by OffsetDelete"),
+    "completed_rebalances": _counter(
+        _COORDINATOR + "group_completed_rebalance_count", "Assignments received from leaders"
+    ),
+    "partition_load_time_ms": _histogram(
+        _COORDINATOR + "partition_load_time", "How long a partition of __consumer_offsets was loaded, ms"
     ),
     "connection_count": _gauge(
         "kafka_server_socket_server_metrics_connection_count", "Open client connections"

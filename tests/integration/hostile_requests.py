@@ -119,6 +119,62 @@ def join_group(s, _rng):
     )
 
 
+def member(s, instance_since):
+    """The sender of a request that members send."""
+    return {"group_id": "g", "member_id": "m", **s.since(instance_since, group_instance_id=None)}
+
+
+def sync_group(s, _rng):
+    assignment = s.SyncGroupRequestAssignment(member_id="m", assignment=b"")
+    names = s.since(5, protocol_type="consumer", protocol_name="range")
+    return s.request(generation_id=1, assignments=(assignment,), **member(s, 3), **names)
+
+
+def heartbeat(s, _rng):
+    return s.request(generation_id=1, **member(s, 3))
+
+
+def leave_group(s, _rng):
+    if s.version < 3:
+        return s.request(group_id="g", member_id="m")
+    return s.request(group_id="g", members=(s.MemberIdentity(member_id="m", group_instance_id=None),))
+
+
+def offset_commit(s, rng):
+    partition = s.OffsetCommitRequestPartition(
+        partition_index=0,
+        committed_offset=rng.randint(0, 9),
+        committed_metadata="",
+        **({"commit_timestamp": 1} if s.version == 1 else {}),
+    )
+    topic = s.OffsetCommitRequestTopic(name=TOPIC, partitions=(partition,))
+    generation = {"generation_id_or_member_epoch": rng.choice((-1, 1))}
+    return s.request(topics=(topic,), **generation, **member(s, 7))
+
+
+def offset_fetch(s, rng):
+    topic = s.OffsetFetchRequestTopic(name=TOPIC, partition_indexes=(0, 1))
+    everything = s.version >= 2 and rng.random() < 0.5
+    return s.request(group_id="g", topics=None if everything else (topic,), **s.since(7, require_stable=True))
+
+
+def describe_groups(s, _rng):
+    return s.request(groups=("g", "h"), **s.since(3, include_authorized_operations=True))
+
+
+def list_groups(s, _rng):
+    return s.request(**s.since(4, states_filter=("Stable", "Empty")))
+
+
+def delete_groups(s, _rng):
+    return s.request(groups_names=("g", "h"))
+
+
+def offset_delete(s, _rng):
+    partition = s.OffsetDeleteRequestPartition(partition_index=0)
+    return s.request(group_id="g", topics=(s.OffsetDeleteRequestTopic(name=TOPIC, partitions=(partition,)),))
+
+
 def init_producer_id(s, _rng):
     return s.request(transactional_id=None, transaction_timeout=NO_TIME)
 
@@ -204,6 +260,15 @@ REQUESTS = {
     ApiKey.METADATA: metadata,
     ApiKey.FIND_COORDINATOR: find_coordinator,
     ApiKey.JOIN_GROUP: join_group,
+    ApiKey.SYNC_GROUP: sync_group,
+    ApiKey.HEARTBEAT: heartbeat,
+    ApiKey.LEAVE_GROUP: leave_group,
+    ApiKey.OFFSET_COMMIT: offset_commit,
+    ApiKey.OFFSET_FETCH: offset_fetch,
+    ApiKey.DESCRIBE_GROUPS: describe_groups,
+    ApiKey.LIST_GROUPS: list_groups,
+    ApiKey.DELETE_GROUPS: delete_groups,
+    ApiKey.OFFSET_DELETE: offset_delete,
     ApiKey.API_VERSIONS: api_versions,
     ApiKey.CREATE_TOPICS: create_topics,
     ApiKey.INIT_PRODUCER_ID: init_producer_id,

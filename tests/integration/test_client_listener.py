@@ -8,6 +8,7 @@ import socket
 import struct
 import time
 from collections import defaultdict
+from types import SimpleNamespace
 
 import aiokafka
 import confluent_kafka
@@ -133,6 +134,21 @@ class CountingProducerIds:
         return next(self.ids)
 
 
+class NoOffsetsTopic:
+    """There are no groups: whoever asks for a coordinator is told to ask again."""
+
+    exists = False
+
+    def create(self):
+        pass
+
+    def partition_of(self, group_id):
+        return 0
+
+    def leader(self, partition):
+        return None
+
+
 class NoOverrides:
     async def overrides(self, topics):
         return {}
@@ -161,6 +177,7 @@ async def bootstrap():
         RequestMeter(Metrics()),
         NoOverrides(),
         lambda: BrokerSettings(with_defaults(BROKER_CONFIGS, GIVEN), {}),
+        SimpleNamespace(topic=NoOffsetsTopic()),
     )
     listener = ClientListener(context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
     bound = socket.create_server(("127.0.0.1", 0))

@@ -1,66 +1,260 @@
-"""What clients show of consumer groups and transactions, which are not there yet."""
+"""Consumer groups as users write them, with three client libraries; and the death of their coordinator."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections import Counter
+
 import aiokafka
 import confluent_kafka
+import confluent_kafka.admin
 import kafka
 import pytest
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, TopicPartition
 
-from barnabas.local.cluster import LocalCluster
+from barnabas.chaos.waiting import wait_until
 
-TOPIC = "orders"
-PATIENCE_S = 30
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with LocalCluster(tmp_path_factory.mktemp("groups"), brokers=1) as cluster:
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-        admin.create_topics([confluent_kafka.admin.NewTopic(TOPIC, 1, 1)])[TOPIC].result(PATIENCE_S)
-        yield cluster
-
-
-def consumer_of(cluster):
-    return confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "g"})
+OVERRIDES = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "1000",
+    "offsets.topic.num.partitions": "3",
+    "min.insync.replicas": "2",
+}
+PARTITIONS = 6
+RECORDS = 60
+PATIENCE_S = 60
 
 
-def test_a_consumer_that_subscribes_gets_the_error_that_groups_are_missing(cluster):
-    consumer = consumer_of(cluster)
-    consumer.subscribe([TOPIC])
-    message = consumer.poll(PATIENCE_S)
-    assert message.error().name() == "UNSUPPORTED_VERSION"
-    consumer.close()
-
-
-def test_a_consumer_that_assigns_partitions_gets_no_error(cluster):
+@pytest.fixture
+def topic(cluster, admin, request):
+    """A topic of its own for each test, with `RECORDS` records, the same number in each partition."""
+    name = request.node.name.replace("[", ".").replace("]", "")
+    admin.create_topics([confluent_kafka.admin.NewTopic(name, PARTITIONS, 3)])[name].result(PATIENCE_S)
     producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
-    consumer = consumer_of(cluster)
-    consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, 0)])
-    for number in range(3):
-        producer.produce(TOPIC, str(number), partition=0)
+    for number in range(RECORDS):
+        producer.produce(name, str(number), partition=number % PARTITIONS)
+    assert producer.flush(PATIENCE_S) == 0
+    return name
+
+
+class Member:
+    """A consumer of librdkafka on a thread of its own that commits each record after it has read it.
+
+    Attributes:
+        assigned: The partitions that it has.
+        generations: How often it was assigned partitions.
+        acknowledged: The last offset that it has committed, by partition.
+    """
+
+    def __init__(self, cluster, topic, read, **settings):
+        self.consumer = confluent_kafka.Consumer(
+            {
+                "bootstrap.servers": cluster.bootstrap,
+                "group.id": topic,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "session.timeout.ms": 6000,
+                "heartbeat.interval.ms": 200,
+                "log_level": 2,
+                **settings,
+            }
+        )
+        self.assigned = ()
+        self.generations = 0
+        self.acknowledged = {}
+        self._topic, self._read = topic, read
+        self._stop = threading.Event()
+        self._to_commit = {}
+        self.consumer.subscribe(
+            [topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
+        )
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _on_assign(self, _consumer, _partitions):
+        self.generations += 1
+
+    def _on_revoke(self, _consumer, partitions):
+        for each in partitions:
+            self._to_commit.pop(each.partition, None)  # whoever has it next reads it again
+
+    def _run(self):
+        while not self._stop.is_set():
+            message = self.consumer.poll(0.1)
+            self.assigned = tuple(self.consumer.assignment())
+            if message is not None and not message.error():
+                self._read[message.partition(), message.offset()] += 1
+                self._to_commit[message.partition()] = message.offset() + 1
+            if self._to_commit:
+                self._commit()
+
+    def _commit(self):
+        offsets = [TopicPartition(self._topic, *each) for each in self._to_commit.items()]
+        try:
+            self.consumer.commit(offsets=offsets, asynchronous=False)
+        except confluent_kafka.KafkaException:
+            return  # it is tried again after the next poll, unless the partitions are revoked
+        self.acknowledged |= self._to_commit
+        self._to_commit.clear()
+
+    def close(self):
+        self._stop.set()
+        self._thread.join()
+        self.consumer.close()
+
+
+def committed(admin, group):
+    """What a group has committed, by partition."""
+    asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
+    found = asked[group].result(PATIENCE_S)
+    return {each.partition: each.offset for each in found.topic_partitions}
+
+
+def state(admin, group):
+    return admin.describe_consumer_groups([group])[group].result(PATIENCE_S).state
+
+
+def until(holds, what):
+    """Wait until something holds; a broker that is being replaced may refuse to say."""
+
+    def ask():
+        try:
+            return holds()
+        except confluent_kafka.KafkaException:
+            return False
+
+    return wait_until(ask, what, PATIENCE_S)
+
+
+def everything_read(read):
+    return len(read) == RECORDS
+
+
+def shared(*members):
+    """Whether the members have all partitions among them, each one at least, and none twice."""
+    assigned = [each.partition for member in members for each in member.assigned]
+    return sorted(assigned) == list(range(PARTITIONS)) and all(member.assigned for member in members)
+
+
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+def test_three_members_share_a_topic_and_one_leaves(cluster, admin, topic, assignor):
+    read = Counter()
+    members = [Member(cluster, topic, read, **{"partition.assignment.strategy": assignor}) for _ in range(3)]
+    try:
+        until(lambda: shared(*members) and everything_read(read), "three members with all partitions")
+        assert state(admin, topic) is ConsumerGroupState.STABLE
+        members.pop().close()
+        until(lambda: shared(*members), "two members with all partitions")
+    finally:
+        for member in members:
+            member.close()
+    assert committed(admin, topic) == dict.fromkeys(range(PARTITIONS), RECORDS // PARTITIONS)
+    until(lambda: state(admin, topic) is ConsumerGroupState.EMPTY, "the empty group")
+    assert admin.delete_consumer_groups([topic])[topic].result(PATIENCE_S) is None
+    assert committed(admin, topic) == {}
+
+
+def test_a_static_member_that_restarts_gets_its_partitions_without_a_rebalance(cluster, admin, topic):
+    read = Counter()
+    other = Member(cluster, topic, read)
+    static = Member(cluster, topic, read, **{"group.instance.id": "one"})
+    try:
+        until(lambda: shared(other, static), "both members")
+        before, generations = static.assigned, other.generations
+        static.close()
+        static = Member(cluster, topic, read, **{"group.instance.id": "one"})
+        until(lambda: static.assigned == before and everything_read(read), "the same partitions")
+        assert other.generations == generations
+    finally:
+        other.close()
+        static.close()
+
+
+def test_no_commit_goes_back_when_the_coordinator_dies(cluster, admin, topic):
+    read = Counter()
+    members = [Member(cluster, topic, read) for _ in range(2)]
+    try:
+        until(lambda: everything_read(read) and shared(*members), "all records read")
+        coordinator = admin.describe_consumer_groups([topic])[topic].result(PATIENCE_S).coordinator.id
+        # A retry must not write a record twice: the end of each partition is compared.
+        settings = {"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True}
+        producer = confluent_kafka.Producer(settings)
+        for number in range(RECORDS):
+            producer.produce(topic, "more", partition=number % PARTITIONS)
+            producer.poll(0.01)
+            if number == RECORDS // 2:
+                cluster.kill(coordinator)
+                acknowledged = [dict(member.acknowledged) for member in members]
         assert producer.flush(PATIENCE_S) == 0
-        message = consumer.poll(PATIENCE_S)
-        assert (message.error(), message.value()) == (None, str(number).encode())
+        found = until(lambda: committed(admin, topic), "the commits at another coordinator")
+        for partition, offset in (each for of_member in acknowledged for each in of_member.items()):
+            assert found[partition] >= offset
+        ends = dict.fromkeys(range(PARTITIONS), 2 * RECORDS // PARTITIONS)
+        until(lambda: committed(admin, topic) == ends, "the commits of all records")
+        assert len(read) == 2 * RECORDS
+    finally:
+        for member in members:
+            member.close()
+        cluster.restart(coordinator)
+        cluster.wait_ready()
+
+
+def test_kafka_python_subscribes_and_commits_automatically(cluster, admin, topic):
+    settings = {
+        "bootstrap_servers": cluster.bootstrap,
+        "group_id": topic,
+        "auto_offset_reset": "earliest",
+        "consumer_timeout_ms": 1000 * PATIENCE_S,
+    }
+    consumer = kafka.KafkaConsumer(**settings)
+    consumer.subscribe(pattern=topic.replace(".", r"\.") + "$")
+    found = {(record.partition, record.offset) for _, record in zip(range(RECORDS), consumer, strict=False)}
+    assert len(found) == RECORDS
     consumer.close()
+    assert sum(committed(admin, topic).values()) == RECORDS
 
 
-def test_kafka_python_raises(cluster):
-    consumer = kafka.KafkaConsumer(TOPIC, bootstrap_servers=cluster.bootstrap, group_id="g")
-    with pytest.raises(kafka.errors.UnsupportedVersionError):
-        consumer.poll(timeout_ms=PATIENCE_S * 1000)
-    consumer.close(autocommit=False)
-
-
-async def test_aiokafka_raises(cluster):
-    consumer = aiokafka.AIOKafkaConsumer(TOPIC, bootstrap_servers=cluster.bootstrap, group_id="g")
-    with pytest.raises(aiokafka.errors.KafkaError, match="UnsupportedVersionError"):
+async def test_aiokafka_reads_on_where_it_has_committed(cluster, admin, topic):
+    async def read(count):
+        consumer = aiokafka.AIOKafkaConsumer(
+            topic,
+            bootstrap_servers=cluster.bootstrap,
+            group_id=topic,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+        )
         await consumer.start()
-    await consumer.stop()
+        found = [await asyncio.wait_for(consumer.getone(), PATIENCE_S) for _ in range(count)]
+        await consumer.commit()
+        await consumer.stop()
+        return {(record.partition, record.offset) for record in found}
+
+    first, second = await read(RECORDS // 2), await read(RECORDS // 2)
+    assert len(first | second) == RECORDS
+    assert sum(committed(admin, topic).values()) == RECORDS
 
 
-def test_a_transactional_producer_gets_an_error_at_once(cluster):
+def test_a_simple_consumer_keeps_its_offsets_without_a_group(cluster, admin, topic):
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": topic})
+    consumer.commit(offsets=[TopicPartition(topic, 0, 5, "note")], asynchronous=False)
+    (found,) = consumer.committed([TopicPartition(topic, 0)], PATIENCE_S)
+    assert (found.offset, found.metadata) == (5, "note")
+    consumer.close()
+    admin.delete_topics([topic])[topic].result(PATIENCE_S)
+    until(lambda: committed(admin, topic) == {}, "the offsets of a deleted topic gone")
+
+
+def test_clients_see_the_offsets_topic_and_may_not_write_to_it(cluster, topic):
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
+    refused = []
+    producer.produce("__consumer_offsets", "junk", on_delivery=lambda error, _: refused.append(error))
+    producer.flush(PATIENCE_S)
+    assert [error.name() for error in refused] == ["TOPIC_EXCEPTION"]
+    assert "__consumer_offsets" in producer.list_topics(timeout=PATIENCE_S).topics
+
+
+def test_a_transactional_producer_is_told_at_once(cluster):
     settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "x"}
     with pytest.raises(confluent_kafka.KafkaException) as refused:
         confluent_kafka.Producer(settings).init_transactions(PATIENCE_S)

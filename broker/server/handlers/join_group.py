@@ -1,28 +1,82 @@
-"""JoinGroup (11): an error, because there are no consumer groups yet.
+"""JoinGroup (11): a member joins its group, and waits for the others.
 
-No client retries after ``UNSUPPORTED_VERSION``: librdkafka, kafka-python and aiokafka report it to their
-users at once. Source: ``JoinGroupResponse.json`` of release 2.8.
+Sources: ``KafkaApis.handleJoinGroupRequest`` and ``JoinGroupRequest.json`` of release 2.8; KIP-394; KIP-345.
 """
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from uuid import uuid4
+
+from barnabas.broker.core.group.requests import GroupProtocol, JoinGroup
+from barnabas.broker.core.group.results import JoinGroupResult
 from barnabas.broker.server.context import Answer, ServerContext
-from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.errors import ErrorCode
 
-_NO_GENERATION = -1
+MAX_PROTOCOLS = 1000
+"""The most protocols that a member may support; consumers have one for each assignor.
+
+Kafka has no bound. Each join of a member compares all protocols of its group.
+"""
+
+MAX_NAME_BYTES = 32_000
+"""The most bytes of a client id or instance id: the member id made of it is a string of the protocol, too."""
+
+_MEMBER_ID_REQUIRED_SINCE = 4
+_NULL_PROTOCOL_SINCE = 7
 
 
-def handle(_context: ServerContext, request: Request) -> Answer:
-    """Return the error, whatever the group."""
+def handle(context: ServerContext, request: Request) -> Answer | Coroutine[None, None, Answer]:
+    """Answer when the join round ends; at once if nothing has to be waited for."""
+    body = request.body
+    instance_id = getattr(body, "group_instance_id", None)
+    client_id = request.client_id or ""
+    if len(body.protocols) > MAX_PROTOCOLS:
+        return _answer(request, JoinGroupResult(body.member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+    if len((instance_id or client_id).encode()) > MAX_NAME_BYTES:
+        return _answer(request, JoinGroupResult(body.member_id, ErrorCode.INVALID_REQUEST))
+    session_timeout_ms = milliseconds(body.session_timeout)
+    join = JoinGroup(
+        group_id=body.group_id,
+        member_id=body.member_id,
+        instance_id=instance_id,
+        require_known_member_id=request.version >= _MEMBER_ID_REQUIRED_SINCE and instance_id is None,
+        client_id=client_id,
+        client_host=f"/{request.client_host}",
+        rebalance_timeout_ms=milliseconds(getattr(body, "rebalance_timeout", body.session_timeout)),
+        session_timeout_ms=session_timeout_ms,
+        protocol_type=body.protocol_type,
+        protocols=tuple(GroupProtocol(each.name, each.metadata) for each in body.protocols),
+        fresh_uuid=str(uuid4()),
+    )
+    return _join(context, request.without_body(), join)
+
+
+async def _join(context: ServerContext, request: Request, join: JoinGroup) -> Answer:
+    return _answer(request, await context.groups.join(join))
+
+
+def _answer(request: Request, result: JoinGroupResult) -> Answer:
+    protocol = result.protocol
+    if protocol is None and request.version < _NULL_PROTOCOL_SINCE:
+        protocol = ""
     return request.answer(
         "JoinGroupResponse",
         throttle_time=NO_THROTTLE,
-        error_code=ErrorCode.UNSUPPORTED_VERSION,
-        generation_id=_NO_GENERATION,
-        protocol_type="",
-        protocol_name="",
-        leader="",
-        member_id=request.body.member_id,
-        members=(),
+        error_code=result.error,
+        generation_id=result.generation,
+        protocol_type=result.protocol_type,
+        protocol_name=protocol,
+        leader=result.leader,
+        member_id=result.member_id,
+        members=tuple(
+            request.answer(
+                "JoinGroupResponseMember",
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                metadata=member.metadata,
+            )
+            for member in result.members
+        ),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.server.portions import Patience, submit
@@ -58,7 +59,7 @@ async def _create(context: ServerContext, names: list[str]) -> dict[str, ErrorCo
     async for portion, outcome in submit(
         context.any_controller,
         names,
-        lambda some: CreateTopics(tuple(NewTopic(name) for name in some)),
+        lambda some: CreateTopics(tuple(_new_topic(context, name) for name in some)),
         Patience(context.settings.request_timeout_ms),
     ):
         errors |= dict.fromkeys(portion, ErrorCode.LEADER_NOT_AVAILABLE)
@@ -67,6 +68,11 @@ async def _create(context: ServerContext, names: list[str]) -> dict[str, ErrorCo
                 topic.name: topic.error for topic in outcome.topics if topic.error not in _BEING_CREATED
             }
     return errors
+
+
+def _new_topic(context: ServerContext, name: str) -> NewTopic:
+    """The topic with the cluster's defaults; ``__consumer_offsets`` has settings of its own."""
+    return context.groups.topic.creation if name == OFFSETS_TOPIC else NewTopic(name)
 
 
 async def _answer(

@@ -30,7 +30,11 @@ def phases():
         metadata=MetadataCache(), appends=None, deletes=None, reads=None, log_dirs=None
     )
     replication = SimpleNamespace(
-        replicas=replicas, controller=SimpleNamespace(port=None), any_controller=None, producer_ids=None
+        replicas=replicas,
+        controller=SimpleNamespace(port=None),
+        any_controller=None,
+        producer_ids=None,
+        groups=None,
     )
     process = SimpleNamespace(config=config, metrics=Metrics(), descriptors=10_000)
     return storage, replication, process

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
+from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
 from barnabas.broker.server.context import ServerContext, ServerSettings
@@ -188,6 +190,65 @@ class FakeOverrides:
         return {topic: self.settings[topic] for topic in topics if topic in self.settings}
 
 
+class FakeOffsetsTopic(OffsetsTopic):
+    """The topic of groups as the metadata shows it; creations are counted."""
+
+    def __init__(self, metadata: MetadataCache) -> None:
+        super().__init__(GroupSettings(), metadata, None, None)  # type: ignore[arg-type]
+        self.created = 0
+
+    def create(self) -> None:
+        self.created += 1
+
+
+class FakeGroupOffsets:
+    """Gives ``answer`` to everything, and remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.answer: Any = None
+
+    async def commit(self, call: Any, commits: Any) -> Any:
+        self.asked.append((call, dict(commits)))
+        return self.answer
+
+    async def fetch(self, group_id: str, wanted: Any, *, require_stable: bool) -> Any:
+        self.asked.append((group_id, wanted, require_stable))
+        return self.answer
+
+    async def delete(self, group_id: str, wanted: Any) -> Any:
+        self.asked.append((group_id, wanted))
+        return self.answer
+
+
+class FakeGroups:
+    """Gives ``answer`` to everything but descriptions, and remembers what was asked."""
+
+    def __init__(self, metadata: MetadataCache) -> None:
+        self.topic, self.offsets = FakeOffsetsTopic(metadata), FakeGroupOffsets()
+        self.asked: list[Any] = []
+        self.answer: Any = None
+        self.described: dict[str, Any] = {}
+        self.count = 1
+
+    async def join(self, request: Any) -> Any:
+        self.asked.append(request)
+        return self.answer
+
+    sync = list = delete = join
+
+    def heartbeat(self, call: Any) -> Any:
+        self.asked.append(call)
+        return self.answer
+
+    async def leave(self, group_id: str, members: Any) -> Any:
+        self.asked.append((group_id, members))
+        return self.answer
+
+    def describe(self, group_id: str) -> Any:
+        return self.described[group_id]
+
+
 class FakeBroker:
     """The parts of a broker that the handlers see, and short ways to fill them."""
 
@@ -197,6 +258,7 @@ class FakeBroker:
         self.controller, self.any_controller = FakeController(), FakeController()
         self.producer_ids = FakeProducerIds()
         self.metadata, self.purgatories = MetadataCache(), MetadataPurgatories()
+        self.groups = FakeGroups(self.metadata)
         self.settings = ServerSettings()
         self.live: tuple[Broker, ...] = ()
         self.meter = RequestMeter(Metrics())
@@ -221,6 +283,7 @@ class FakeBroker:
             self.meter,
             self.topic_overrides,
             lambda: self.broker_settings,
+            groups=self.groups,
         )
 
     def brokers(self, *numbers: int, listeners: tuple[str, ...] = ("PLAINTEXT", "OUTSIDE")) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.server.handlers.find_coordinator import handle
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import encode
@@ -12,10 +13,10 @@ FIND_COORDINATOR = APIS[ApiKey.FIND_COORDINATOR]
 
 @pytest.fixture
 def find(broker, schema, request_of):
-    def ask(version, **newer):
-        answer = handle(
-            broker.context, request_of(10, version, schema(10, version).request(key="g", **newer))
-        )
+    def ask(version=3, key="my-group", **newer):
+        newer |= {} if version == 0 or newer else {"key_type": 0}
+        body = schema(10, version).request(key=key, **newer)
+        answer = handle(broker.context, request_of(10, version, body))
         assert encode(1, answer)
         return answer
 
@@ -23,21 +24,32 @@ def find(broker, schema, request_of):
 
 
 @pytest.mark.parametrize("version", range(FIND_COORDINATOR.min_version, FIND_COORDINATOR.max_version + 1))
-def test_a_group_is_coordinated_by_the_broker_that_is_asked(broker, find, version):
-    broker.brokers(1, 2)
-    answer = find(version, **({"key_type": 0} if version else {}))
+def test_the_leader_of_a_groups_partition_coordinates_it(broker, find, version):
+    broker.topic(OFFSETS_TOPIC, *(2 if number == 12 else 1 for number in range(50)))
+    answer = find(version)
     assert answer.error_code is ErrorCode.NONE
-    assert (answer.node_id, answer.host, answer.port) == (1, "plaintext-1", 1001)
+    assert (answer.node_id, answer.host, answer.port) == (2, "plaintext-2", 1002)
+    assert not broker.groups.topic.created
 
 
-def test_nobody_is_named_who_cannot_be_dialled(broker, find):
-    broker.brokers(2)
-    answer = find(3, key_type=0)
+def test_the_first_question_creates_the_topic(broker, find):
+    answer = find()
+    assert (answer.error_code, answer.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
+    assert broker.groups.topic.created == 1
+
+
+@pytest.mark.parametrize("leader", [-1, 3])
+def test_nobody_is_named_who_cannot_be_dialled(broker, find, leader):
+    broker.topic(OFFSETS_TOPIC, leader)
+    answer = find()
     assert (answer.error_code, answer.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
 
 
-def test_a_transactional_producer_is_refused_at_once(broker, find):
-    broker.brokers(1)
-    answer = find(3, key_type=1)
+def test_a_transactional_producer_is_refused_at_once(find):
+    answer = find(key_type=1)
     assert answer.error_code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert answer.node_id == -1
+
+
+def test_an_unknown_kind_of_coordinator_is_refused(find):
+    assert find(key_type=2).error_code is ErrorCode.INVALID_REQUEST

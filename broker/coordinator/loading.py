@@ -1,0 +1,158 @@
+"""Loading a partition of ``__consumer_offsets`` when this broker becomes its leader, and unloading it.
+
+Source: ``GroupMetadataManager.loadGroupsAndOffsets`` and ``removeGroupsForPartition`` of Kafka 2.8. Both run
+in pieces on the event loop: a partition may hold a million offsets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import structlog
+
+from barnabas.broker.coordinator.coordinated import CoordinatedPartition
+from barnabas.broker.coordinator.effects import GroupEffects
+from barnabas.broker.coordinator.group_log import wall_ms
+from barnabas.broker.coordinator.settings import GroupSettings
+from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
+from barnabas.broker.core.group.effects import Level, Source
+from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.loading import load_group
+from barnabas.broker.core.group.log_reading import GroupLoad
+from barnabas.broker.core.group.unloading import unload_groups
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.results import OffsetOutOfRange
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.turn import carried_out, paced
+from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.metrics import Metrics
+
+_log = structlog.get_logger("kafka.coordinator.group.GroupMetadataManager")
+
+RETRY_S = 1.0
+"""Pause before a load that failed is repeated, seconds.
+
+Kafka serves what it has loaded until the error. A group would read older commits then, or none.
+"""
+
+MOST_DAMAGED_LINES = 100
+"""The most damaged records of one partition that are logged one by one."""
+
+
+class PartitionLoader:
+    """Fills partitions with the groups in their logs, one partition after the other.
+
+    Args:
+        hosted: The partitions' logs.
+        settings: ``group.*`` and ``offsets.load.buffer.size``.
+        effects: Performs what follows from loading a group.
+        metrics: Shows how long loading takes.
+    """
+
+    def __init__(
+        self, hosted: HostedPartitions, settings: GroupSettings, effects: GroupEffects, metrics: Metrics
+    ) -> None:
+        self._hosted = hosted
+        self._settings = settings
+        self._effects = effects
+        self._metrics = metrics
+        self._loading = asyncio.Lock()
+
+    async def load(self, partition: CoordinatedPartition, epoch: LeaderEpoch) -> None:
+        """Load a partition that this broker leads in ``epoch``; repeat that as long as it fails."""
+        name, queued = TopicPartition(OFFSETS_TOPIC, partition.number), time.monotonic()
+        self._tell(f"Scheduling loading of offsets and group metadata from {name} for epoch {epoch}")
+        async with self._loading:
+            began = time.monotonic()
+            while not await self._try_to_load(partition, name):  # noqa: ASYNC110  (no event tells of a repair)
+                await asyncio.sleep(RETRY_S)
+        ended = time.monotonic()
+        self._metrics.partition_load_time_ms.observe(_ms(queued, ended))
+        self._tell(
+            f"Finished loading offsets and group metadata from {name} in {_ms(queued, ended)} milliseconds "
+            f"for epoch {epoch}, of which {_ms(queued, began)} milliseconds was spent in the scheduler."
+        )
+
+    async def _try_to_load(self, partition: CoordinatedPartition, name: TopicPartition) -> bool:
+        """Load a partition; return False if it failed and this broker leads the partition still."""
+        hosted = self._hosted.led(name, UNKNOWN_LEADER_EPOCH)
+        if isinstance(hosted, ErrorCode):
+            return False
+        try:
+            found = await self._read(hosted)
+        except KafkaStorageError as error:
+            self._hosted.disk_failed(error)
+            return False
+        except CorruptLogError as error:
+            # The replica hands its leadership over, or fetches the damaged range again.
+            self._hosted.on_corrupt(hosted, error)
+            return False
+        except Exception:  # noqa: BLE001  (an error of one partition must not end the broker)
+            _log.exception(f"Error loading offsets from {name}")
+            return False
+        async for group_id, loaded in paced(found.groups()):
+            if loaded.offsets.has_any:
+                partition.offsets[group_id] = loaded.offsets
+            now_ms = wall_ms()
+            loading = load_group(self._settings.of_groups, partition.groups, group_id, loaded.stored, now_ms)
+            self._effects.perform(partition, loading)
+        partition.is_loaded = True
+        return True
+
+    async def _read(self, hosted: HostedPartition) -> GroupLoad:
+        """Read the log from its start to its end as it is now.
+
+        The part above the high watermark is read, too: whether it is committed is decided later, and the
+        commits that were acknowledged may lie there.
+
+        Raises:
+            KafkaStorageError: The disk refused.
+            CorruptLogError: There is no batch where one should begin.
+        """
+        log, load, damaged = hosted.log, GroupLoad(), 0
+        offset, end = log.log_start_offset, log.log_end_offset
+        while offset < end:
+            found = log.find(offset, self._settings.load_buffer_bytes, end)
+            if isinstance(found, OffsetOutOfRange) and offset < log.log_start_offset:
+                offset = log.log_start_offset  # retention was faster
+                continue
+            if isinstance(found, OffsetOutOfRange) or not found.records:
+                break
+            try:
+                data = await asyncio.to_thread(bytes, found.records)
+            except OSError as error:
+                raise log.storage_error("reading", error) from error
+            offset = await carried_out(load.add(data))
+            for each in load.damaged[: max(0, MOST_DAMAGED_LINES - damaged)]:
+                where = f"{log.topic_partition} at offset {each.offset}"
+                _log.error(f"Skipping the damaged record of {where}: {each.reason}")
+            damaged += len(load.damaged)
+            load.damaged.clear()
+        if damaged > MOST_DAMAGED_LINES:
+            _log.error(f"Skipped {damaged} damaged records of {log.topic_partition}")
+        return load
+
+    async def unload(self, partition: CoordinatedPartition) -> None:
+        """Let the groups of a partition die that nobody finds any more; who waits is told NOT_COORDINATOR."""
+        name, by_id = TopicPartition(OFFSETS_TOPIC, partition.number), partition.groups.by_id
+        groups, offsets = len(by_id), sum(map(len, partition.offsets.values()))
+        async for group_id in paced(tuple(by_id)):
+            group = by_id.pop(group_id, None)
+            if group is not None:
+                alone = PartitionGroups(partition.number, {group_id: group})
+                self._effects.perform(partition, unload_groups(alone, wall_ms()))
+        partition.offsets.clear()
+        self._tell(
+            f"Finished unloading {name} for coordinator epoch None. Removed {offsets} cached offsets and "
+            f"{groups} cached groups."
+        )
+
+    def _tell(self, text: str) -> None:
+        self._effects.log(Level.INFO, text, Source.MANAGER)
+
+
+def _ms(start_s: float, end_s: float) -> int:
+    return int((end_s - start_s) * 1000)

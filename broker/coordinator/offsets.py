@@ -1,0 +1,258 @@
+"""Commits, and what is read of them, deleted and expired.
+
+Source: ``storeOffsets``, ``getOffsets`` and ``cleanupGroupMetadata`` of ``GroupMetadataManager`` of Kafka
+2.8; KIP-211 and KIP-496.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from barnabas.broker.coordinator.coordinated import CoordinatedPartition, CoordinatedPartitions
+from barnabas.broker.coordinator.effects import GroupEffects
+from barnabas.broker.coordinator.group_log import COMMIT_ERRORS, GroupLog, wall_ms
+from barnabas.broker.coordinator.settings import GroupSettings
+from barnabas.broker.core.batch_builder import BatchBuilder
+from barnabas.broker.core.group.commits import check_offset_commit
+from barnabas.broker.core.group.deletion import check_offset_delete, remove_empty_group
+from barnabas.broker.core.group.offsets import GroupOffsets, expiration
+from barnabas.broker.core.group.records import OffsetAndMetadata, encode_offset_key, encode_offset_value
+from barnabas.broker.core.group.requests import MemberCall
+from barnabas.broker.core.group.states import GroupState
+from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.runtime.metrics import Metrics
+
+Commits = Mapping[TopicPartition, OffsetAndMetadata]
+CommitErrors = dict[TopicPartition, ErrorCode]
+
+
+PORTION = 500
+"""How many offsets are deleted in one turn of the loop at most."""
+
+
+class FetchedOffset(NamedTuple):
+    """What OffsetFetch answers for a partition; ``committed`` is None if nothing is, or with an error."""
+
+    error: ErrorCode
+    committed: OffsetAndMetadata | None
+
+
+class _Encoded(NamedTuple):
+    """A commit as a batch.
+
+    Attributes:
+        batch: The records of ``commits``; None if they do not fit into one batch.
+        commits: What will be committed.
+        errors: The errors of the other partitions.
+    """
+
+    batch: BatchBuilder | None
+    commits: dict[TopicPartition, OffsetAndMetadata]
+    errors: CommitErrors
+
+
+class CoordinatedOffsets:
+    """The offsets of the groups that this broker coordinates.
+
+    Args:
+        partitions: The partitions that it leads.
+        log: Where commits are appended.
+        effects: Performs effects of decisions about groups.
+        settings: ``offsets.*`` and ``offset.metadata.max.bytes``.
+        metrics: Where commits, deletions and expirations are counted.
+    """
+
+    def __init__(
+        self,
+        partitions: CoordinatedPartitions,
+        log: GroupLog,
+        effects: GroupEffects,
+        settings: GroupSettings,
+        metrics: Metrics,
+    ) -> None:
+        self._partitions = partitions
+        self._log = log
+        self._effects = effects
+        self._settings = settings
+        self._metrics = metrics
+
+    async def commit(self, call: MemberCall, commits: Commits) -> CommitErrors:
+        """Commit offsets of a member, or of a client without group management (generation below 0).
+
+        Returns:
+            An error, or NONE, for each of ``commits``, once their records are replicated as
+            ``offsets.commit.required.acks`` says.
+        """
+        partition = self._partitions.find(call.group_id, may_be_empty=True)
+        if isinstance(partition, ErrorCode):
+            return dict.fromkeys(commits, partition)
+        encoded = await self._encode(partition, call.group_id, commits)
+        if partition.is_unloaded:
+            return dict.fromkeys(commits, ErrorCode.NOT_COORDINATOR)
+        # From here to the append nothing else runs: the sender is still a member of this generation.
+        error, effects = check_offset_commit(partition.groups, call, wall_ms())
+        self._effects.perform(partition, effects)
+        if error is not ErrorCode.NONE:
+            return dict.fromkeys(commits, error)
+        if encoded.batch is None:
+            return dict.fromkeys(encoded.commits, ErrorCode.INVALID_COMMIT_OFFSET_SIZE) | encoded.errors
+        if not encoded.commits:
+            return encoded.errors
+        error = await self._append(partition, call.group_id, encoded.batch, encoded.commits)
+        return dict.fromkeys(encoded.commits, COMMIT_ERRORS.get(error, error)) | encoded.errors
+
+    async def _encode(self, partition: CoordinatedPartition, group_id: str, commits: Commits) -> _Encoded:
+        batch: BatchBuilder | None = self._log.builder(partition.number)
+        kept: dict[TopicPartition, OffsetAndMetadata] = {}
+        errors: CommitErrors = {}
+        async for topic_partition, commit in paced(commits.items()):
+            if _java_length(commit.metadata) > self._settings.metadata_max_bytes:
+                errors[topic_partition] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+                continue
+            kept[topic_partition] = commit
+            if batch is not None:
+                key = encode_offset_key(group_id, topic_partition)
+                if not batch.add(key, encode_offset_value(commit)):
+                    batch = None
+        return _Encoded(batch, kept, errors)
+
+    async def _append(
+        self, partition: CoordinatedPartition, group_id: str, batch: BatchBuilder, commits: Commits
+    ) -> ErrorCode:
+        """Append a commit, which is seen once it is acknowledged, whether or not its client still waits."""
+        offsets = partition.offsets_of(group_id)
+        offsets.prepare(commits)
+        answer: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+
+        def appended(error: ErrorCode, log_offset: Offset) -> None:
+            if error is ErrorCode.NONE:
+                offsets.complete(commits, log_offset)
+                self._metrics.offset_commits.inc(len(commits))
+            else:
+                offsets.abandon(commits)
+            if not answer.done():
+                answer.set_result(error)
+
+        self._log.append(partition.number, batch, appended)
+        return await answer
+
+    async def fetch(
+        self, group_id: str, wanted: Iterable[TopicPartition] | None, *, require_stable: bool
+    ) -> dict[TopicPartition, FetchedOffset] | ErrorCode:
+        """Return what a group has committed.
+
+        Args:
+            group_id: The group; nothing is committed in an unknown one, which is no error.
+            wanted: The partitions; None for all that have a commit.
+            require_stable: Whether a partition with a pending commit gets UNSTABLE_OFFSET_COMMIT (KIP-447).
+
+        Returns:
+            The answer for each partition, or the error of the request.
+        """
+        partition = self._partitions.find(group_id, may_be_empty=True)
+        if isinstance(partition, ErrorCode):
+            return partition
+        offsets = partition.offsets.get(group_id, GroupOffsets())
+        found: dict[TopicPartition, FetchedOffset] = {}
+        async for topic_partition in paced(tuple(offsets.partitions) if wanted is None else wanted):
+            if require_stable and offsets.is_pending(topic_partition):
+                found[topic_partition] = FetchedOffset(ErrorCode.UNSTABLE_OFFSET_COMMIT, None)
+            else:
+                found[topic_partition] = FetchedOffset(ErrorCode.NONE, offsets.get(topic_partition))
+        return found
+
+    async def delete(
+        self, group_id: str, wanted: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode] | ErrorCode:
+        """Delete offsets of a group (OffsetDelete), but of no topic to which it is subscribed."""
+        partition = self._partitions.find(group_id, may_be_empty=True)
+        if isinstance(partition, ErrorCode):
+            return partition
+        asked = tuple(wanted)
+        error, subscribed = check_offset_delete(partition.groups, group_id, {each.topic for each in asked})
+        if error is not ErrorCode.NONE:
+            return error
+        deleted = [each for each in asked if each.topic not in subscribed]
+        self._metrics.offset_deletions.inc(await self._remove(partition, group_id, deleted))
+        subscribed_error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        return {each: subscribed_error if each.topic in subscribed else ErrorCode.NONE for each in asked}
+
+    async def topic_partitions_deleted(self, deleted: Iterable[TopicPartition]) -> None:
+        """Delete the offsets of partitions whose topics were deleted, in all groups."""
+        gone = frozenset(deleted)
+        for partition in tuple(self._partitions.all):
+            async for group_id, offsets in paced(tuple(partition.offsets.items())):
+                mine = gone.intersection(offsets.partitions)
+                if mine:
+                    await self._remove(partition, group_id, mine)
+
+    async def expire(self) -> int:
+        """Delete the offsets that have expired, and the groups that are left without any (KIP-211)."""
+        expired = 0
+        for partition in tuple(self._partitions.all):
+            if not partition.is_loaded:
+                continue
+            async for group_id in paced(tuple(partition.groups.by_id)):
+                expired += await self._expire(partition, group_id)
+        return expired
+
+    async def _expire(self, partition: CoordinatedPartition, group_id: str) -> int:
+        group = partition.groups.by_id.get(group_id)
+        if group is None:
+            return 0
+        gone: list[TopicPartition] = []
+        offsets = partition.offsets.get(group_id)
+        if offsets is not None:
+            rule = expiration(
+                group.protocol_type,
+                is_empty=group.state is GroupState.EMPTY,
+                is_stable=group.state is GroupState.STABLE,
+                state_timestamp_ms=group.state_timestamp_ms,
+                subscribed_topics=group.subscribed_topics,
+            )
+            if rule is not None:
+                gone = offsets.expired(rule, wall_ms(), self._settings.retention_ms)
+        count = await self._remove(partition, group_id, gone)
+        self._metrics.offset_expirations.inc(count)
+        return count
+
+    async def shrink(self, partition: CoordinatedPartition, group_id: str) -> None:
+        """Delete most offsets of a group that is about to be deleted, so that the rest takes no time."""
+        offsets = partition.offsets.get(group_id)
+        if offsets is not None and len(offsets) > PORTION:
+            await self._remove(partition, group_id, tuple(offsets.partitions)[PORTION:])
+
+    async def _remove(
+        self, partition: CoordinatedPartition, group_id: str, topic_partitions: Iterable[TopicPartition]
+    ) -> int:
+        """Delete offsets of a group with tombstones, and an empty group that has no others; count them.
+
+        The tombstones of a portion are appended as it is removed: a commit that comes in between the portions
+        must not be followed by its own tombstone.
+        """
+        count, turn = 0, Turn()
+        everything = tuple(topic_partitions)
+        for begin in range(0, len(everything), PORTION):
+            portion = everything[begin : begin + PORTION]
+            offsets = partition.offsets.get(group_id)
+            if offsets is None or partition.is_unloaded:
+                break
+            removed = offsets.remove(portion)
+            count += len(removed)
+            self._effects.append_tombstones(
+                partition.number, [encode_offset_key(group_id, each) for each in removed]
+            )
+            await turn.yield_if_long()
+        if group_id in partition.groups.by_id and not partition.has_offsets(group_id):
+            partition.offsets.pop(group_id, None)
+            self._effects.perform(partition, remove_empty_group(partition.groups, group_id, wall_ms()))
+        return count
+
+
+def _java_length(text: str) -> int:
+    """The length of a text in Java: its UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-be")) // 2

@@ -1,0 +1,38 @@
+"""ListGroups (16): the groups that this broker coordinates.
+
+Sources: ``KafkaApis.handleListGroupsRequest`` and ``ListGroupsRequest.json`` of release 2.8; KIP-518.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.context import Answer, Building, ServerContext
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+
+FEW_GROUPS = 1_000
+"""So many groups are listed at once; more when few other long answers are made."""
+
+
+async def handle(context: ServerContext, request: Request) -> Answer | Building:
+    """Answer all groups, or those in the states asked for; the answer may be long."""
+    make = partial(_made, context, request)
+    return await make() if context.groups.count <= FEW_GROUPS else Building(make)
+
+
+async def _made(context: ServerContext, request: Request) -> Answer:
+    states = frozenset(getattr(request.body, "states_filter", ()))
+    error, groups = await context.groups.list(states)
+    listed = [
+        request.answer(
+            "ListedGroup",
+            group_id=group.group_id,
+            protocol_type=group.protocol_type,
+            group_state=group.state.value,
+        )
+        async for group in paced(groups)
+    ]
+    return request.answer(
+        "ListGroupsResponse", throttle_time=NO_THROTTLE, error_code=error, groups=tuple(listed)
+    )

@@ -1,0 +1,70 @@
+"""OffsetFetch (9): how far a group has read.
+
+Sources: ``KafkaApis.handleOffsetFetchRequest`` and ``OffsetFetchRequest.json`` of release 2.8; KIP-447.
+Version 0, which Kafka reads from ZooKeeper, is not served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from barnabas.broker.coordinator.offsets import FetchedOffset
+from barnabas.broker.core.group.records import NO_EPOCH
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.by_topic import topic_answers
+from barnabas.broker.server.context import Answer, Building, ServerContext
+from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+
+SHORT_ANSWER = 1_000
+"""The partitions that an answer may have which is made at once."""
+
+_ERROR_OF_REQUEST_SINCE = 2
+_NO_OFFSET = -1
+
+
+async def handle(context: ServerContext, request: Request) -> Answer | Building:
+    """Answer for the partitions asked, or for all with a commit; -1 where nothing is committed."""
+    body, wanted = request.body, None
+    if body.topics is not None:
+        wanted = [
+            TopicPartition(topic.name, index)
+            async for topic, index in paced(
+                (topic, index) for topic in body.topics for index in topic.partition_indexes
+            )
+        ]
+    require_stable = getattr(body, "require_stable", False)
+    found = await context.groups.offsets.fetch(body.group_id, wanted, require_stable=require_stable)
+    error = ErrorCode.NONE
+    if isinstance(found, ErrorCode):
+        error, refused = found, found
+        found = {}
+        if request.version < _ERROR_OF_REQUEST_SINCE:
+            found = {each: FetchedOffset(refused, None) async for each in paced(wanted or ())}
+    make = partial(_answer, request.without_body(), found, error)
+    return await make() if len(found) <= SHORT_ANSWER else Building(make)
+
+
+async def _answer(
+    request: Request, found: Mapping[TopicPartition, FetchedOffset], error: ErrorCode
+) -> Answer:
+    topics = await topic_answers(
+        found,
+        lambda name, partitions: request.answer("OffsetFetchResponseTopic", name=name, partitions=partitions),
+        lambda tp: _partition(request, tp.partition, found[tp]),
+    )
+    return request.answer("OffsetFetchResponse", throttle_time=NO_THROTTLE, topics=topics, error_code=error)
+
+
+def _partition(request: Request, index: int, fetched: FetchedOffset) -> Answer:
+    committed = fetched.committed
+    return request.answer(
+        "OffsetFetchResponsePartition",
+        partition_index=index,
+        committed_offset=_NO_OFFSET if committed is None else committed.offset,
+        committed_leader_epoch=NO_EPOCH if committed is None else committed.leader_epoch,
+        metadata="" if committed is None else committed.metadata,
+        error_code=fetched.error,
+    )

@@ -1,0 +1,216 @@
+"""The coordinator of groups with members, from the election until another broker takes over."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from barnabas.broker.coordinator import loading
+from barnabas.broker.coordinator.metrics import show_groups
+from barnabas.broker.core.group.records import encode_group_key, encode_offset_key
+from barnabas.broker.core.group.requests import LeavingMember, MemberCall
+from barnabas.broker.core.group.states import GroupState
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+
+NONE = ErrorCode.NONE
+
+
+async def test_members_join_sync_beat_and_leave(scene):
+    await scene.lead()
+    joined = await scene.member()
+    assert (joined.leader, joined.generation, joined.protocol) == (joined.member_id, 1, "range")
+    assert scene.heartbeat(joined) is NONE
+    summary = scene.groups.describe("g")
+    assert (summary.state, summary.members[0].client_host) == (GroupState.STABLE, "/127.0.0.1")
+    second = scene.join()
+    await asyncio.sleep(0)
+    assert scene.heartbeat(joined) is ErrorCode.REBALANCE_IN_PROGRESS
+    first = scene.join(joined.member_id)
+    results = await asyncio.gather(first, second)
+    assert [each.generation for each in results] == [2, 2]
+    assert [len(each.members) for each in results] == [2, 0]
+    waiting = scene.sync(results[1])
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    await scene.sync(results[0], {results[1].member_id: b"second"})
+    assert (await waiting).assignment == b"second"
+    left = await scene.groups.leave("g", [LeavingMember(each.member_id, None) for each in results])
+    assert [error for _, error in left] == [NONE, NONE]
+    assert scene.groups.describe("g").state is GroupState.EMPTY
+
+
+async def test_a_silent_member_is_removed(scene):
+    await scene.lead()
+    joined = await scene.member()
+    scene.timer.advance(9_000)
+    assert scene.heartbeat(joined) is NONE
+    scene.timer.advance(9_000)
+    assert scene.heartbeat(joined) is NONE
+    scene.timer.advance(10_000)
+    assert scene.heartbeat(joined) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert scene.groups.describe("g").state is GroupState.EMPTY
+
+
+async def test_a_loaded_group_is_stable_with_its_members(scene):
+    await scene.lead()
+    joined = await scene.member(instance="one")
+    await scene.resign()
+    assert scene.heartbeat(joined) is ErrorCode.NOT_COORDINATOR
+    await scene.lead(epoch=2)
+    assert scene.heartbeat(joined) is NONE
+    synced = await scene.sync(joined)
+    assert (synced.error, synced.assignment) == (NONE, b"mine")
+    scene.timer.advance(10_000)
+    assert scene.groups.describe("g").state is GroupState.EMPTY, "its session runs here"
+
+
+async def test_who_waits_is_told_that_the_coordinator_has_moved(scene):
+    await scene.lead()
+    first = await scene.member()
+    joining = scene.join()
+    await asyncio.sleep(0)
+    await scene.resign()
+    assert (await joining).error is ErrorCode.NOT_COORDINATOR
+    await scene.lead(epoch=2)
+    assert scene.timer.wheel.size == 1, "the timers of the former partition are stopped"
+    scene.timer.advance(1)
+    assert scene.heartbeat(first) is NONE
+
+
+async def test_a_partition_that_is_led_again_at_once_keeps_its_own_timers(scene):
+    await scene.lead()
+    joined = await scene.member()
+    scene.room.follow(epoch=1, topic_partition=scene.tp())
+    await scene.lead(epoch=2)
+    await scene.room.until(lambda: not scene.supervisor.names)
+    assert scene.heartbeat(joined) is NONE
+    assert scene.timer.wheel.size == 1
+    scene.timer.advance(10_000)
+    assert scene.heartbeat(joined) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+async def test_nobody_finds_a_group_while_it_is_loaded(scene):
+    await scene.lead()
+    joined = await scene.member()
+    await scene.commit(1, group="g", generation=1, member=joined.member_id)
+    await scene.resign()
+    error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    async with scene.groups._loader._loading:
+        scene.room.lead(2, topic_partition=scene.tp())
+        assert await scene.commit(1) is error
+        assert await scene.fetch() is error
+        assert (await scene.join()).error is error
+        assert (await scene.sync(joined)).error is ErrorCode.REBALANCE_IN_PROGRESS
+        assert scene.groups.describe("g") is error
+        assert await scene.groups.delete("g") is error
+        assert await scene.groups.leave("g", []) is error
+        await scene.resign(epoch=3)
+    await scene.lead(epoch=4)
+    assert scene.heartbeat(joined) is NONE
+
+
+async def test_members_are_all_right_while_their_group_is_loaded(scene):
+    scene.room.lead(0, topic_partition=scene.tp())
+    assert scene.groups.heartbeat(MemberCall("g", 1, "m", None)) is NONE
+    error, groups = await scene.groups.list(())
+    assert (error, groups) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [])
+
+
+async def test_groups_are_listed_by_state(scene):
+    await scene.lead()
+    await scene.member()
+    error, groups = await scene.groups.list(())
+    assert (error, [tuple(each) for each in groups]) == (NONE, [("g", "consumer", GroupState.STABLE)])
+    assert (await scene.groups.list({"Empty", "nonsense"}))[1] == []
+    assert len((await scene.groups.list({"Stable"}))[1]) == 1
+    scene.groups.close()
+    assert await scene.groups.list(()) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, [])
+
+
+@pytest.mark.parametrize("group", ["", "g"])
+async def test_the_empty_group_id_is_for_commits_alone(scene, group):
+    await scene.lead(group)
+    expected = NONE if group else ErrorCode.INVALID_GROUP_ID
+    assert await scene.commit(1, group=group) is NONE
+    joining = scene.join(group=group)
+    await asyncio.sleep(0)
+    scene.timer.advance(1)
+    assert (await joining).error is expected
+
+
+async def test_a_damaged_record_is_skipped_and_stops_no_group(scene, caplog):
+    hosted = await scene.lead()
+    await scene.commit(1)
+    scene.room.write(hosted, b"no key")
+    await scene.commit(2, "u")
+    await scene.resign()
+    await scene.lead(epoch=2)
+    assert (await scene.fetch(), await scene.fetch("u")) == (1, 2)
+
+
+async def test_a_load_that_fails_is_repeated(scene, monkeypatch):
+    await scene.lead()
+    await scene.commit(1)
+    await scene.resign()
+    real, calls = loading.GroupLoad.add, []
+
+    def add(load, data):
+        calls.append(len(data))
+        if len(calls) == 1:
+            raise RuntimeError("an error that nobody foresaw")
+        return real(load, data)
+
+    monkeypatch.setattr(loading.GroupLoad, "add", add)
+    monkeypatch.setattr(loading, "RETRY_S", 0)
+    await scene.lead(epoch=2)
+    assert (await scene.fetch(), len(calls)) == (1, 2)
+
+
+async def test_the_log_is_loaded_in_pieces(make_scene):
+    scene = make_scene(load_buffer_bytes=1)
+    await scene.lead()
+    for number in range(20):
+        await scene.commit(number)
+    await scene.resign()
+    await scene.lead(epoch=2)
+    assert await scene.fetch() == 19
+
+
+async def test_a_group_that_is_too_large_to_be_stored_rebalances(scene):
+    hosted = await scene.lead()
+    joining = scene.join()
+    await asyncio.sleep(0)
+    scene.timer.advance(1)
+    joined = await joining
+    hosted.log.config = hosted.log.config.__class__(max_message_bytes=80)
+    synced = await scene.sync(joined, {joined.member_id: bytes(100)})
+    assert synced.error is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+async def test_the_page_shows_groups_and_offsets(scene):
+    show_groups(scene.metrics, scene.groups.partitions)
+    await scene.lead()
+    joined = await scene.member()
+    await scene.commit(1, generation=1, member=joined.member_id)
+    value = scene.metrics.registry.get_sample_value
+    prefix = "kafka_coordinator_group_GroupMetadataManager_"
+    assert [value(prefix + name) for name in ("NumOffsets", "NumGroups", "NumGroupsStable")] == [1, 1, 1]
+    assert value(prefix + "NumGroupsEmpty") == 0
+    coordinator = "kafka_server_group_coordinator_metrics_"
+    assert value(coordinator + "offset_commit_count_total") == 1
+    assert value(coordinator + "group_completed_rebalance_count_total") == 1
+
+
+async def test_topics_of_others_are_nothing_to_the_coordinator(scene):
+    scene.room.lead(0, topic_partition=TopicPartition("t", 0))
+    assert not scene.groups.partitions.all
+
+
+async def test_the_record_of_a_group_is_written_once_a_round(scene):
+    await scene.lead()
+    joined = await scene.member()
+    await scene.commit(3, generation=1, member=joined.member_id)
+    keys = [key for key, _ in scene.records()]
+    assert keys == [encode_group_key("g"), encode_offset_key("g", TopicPartition("t", 0))]

@@ -1,0 +1,238 @@
+"""Commits, from the append to the log until a coordinator has loaded them again."""
+
+from __future__ import annotations
+
+import asyncio
+
+from barnabas.broker.coordinator.offsets import PORTION
+from barnabas.broker.core.group.records import OffsetAndMetadata, encode_group_key, encode_offset_key
+from barnabas.broker.core.group.requests import LeavingMember, MemberCall
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+
+NONE = ErrorCode.NONE
+T = TopicPartition("t", 0)
+
+
+def simple(group="g"):
+    return MemberCall(group, -1, "", None)
+
+
+def value(offset, metadata="", commit_ms=10**15):
+    return OffsetAndMetadata(offset, -1, metadata, commit_ms)
+
+
+async def appended(scene):
+    """Wait until the commit of T is in the log."""
+    partition = scene.groups.partitions.get(scene.tp().partition)
+    await scene.room.until(lambda: "g" in partition.offsets and partition.offsets["g"].is_pending(T))
+
+
+def replicate(scene, hosted):
+    """Let both followers fetch all that the leader has."""
+    end = hosted.log.log_end_offset
+    for follower in (2, 3):
+        hosted.replica.follower_fetched(
+            follower, end, log_start_offset=0, log_end_offset=end, now_ms=0, session=None
+        )
+    scene.hosted.high_watermark_rose(hosted)
+
+
+async def test_a_simple_consumer_commits_and_reads_what_it_has_committed(scene):
+    await scene.lead()
+    same_partition = next(f"h{n}" for n in range(99) if scene.tp(f"h{n}") == scene.tp())
+    assert await scene.fetch() is None
+    assert await scene.commit(5) is NONE
+    assert await scene.commit(7, "u") is NONE
+    assert (await scene.fetch(), await scene.fetch("u")) == (5, 7)
+    everything = await scene.groups.offsets.fetch("g", None, require_stable=True)
+    assert {tp.topic: found.committed.offset for tp, found in everything.items()} == {"t": 5, "u": 7}
+    assert await scene.groups.offsets.fetch(same_partition, None, require_stable=False) == {}
+
+
+async def test_who_does_not_lead_the_partition_refuses(scene):
+    assert await scene.commit(5) is ErrorCode.NOT_COORDINATOR
+    assert await scene.fetch() is ErrorCode.NOT_COORDINATOR
+    await scene.lead()
+    scene.groups.close()
+    assert await scene.commit(5) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+async def test_commits_are_there_again_when_the_partition_is_loaded_again(scene):
+    await scene.lead()
+    assert [await scene.commit(number) for number in range(3)] == [NONE] * 3
+    await scene.resign()
+    assert await scene.fetch() is ErrorCode.NOT_COORDINATOR
+    await scene.lead(epoch=2)
+    assert await scene.fetch() == 2
+    assert scene.failed == []
+
+
+async def test_an_unacknowledged_commit_is_not_seen(make_scene):
+    scene = make_scene(commit_required_acks=-1)
+    hosted = await scene.lead()
+    waiting = asyncio.ensure_future(scene.commit(5))
+    await appended(scene)
+    assert await scene.fetch() is None
+    assert await scene.fetch(require_stable=True) is ErrorCode.UNSTABLE_OFFSET_COMMIT
+    replicate(scene, hosted)
+    assert await waiting is NONE
+    assert await scene.fetch(require_stable=True) == 5
+
+
+async def test_a_client_that_goes_away_takes_no_commit_with_it(make_scene):
+    scene = make_scene(commit_required_acks=-1)
+    hosted = await scene.lead()
+    waiting = asyncio.ensure_future(scene.commit(5))
+    await appended(scene)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    replicate(scene, hosted)
+    await scene.room.until(
+        lambda: not scene.groups.partitions.get(scene.tp().partition).offsets["g"].is_pending(T)
+    )
+    assert await scene.fetch() == 5
+
+
+async def test_a_coordinator_that_leads_no_more_acknowledges_no_commit(make_scene):
+    """KAFKA-20634: even if the high watermark passes the offsets of the lost records afterwards."""
+    scene = make_scene(commit_required_acks=-1)
+    await scene.lead()
+    waiting = asyncio.ensure_future(scene.commit(5))
+    await appended(scene)
+    scene.hosted.get(scene.tp()).log.truncate_to(0)
+    await scene.resign()
+    assert await waiting is ErrorCode.NOT_COORDINATOR
+    hosted = await scene.lead(epoch=2)
+    scene.room.write(hosted, b"another record at that offset")
+    replicate(scene, hosted)
+    assert await scene.fetch() is None
+
+
+async def test_too_few_replicas_are_a_coordinator_that_is_not_available(make_scene, room):
+    scene = make_scene(commit_required_acks=-1)
+    tp = scene.tp()
+    hosted = room.lead(0, isr=(), topic_partition=tp)
+    await room.until(lambda: scene.groups.partitions.get(tp.partition).is_loaded)
+    hosted.log.config = hosted.log.config.__class__(min_insync_replicas=2)
+    assert await scene.commit(5) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert await scene.fetch(require_stable=True) is None
+
+
+async def test_long_metadata_is_refused_and_the_other_partitions_go_on(make_scene):
+    scene = make_scene(metadata_max_bytes=4)
+    await scene.lead()
+    u, v = TopicPartition("u", 0), TopicPartition("v", 0)
+    commits = {T: value(1, "12345"), u: value(2, "1234"), v: value(3, "\U0001f600" * 2)}
+    errors = await scene.groups.offsets.commit(simple(), commits)
+    assert errors == {T: ErrorCode.OFFSET_METADATA_TOO_LARGE, u: NONE, v: NONE}
+    assert await scene.fetch(require_stable=True) is None, "nor is it pending"
+    assert [await scene.fetch("u"), await scene.fetch("v")] == [2, 3]
+    assert await scene.commit(1, metadata="12345") is ErrorCode.OFFSET_METADATA_TOO_LARGE
+
+
+async def test_a_commit_that_fits_into_no_batch_is_refused(scene):
+    hosted = await scene.lead()
+    hosted.log.config = hosted.log.config.__class__(max_message_bytes=300)
+    commits = {TopicPartition("t", number): value(1) for number in range(20)}
+    errors = await scene.groups.offsets.commit(simple(), commits)
+    assert set(errors.values()) == {ErrorCode.INVALID_COMMIT_OFFSET_SIZE}
+    assert hosted.log.log_end_offset == 0
+
+
+async def test_a_commit_of_a_generation_needs_its_group(scene):
+    await scene.lead()
+    assert await scene.commit(1, generation=3, member="m") is ErrorCode.ILLEGAL_GENERATION
+    joined = await scene.member()
+    assert await scene.commit(1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert await scene.commit(1, generation=9, member=joined.member_id) is ErrorCode.ILLEGAL_GENERATION
+    assert await scene.commit(4, generation=1, member=joined.member_id) is NONE
+    assert await scene.fetch() == 4
+
+
+async def test_offsets_are_deleted_but_not_those_of_subscribed_topics(scene):
+    await scene.lead()
+    assert await scene.groups.offsets.delete("g", [T]) is ErrorCode.GROUP_ID_NOT_FOUND
+    joined = await scene.member(topics=("t",))
+    for topic in "tu":
+        assert await scene.commit(1, topic, generation=1, member=joined.member_id) is NONE
+    u = TopicPartition("u", 0)
+    assert await scene.groups.offsets.delete("g", [T, u]) == {T: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, u: NONE}
+    assert (await scene.fetch(), await scene.fetch("u")) == (1, None)
+    assert scene.records()[-1] == (encode_offset_key("g", u), None)
+
+
+async def test_a_group_of_which_all_offsets_are_deleted_is_gone(scene):
+    await scene.lead()
+    await scene.commit(1)
+    assert await scene.groups.offsets.delete("g", [T]) == {T: NONE}
+    assert await scene.groups.offsets.delete("g", [T]) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert scene.records()[-1] == (encode_offset_key("g", T), None)
+
+
+async def test_a_deleted_topic_takes_its_offsets_along(scene):
+    await scene.lead()
+    await scene.commit(1)
+    await scene.commit(2, "u")
+    scene.groups.partitions_deleted([T])
+    await scene.room.until(lambda: "offsets-of-deleted-topics" not in scene.supervisor.names)
+    assert (await scene.fetch(), await scene.fetch("u")) == (None, 2)
+    await scene.resign()
+    await scene.lead(epoch=2)
+    assert (await scene.fetch(), await scene.fetch("u")) == (None, 2)
+
+
+async def test_old_offsets_expire_and_the_group_with_the_last(scene):
+    await scene.lead()
+    await scene.commit(1, commit_ms=5)
+    await scene.commit(2, "u", commit_ms=5, expire_ms=2**60)
+    await scene.commit(3, "v")
+    assert await scene.groups.offsets.expire() == 1
+    assert [await scene.fetch(topic) for topic in "tuv"] == [None, 2, 3]
+    await scene.commit(3, "v", commit_ms=5)
+    await scene.commit(2, "u", commit_ms=5)
+    assert await scene.groups.offsets.expire() == 2
+    assert scene.groups.count == 0
+    await scene.resign()
+    await scene.lead(epoch=2)
+    assert scene.groups.count == 0
+
+
+async def test_offsets_of_a_stable_group_expire_where_it_is_not_subscribed(scene):
+    await scene.lead()
+    joined = await scene.member(topics=("t",))
+    for topic in "tu":
+        await scene.commit(1, topic, generation=1, member=joined.member_id, commit_ms=5)
+    assert await scene.groups.offsets.expire() == 1
+    assert (await scene.fetch(), await scene.fetch("u")) == (1, None)
+
+
+async def test_a_group_with_very_many_offsets_is_deleted_whole(scene):
+    await scene.lead()
+    many = [TopicPartition("t", number) for number in range(2 * PORTION + 3)]
+    errors = await scene.groups.offsets.commit(simple(), {each: value(1) for each in many})
+    assert set(errors.values()) == {NONE}
+    assert await scene.groups.delete("g") is NONE
+    deleted = {key for key, record in scene.records() if record is None}
+    assert deleted == {encode_offset_key("g", each) for each in many}
+    assert await scene.fetch() is None
+
+
+async def test_a_group_that_had_members_leaves_a_tombstone(scene):
+    await scene.lead()
+    joined = await scene.member()
+    assert await scene.groups.delete("g") is ErrorCode.NON_EMPTY_GROUP
+    await scene.groups.leave("g", [LeavingMember(joined.member_id, None)])
+    assert await scene.groups.delete("g") is NONE
+    assert scene.records()[-1] == (encode_group_key("g"), None)
+    assert await scene.groups.delete("g") is ErrorCode.GROUP_ID_NOT_FOUND
+
+
+async def test_the_expiry_task_goes_on(make_scene):
+    scene = make_scene(retention_check_interval_ms=1)
+    await scene.lead()
+    task = asyncio.ensure_future(scene.groups.expire_offsets())
+    await scene.commit(1, commit_ms=5)
+    await scene.room.until(lambda: scene.groups.count == 0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
