@@ -64,7 +64,7 @@ class GroupLoad:
 
     def __init__(self) -> None:
         self.damaged: list[DamagedRecord] = []
-        self._keys: dict[bytes, OffsetKey | GroupKey] = {}
+        self._keys: dict[bytes | None, OffsetKey | GroupKey] = {}
         self._stored: dict[str, StoredGroup] = {}
         self._offsets: defaultdict[str, _Offsets] = defaultdict(dict)
         self._open: dict[ProducerId, defaultdict[str, _Offsets]] = {}
@@ -118,11 +118,9 @@ class GroupLoad:
 
     def _add_record(self, record: KeyValue, base_offset: Offset, transaction: ProducerId | None) -> None:
         raw_key, value = record.key, record.value
-        key = self._keys.get(raw_key) if raw_key is not None else None
+        key = self._keys.get(raw_key)
         if key is None:
-            key = decode_key(raw_key)
-            if raw_key is not None:
-                self._keys[raw_key] = key
+            key = self._keys[raw_key] = decode_key(raw_key)
         if isinstance(key, GroupKey):
             if value is None:
                 self._stored.pop(key.group, None)

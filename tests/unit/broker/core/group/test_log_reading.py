@@ -177,6 +177,16 @@ def test_a_damaged_batch_is_skipped():
     assert offset_of(groups) == 7, "the records before the damage count"
 
 
+@pytest.mark.parametrize("key_length", [b"\x7e", b"\xfe\xff\xff\xff\x0f"])
+def test_a_batch_whose_record_is_longer_than_it_says_is_skipped(key_length):
+    body = b"\x00\x00\x00" + key_length + b"kv\x00"
+    whole = batch(4, (b"k", b"v"))
+    too_long = bytes(with_records(parse_header(whole), bytes((2 * len(body),)) + body).data)
+    load, groups = loaded(too_long, batch(5, commit(1)))
+    assert "the record at offset 4 is not filled" in load.damaged[0].reason
+    assert offset_of(groups) == 1
+
+
 def test_a_marker_that_cannot_be_read_is_skipped():
     builder = BatchBuilder(1000, 2**20)
     builder.add(b"\x00", b"")
