@@ -14,6 +14,7 @@ from kio.serial import entity_writer
 from kio.serial.writers import write_unsigned_varint
 from kio.static.primitive import uvarint
 
+from barnabas.bench.hostile_groups import GROUP_REQUESTS
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.guard import MAX_TAGGED_FIELDS
 from barnabas.broker.wire.schemas import REQUEST, load_schema
@@ -219,6 +220,7 @@ REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_partition_reassignments,
     ApiKey.DESCRIBE_LOG_DIRS: _describe_log_dirs,
+    **GROUP_REQUESTS,
 }
 """The builders of requests, for each API whose requests have elements."""
 

@@ -10,7 +10,7 @@ NO_ELEMENTS = {
     ApiKey.API_VERSIONS,
     ApiKey.INIT_PRODUCER_ID,
     ApiKey.FIND_COORDINATOR,
-    ApiKey.JOIN_GROUP,
+    ApiKey.HEARTBEAT,
     ApiKey.DESCRIBE_CLUSTER,
 }
 """Of what these hold, nothing is gone through."""
