@@ -76,7 +76,7 @@ class SyncGroup:
 
 @dataclass(frozen=True, slots=True)
 class MemberCall:
-    """What a Heartbeat, an OffsetCommit or a TxnOffsetCommit says about its sender.
+    """What a Heartbeat or an OffsetCommit says about its sender.
 
     ``generation`` is negative, and ``member_id`` "", where a client commits without being a member.
     """

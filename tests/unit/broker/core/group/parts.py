@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 from barnabas.broker.core.group import effects as fx
-from barnabas.broker.core.group.commits import check_offset_commit, check_txn_offset_commit
+from barnabas.broker.core.group.commits import check_offset_commit
 from barnabas.broker.core.group.groups import PartitionGroups
 from barnabas.broker.core.group.heartbeat import heartbeat
 from barnabas.broker.core.group.join import join_group
@@ -136,12 +136,6 @@ class Coordinator:
             generation = self.group.generation
         call = MemberCall(group, generation, member_id, instance)
         error, effects = check_offset_commit(self.groups, call, self.now_ms)
-        self.perform(effects)
-        return error
-
-    def txn_commit(self, member_id, *, generation, instance=None) -> ErrorCode:
-        call = MemberCall(G, generation, member_id, instance)
-        error, effects = check_txn_offset_commit(self.groups, call, self.now_ms)
         self.perform(effects)
         return error
 

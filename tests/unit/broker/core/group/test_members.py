@@ -84,30 +84,6 @@ def test_a_commit_without_generation_creates_a_group():
     assert coordinator.group.state is GroupState.EMPTY
 
 
-@pytest.mark.parametrize(
-    ("member_id", "generation", "error"),
-    [
-        ("", -1, ErrorCode.NONE),
-        ("", 1, ErrorCode.NONE),
-        ("", 2, ErrorCode.ILLEGAL_GENERATION),
-        ("x", -1, ErrorCode.UNKNOWN_MEMBER_ID),
-        ("b-uuid2", -1, ErrorCode.NONE),
-        ("b-uuid2", 0, ErrorCode.ILLEGAL_GENERATION),
-    ],
-)
-def test_a_commit_in_a_transaction_checks_what_it_names(member_id, generation, error):
-    coordinator = in_state(GroupState.STABLE)
-    timers = dict(coordinator.timers)
-    assert coordinator.txn_commit(member_id, generation=generation) is error
-    assert coordinator.timers == timers
-
-
-def test_a_commit_in_a_transaction_creates_a_group():
-    coordinator = Coordinator()
-    assert coordinator.txn_commit("", generation=1) is ErrorCode.ILLEGAL_GENERATION
-    assert coordinator.txn_commit("", generation=-1) is ErrorCode.NONE
-
-
 def test_members_leave_each_for_itself():
     coordinator = Coordinator()
     coordinator.stable("a", "b")

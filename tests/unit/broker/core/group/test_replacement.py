@@ -161,7 +161,6 @@ def test_a_restart_between_join_and_sync_still_has_to_sync():
         ("heartbeat", lambda c: c.heartbeat("x", instance="i", generation=7)),
         ("leave-group", lambda c: c.leave(("x", "i"))[0]),
         ("commit-offsets", lambda c: c.commit("x", instance="i", generation=7)),
-        ("txn-commit-offsets", lambda c: c.txn_commit("x", instance="i", generation=7)),
     ],
 )
 def test_another_member_id_is_fenced_before_all_else(coordinator, operation, call):
