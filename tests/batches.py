@@ -31,8 +31,12 @@ def keyed_batch(
     producer: tuple[int, int, int] = (-1, -1, -1),
     timestamp: int = 1_700_000_000_000,
     epoch: int = 0,
+    step_ms: int = 1,
 ) -> bytes:
-    """A batch of these keys and values, as a library that is not ours builds it."""
+    """A batch of these keys and values, as a library that is not ours builds it.
+
+    The first record has ``timestamp``, each further one is ``step_ms`` later.
+    """
     producer_id, producer_epoch, sequence = producer
     builder = DefaultRecordBatchBuilder(
         magic=2,
@@ -44,7 +48,9 @@ def keyed_batch(
         batch_size=1 << 30,
     )
     for index, (key, value) in enumerate(records):
-        builder.append(index, timestamp=timestamp + index, key=key, value=value, headers=[("h", b"1")])
+        builder.append(
+            index, timestamp=timestamp + index * step_ms, key=key, value=value, headers=[("h", b"1")]
+        )
     built = bytes(builder.build())
     return Struct(">qii").pack(base_offset, len(built) - FRAME_SIZE, epoch) + built[16:]
 

@@ -85,6 +85,13 @@ def test_the_time_of_the_append_stays_that_of_all_records():
     assert after.header.max_timestamp == NOW + 500
 
 
+def test_the_largest_timestamp_may_be_that_of_the_first_record_kept():
+    before = batch_of([(b"a", b"v"), (b"b", b"v"), (b"c", b"v")], step_ms=-10)
+    after = cleaned(before, map_of({b"a": 500}, 500), retains_deletes=True, keeps_sequence=False).batch
+    assert [key for _, key, *_ in records_of(after)] == [b"b", b"c"]
+    assert after.header.max_timestamp == NOW - 10
+
+
 def test_too_many_records_are_not_opened():
     before = batch_of([(b"a", b"v")], codec=1)
     many = RecordBatch(before.header._replace(record_count=MAX_RECORDS + 1), before.data)

@@ -25,6 +25,7 @@ from barnabas.broker.core.record_batch import (
     with_records,
 )
 from barnabas.broker.core.refusals import Reason, Refusal
+from tests.batches import keyed_batch, records_of
 
 NOW = 1_700_000_000_000
 TIMES = [NOW + 5, NOW - 3, NOW + 90, NOW]
@@ -80,6 +81,18 @@ def test_a_control_batch_is_left_alone(batch, patch_batch):
 def test_a_wrong_maximum_timestamp_is_put_right(batch, patch_batch):
     data = patch_batch(batch(4, timestamps=TIMES), 35, (NOW + 7777).to_bytes(8))
     assert recompress(taken(data), config(Codec.LZ4), NOW, "t-0").header.max_timestamp == max(TIMES)
+
+
+@pytest.mark.parametrize("target", ["producer", Codec.LZ4])
+def test_a_compacted_topic_takes_only_records_with_keys(target):
+    compacted = config(target, cleanup_policy=frozenset({"compact"}))
+    without = taken(keyed_batch([(b"a", b"v"), (None, b"v")]))
+    refusal = recompress(without, compacted, NOW, "t-0")
+    assert refusal.reason is Reason.KEY_MISSING
+    assert [fault.index for fault in refusal.faults] == [1]
+    with_keys = taken(keyed_batch([(b"a", b"v"), (b"b", None)]))
+    after = recompress(with_keys, compacted, NOW, "t-0")
+    assert records_of(after) == records_of(with_keys)
 
 
 def test_each_timestamp_is_checked(batch, patch_batch):
