@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from barnabas.broker.core import high_watermark, isr
+from barnabas.broker.core.replica_selection import ReplicaView
 from barnabas.cluster.model.epochs import (
     NO_CONTROLLER_EPOCH,
     UNKNOWN_LEADER_EPOCH,
@@ -126,12 +127,25 @@ class Replica:
         """
         return self.is_leader and len(self.isr) < len(self.assignment.origin)
 
+    def views(self, racks: Callable[[BrokerId], str | None], now_ms: int) -> list[ReplicaView]:
+        """Return the followers as views for the choice of the replica to read from."""
+        return [
+            ReplicaView(
+                broker_id,
+                racks(broker_id),
+                remote.log_start_offset,
+                remote.log_end_offset,
+                now_ms - remote.caught_up_ms,
+            )
+            for broker_id, remote in self._remotes.items()
+        ]
+
     def remote(self, broker_id: BrokerId) -> isr.RemoteReplica | None:
         """Return the state of a follower, or None if the broker is no follower of this leader."""
         return self._remotes.get(broker_id)
 
-    def judge_epoch(self, current_leader_epoch: LeaderEpoch) -> ErrorCode:
-        """Return the error of a request that only the leader serves, made in ``current_leader_epoch``.
+    def judge_epoch(self, current_leader_epoch: LeaderEpoch, *, from_follower: bool = False) -> ErrorCode:
+        """Return the error of a request that a leader serves, or a follower too, in ``current_leader_epoch``.
 
         -1 is not checked. The epoch is checked first, so that a client with old metadata learns which side is
         behind.
@@ -141,7 +155,8 @@ class Replica:
                 return ErrorCode.FENCED_LEADER_EPOCH
             if current_leader_epoch > self.leader_epoch:
                 return ErrorCode.UNKNOWN_LEADER_EPOCH
-        return ErrorCode.NONE if self.role is Role.LEADER else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        serves = self.role is Role.LEADER or (from_follower and self.role is Role.FOLLOWER)
+        return ErrorCode.NONE if serves else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def become_leader(self, request: LeaderAndIsrPartition, log_end_offset: Offset, now_ms: int) -> bool:
         """Become the leader; return whether this broker did not lead before.

@@ -34,6 +34,9 @@ async def serve_clients(
     metrics.watch(metrics.connection_count, lambda: sum(each.connection_count for each in listeners))
     metrics.watch(metrics.memory_pool_available, lambda: context.requests.available)
     metrics.watch(metrics.memory_pool_used, lambda: context.requests.used)
+    metrics.watch(metrics.fetch_sessions, lambda: len(context.fetch_sessions))
+    metrics.watch(metrics.fetch_session_partitions, lambda: context.fetch_sessions.partition_count)
+    context.fetch_sessions.on_evicted = metrics.fetch_session_evictions.inc
     metrics.watch(metrics.answer_bytes, lambda: context.answers.used)
     for listener, bound in zip(listeners, storage.sockets.values(), strict=True):
         listener.start_on(bound)

@@ -97,8 +97,14 @@ class FetchSession:
             self._hosted.fetches.check_and_complete(self)
 
     def high_watermark_rose(self, topic_partition: TopicPartition) -> None:
-        """Note that the high watermark rose; the next answer has it, but is not sent for that alone."""
+        """Note that the high watermark rose; the next answer has it.
+
+        It is sent for that alone only if consumers may read from followers: in Kafka they wait there for
+        ``replica.fetch.wait.max.ms``.
+        """
         self._updated[topic_partition] = None
+        if self._hosted.settings.replica_selector_class is not None:
+            self._hosted.fetches.check_and_complete(self)
 
     def log_start_rose(self, topic_partition: TopicPartition) -> None:
         """Note that the log start rose; the next answer has it."""
@@ -224,6 +230,8 @@ class FetchSession:
     def has_enough(self, min_bytes: int) -> bool:
         """Return whether an answer is due: an error, or ``min_bytes`` to send over all partitions."""
         if self._refused or self.is_closed or min_bytes <= 0:
+            return True
+        if self._updated and self._hosted.settings.replica_selector_class is not None:
             return True
         if min_bytes == 1:
             return bool(self._ready)

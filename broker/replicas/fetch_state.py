@@ -234,10 +234,13 @@ class FetchState:
             log.raise_log_start(Offset(min(data.log_start_offset, log.log_end_offset)))
         if log.log_start_offset > self._sent_starts.get(partition.topic_partition, log.log_start_offset):
             self._moved[partition.topic_partition] = None
+        before = partition.replica.high_watermark
         partition.replica.follow_high_watermark(
             Offset(data.high_watermark), log.log_start_offset, log.log_end_offset
         )
         log.forget_replicated(partition.replica.high_watermark)
+        if partition.replica.high_watermark > before:
+            self._hosted.follower_may_give_more(partition.topic_partition)
 
     def _truncate_diverging(self, partition: HostedPartition, leader_end: pb.EpochEndOffset) -> None:
         log = partition.log
@@ -256,6 +259,7 @@ class FetchState:
     def _truncate(self, partition: HostedPartition, offset: Offset) -> None:
         partition.log.truncate_to(offset)
         partition.replica.truncated(partition.log.log_start_offset, partition.log.log_end_offset)
+        self._hosted.follower_may_give_more(partition.topic_partition)
         self._name(partition.topic_partition)
 
     def _react(self, partition: HostedPartition, data: pb.PartitionData, error: ErrorCode) -> None:
@@ -283,6 +287,7 @@ class FetchState:
             case StartOver(offset):
                 log.truncate_fully_and_start_at(offset)
                 partition.replica.truncated(log.log_start_offset, log.log_end_offset)
+                self._hosted.follower_may_give_more(partition.topic_partition)
                 self._name(partition.topic_partition)
             case FetchOn():
                 # Nothing to truncate: the leader's log has changed in the meantime, or does not know our

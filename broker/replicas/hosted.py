@@ -17,6 +17,7 @@ from barnabas.broker.core.log_expectation import LogExpectation, LogOwner, owner
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.purgatory import DelayedOperationPurgatory
 from barnabas.broker.core.replica import Replica
+from barnabas.broker.core.replica_selection import RACK_AWARE, rack_aware
 from barnabas.broker.disk.errors import (
     CorruptLogError,
     KafkaStorageError,
@@ -211,10 +212,21 @@ class HostedPartitions:
         self, topic_partition: TopicPartition, current_leader_epoch: LeaderEpoch
     ) -> HostedPartition | ErrorCode:
         """Return the partition if this broker leads it in ``current_leader_epoch``, else the error."""
+        return self._judged(topic_partition, current_leader_epoch, from_follower=False)
+
+    def readable(
+        self, topic_partition: TopicPartition, current_leader_epoch: LeaderEpoch
+    ) -> HostedPartition | ErrorCode:
+        """Return the partition also if this broker follows: consumers may read there from Fetch 11 on."""
+        return self._judged(topic_partition, current_leader_epoch, from_follower=True)
+
+    def _judged(
+        self, topic_partition: TopicPartition, current_leader_epoch: LeaderEpoch, *, from_follower: bool
+    ) -> HostedPartition | ErrorCode:
         partition = self._partitions.get(topic_partition)
         if partition is None:
             return self.absence(topic_partition)
-        error = partition.replica.judge_epoch(current_leader_epoch)
+        error = partition.replica.judge_epoch(current_leader_epoch, from_follower=from_follower)
         return partition if error is ErrorCode.NONE else error
 
     def absence(self, topic_partition: TopicPartition) -> ErrorCode:
@@ -337,6 +349,25 @@ class HostedPartitions:
             feed.high_watermark_rose(topic_partition)
         self.produces.check_and_complete(topic_partition)
         self.fetches.check_and_complete(topic_partition)
+
+    def follower_may_give_more(self, topic_partition: TopicPartition) -> None:
+        """What consumers may read of a follower has changed: its high watermark, or its log was cut."""
+        self.fetches.check_and_complete(topic_partition)
+
+    def preferred_replica(self, partition: HostedPartition, rack: str, offset: Offset) -> BrokerId | None:
+        """The live follower that a consumer in ``rack`` should read from, or None if the leader serves it."""
+        if self.settings.replica_selector_class != RACK_AWARE or not partition.replica.is_leader:
+            return None
+        followers = [
+            each
+            for each in partition.replica.views(self._rack, monotonic_ms())
+            if self._metadata.broker(each.broker_id) is not None
+        ]
+        return rack_aware(followers, self._rack(self.broker_id), rack, offset)
+
+    def _rack(self, broker_id: BrokerId) -> str | None:
+        broker = self._metadata.broker(broker_id)
+        return None if broker is None else broker.rack
 
     def log_start_rose(self, partition: HostedPartition) -> None:
         """Notify sessions and purgatories that the log start of ``partition`` has risen."""

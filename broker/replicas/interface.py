@@ -34,6 +34,9 @@ NO_TIMESTAMP = -1
 CONSUMER = -1
 """The replica id of a consumer's fetch."""
 
+NO_PREFERRED_REPLICA = -1
+"""The preferred read replica in an answer that names none."""
+
 LATEST_TIMESTAMP = -1
 """The timestamp by which ListOffsets asks for the end of what may be read."""
 
@@ -125,6 +128,8 @@ class FetchPartition:
         allow_zstd: False for Fetch below 10, whose clients cannot read zstd (KIP-110).
         read_committed: Whether to omit open transactions, and to list the aborted ones.
         replica_id: The broker that claims to fetch, or a negative number for a consumer.
+        rack: The consumer's rack, or an empty string; None for Fetch below 11, whose consumers read from the
+            leader alone (KIP-392).
     """
 
     offset: Offset
@@ -134,6 +139,12 @@ class FetchPartition:
     allow_zstd: bool = True
     read_committed: bool = False
     replica_id: int = CONSUMER
+    rack: str | None = None
+
+    @property
+    def may_read_follower(self) -> bool:
+        """Whether a follower may serve it."""
+        return self.rack is not None and self.replica_id < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +160,7 @@ class Fetched:
         log_start_offset: The partition's log start offset, or ``UNKNOWN_OFFSET``.
         diverging_epoch: Set if the reader's log diverges from this one before the requested offset (KIP-595).
         aborted_transactions: The transactions with records among ``records``; only if requested.
+        preferred_read_replica: The replica to read from instead, or -1.
     """
 
     error: ErrorCode
@@ -158,6 +170,7 @@ class Fetched:
     log_start_offset: Offset = UNKNOWN_OFFSET
     diverging_epoch: EpochEndOffset | None = None
     aborted_transactions: Sequence[AbortedTransaction] = ()
+    preferred_read_replica: int = NO_PREFERRED_REPLICA
 
 
 FetchResults = dict[TopicPartition, Fetched]

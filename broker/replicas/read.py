@@ -22,6 +22,7 @@ from barnabas.broker.replicas.interface import (
     DEBUGGING_CONSUMER,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
+    NO_PREFERRED_REPLICA,
     EpochEnd,
     Fetched,
     FetchPartition,
@@ -32,7 +33,7 @@ from barnabas.broker.replicas.interface import (
 from barnabas.broker.replicas.turn import carried_out
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 
 ZSTD = "zstd"
 """The ``compression.type`` whose topics cannot be fetched before Fetch 10, whatever their batches are."""
@@ -153,8 +154,10 @@ class Reader:
         """Return whether an answer is due: an error, a divergence, or ``min_bytes`` over all partitions."""
         available = 0
         for topic_partition, wanted in partitions.items():
-            partition = self._hosted.led(topic_partition, wanted.current_leader_epoch)
+            partition = self._readable(topic_partition, wanted)
             if isinstance(partition, ErrorCode) or _objection(partition, wanted) is not None:
+                return True
+            if self._preferred(partition, wanted) is not None:
                 return True
             end = _end_of(partition, read_committed=wanted.read_committed)
             if wanted.offset < end:
@@ -190,7 +193,7 @@ class Reader:
     def _read_one(
         self, topic_partition: TopicPartition, wanted: FetchPartition, remaining: int, *, nothing_yet: bool
     ) -> Fetched:
-        partition = self._hosted.led(topic_partition, wanted.current_leader_epoch)
+        partition = self._readable(topic_partition, wanted)
         if isinstance(partition, ErrorCode):
             return Fetched(partition)
         objection = _objection(partition, wanted)
@@ -200,7 +203,8 @@ class Reader:
         limit = max(min(wanted.max_bytes, remaining), 0)
         records: Records = b""
         aborted, log = [], partition.log
-        if wanted.offset < end and (limit or nothing_yet):
+        preferred = self._preferred(partition, wanted)
+        if preferred is None and wanted.offset < end and (limit or nothing_yet):
             try:
                 found = log.find(wanted.offset, limit, end, min_one_batch=nothing_yet)
                 if wanted.read_committed and not isinstance(found, OffsetOutOfRange) and found.records:
@@ -224,7 +228,21 @@ class Reader:
             stable,
             log.log_start_offset,
             aborted_transactions=aborted,
+            preferred_read_replica=NO_PREFERRED_REPLICA if preferred is None else preferred,
         )
+
+    def _readable(
+        self, topic_partition: TopicPartition, wanted: FetchPartition
+    ) -> HostedPartition | ErrorCode:
+        """The partition, if this broker serves such a fetch of it; else what to answer."""
+        find = self._hosted.readable if wanted.may_read_follower else self._hosted.led
+        return find(topic_partition, wanted.current_leader_epoch)
+
+    def _preferred(self, partition: HostedPartition, wanted: FetchPartition) -> BrokerId | None:
+        """The replica that the consumer should read from instead of this leader, or None."""
+        if not wanted.rack or wanted.replica_id >= 0:
+            return None
+        return self._hosted.preferred_replica(partition, wanted.rack, wanted.offset)
 
     async def list_offset(
         self,

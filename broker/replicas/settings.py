@@ -25,4 +25,5 @@ class ReplicaSettings:
     produce_purge_interval: int = setting("producer.purgatory.purge.interval.requests")
     delete_records_purge_interval: int = setting("delete.records.purgatory.purge.interval.requests")
     fetch_purge_interval: int = setting("fetch.purgatory.purge.interval.requests")
+    replica_selector_class: str | None = setting("replica.selector.class")
     session_timeout_ms: int = setting("zookeeper.session.timeout.ms")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
+from barnabas.broker.core.fetch_sessions import LARGEST_ID, FetchSessionCache
 from barnabas.broker.core.metadata_cache import MetadataCache
-from barnabas.broker.replicas.interface import Appends, Deletes, LogDirAdmin, Reads
+from barnabas.broker.replicas.interface import Appends, Deletes, FetchPartition, LogDirAdmin, Reads
 from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.request_meter import RequestMeter
@@ -26,6 +28,7 @@ class ServerSettings:
 
     auto_create_topics: bool = setting("auto.create.topics.enable")
     fetch_max_bytes: int = setting("fetch.max.bytes")
+    fetch_session_slots: int = setting("max.incremental.fetch.session.cache.slots")
     request_max_bytes: int = setting("socket.request.max.bytes")
     queued_max_request_bytes: int = setting("queued.max.request.bytes")
     max_idle_ms: int = setting("connections.max.idle.ms")
@@ -97,6 +100,7 @@ class ServerContext:
         requests: Counts the memory of long requests.
         answers: Counts the memory of answers.
         building: Held while a long answer is built.
+        fetch_sessions: The incremental fetch sessions of clients.
     """
 
     broker_id: BrokerId
@@ -118,15 +122,23 @@ class ServerContext:
     requests: RequestMemory = field(init=False)
     answers: AnswerMemory = field(default_factory=AnswerMemory)
     arriving: ArrivingMemory = field(default_factory=ArrivingMemory)
+    fetch_sessions: FetchSessionCache[FetchPartition] = field(init=False)
     building: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_BUILDINGS))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "requests", RequestMemory(self.settings.queued_max_request_bytes))
+        sessions = FetchSessionCache[FetchPartition](self.settings.fetch_session_slots, _session_id)
+        object.__setattr__(self, "fetch_sessions", sessions)
 
     @property
     def max_connections(self) -> int:
         """The current ``max.connections``; one connection more waits to be accepted."""
         return int(str(self.broker_settings().values["max.connections"]))
+
+
+def _session_id() -> int:
+    """A number that nobody can guess: whoever names a session may change it."""
+    return 1 + secrets.randbelow(LARGEST_ID - 1)
 
 
 Answer = Body | None

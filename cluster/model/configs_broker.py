@@ -232,6 +232,16 @@ _REPLICATION = (
         "The most completed deletions in the purgatory.",
         at_least(1),
     ),
+    Config(
+        "replica.selector.class",
+        _STRING,
+        None,
+        "The class that chooses the replica a consumer reads from; the leader serves all if it is not set.",
+        one_of(
+            "org.apache.kafka.common.replica.LeaderSelector",
+            "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+        ),
+    ),
     Config("fetch.max.bytes", _INT, 57671680, "The most bytes a fetch returns.", at_least(1024)),
     Config(
         "max.incremental.fetch.session.cache.slots",

@@ -121,6 +121,7 @@ class ErrorCode(IntEnum):
     THROTTLING_QUOTA_EXCEEDED = 89, True, "the quota is used up"
     PRODUCER_FENCED = 90, False, "a newer producer has the transactional id"
     INVALID_UPDATE_VERSION = 95, False, "the partition's state has another version"
+    UNSUPPORTED_ENDPOINT_TYPE = 115, False, "only the endpoints of brokers are served (since Kafka 3.7)"
 
 
 _BY_CODE = {int(error): error for error in ErrorCode}

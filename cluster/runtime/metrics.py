@@ -88,6 +88,9 @@ class Metrics:
     memory_pool_available: Gauge = field(init=False)
     memory_pool_used: Gauge = field(init=False)
     answer_bytes: Gauge = field(init=False)
+    fetch_sessions: Gauge = field(init=False)
+    fetch_session_partitions: Gauge = field(init=False)
+    fetch_session_evictions: Counter = field(init=False)
     live_brokers: Gauge = field(init=False)
     loop_lag_seconds: Histogram = field(init=False)
     loop_cpu_seconds: Histogram = field(init=False)
@@ -256,6 +259,17 @@ _METRICS: dict[str, _Make] = {
         "kafka_network_SocketServer_MemoryPoolUsed", "Used bytes of queued.max.request.bytes"
     ),
     "answer_bytes": _gauge("barnabas_answers_held_bytes", "Answers that clients have not read, bytes"),
+    "fetch_sessions": _gauge(
+        "kafka_server_FetchSessionCache_NumIncrementalFetchSessions", "Incremental fetch sessions of clients"
+    ),
+    "fetch_session_partitions": _gauge(
+        "kafka_server_FetchSessionCache_NumIncrementalFetchPartitionsCached",
+        "Partitions in the incremental fetch sessions of clients",
+    ),
+    "fetch_session_evictions": _counter(
+        "kafka_server_FetchSessionCache_IncrementalFetchSessionEvictionsPerSec",
+        "Incremental fetch sessions that had to go for another one",
+    ),
     "live_brokers": _gauge("barnabas_live_brokers", "Live brokers in the metadata cache"),
     "loop_lag_seconds": _histogram(
         "barnabas_event_loop_lag_seconds",

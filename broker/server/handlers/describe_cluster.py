@@ -11,11 +11,15 @@ from barnabas.cluster.model.authorized_operations import ResourceKind, authorize
 from barnabas.cluster.model.errors import ErrorCode
 
 _NO_CONTROLLER = -1
+_BROKERS = 1
+"""The endpoint type that there is without KRaft (version 1, KIP-919)."""
 
 
 def handle(context: ServerContext, request: Request) -> Answer:
     """Return the cluster's metadata at this broker, with the endpoints of the client's listener."""
     metadata = context.metadata
+    endpoint_type = getattr(request.body, "endpoint_type", _BROKERS)
+    is_known = endpoint_type == _BROKERS
     brokers = [
         request.answer(
             "DescribeClusterBroker",
@@ -31,8 +35,9 @@ def handle(context: ServerContext, request: Request) -> Answer:
     return request.answer(
         "DescribeClusterResponse",
         throttle_time=NO_THROTTLE,
-        error_code=ErrorCode.NONE,
-        error_message=None,
+        error_code=ErrorCode.NONE if is_known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+        error_message=None if is_known else f"Endpoint type {endpoint_type} is not served; expected 1",
+        endpoint_type=_BROKERS,
         cluster_id=context.cluster_id,
         controller_id=_NO_CONTROLLER if metadata.controller is None else metadata.controller,
         brokers=tuple(brokers),

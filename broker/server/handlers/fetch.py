@@ -1,18 +1,31 @@
-"""Fetch (1): read committed records from the local leaders.
+"""Fetch (1): read committed records, incrementally within a session if the client asked for one.
 
-Fetch sessions are never granted (session id 0): clients then send whole requests, and an answer has exactly
-the requested partitions; otherwise Java discards it. Sources: ``KafkaApis.handleFetchRequest``,
-``FetchSession.scala`` of release 2.8; KIP-227.
+Sources: ``KafkaApis.handleFetchRequest``, ``FetchSession.scala`` of release 2.8; KIP-227, KIP-392.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from barnabas.broker.replicas.interface import Fetched, FetchPartition, FetchResults
+from barnabas.broker.core.fetch_sessions import (
+    FINAL_EPOCH,
+    NO_SESSION,
+    FetchContext,
+    PartitionNews,
+    SessionAnswer,
+    SessionRequest,
+)
+from barnabas.broker.replicas.hosted import monotonic_ms
+from barnabas.broker.replicas.interface import (
+    NO_PREFERRED_REPLICA,
+    Fetched,
+    FetchPartition,
+    FetchResults,
+)
 from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.by_topic import by_topic
 from barnabas.broker.server.context import Answer, ServerContext
@@ -22,41 +35,83 @@ from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 
-NO_SESSION = 0
-"""The session id that refuses a session."""
-
-_WHOLE_REQUEST_EPOCHS = (-1, 0)
-"""Session epochs of requests that have all their partitions: outside any session, or requesting a new one."""
-
 _STORAGE_ERROR_SINCE = 6
 _ZSTD_SINCE = 10
+_RACK_SINCE = 11
 _DIVERGING_EPOCH_SINCE = 12
 _READ_COMMITTED = 1
-_NO_REPLICA = -1
+
+Context = FetchContext[FetchPartition]
 
 
 def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer]:
     """Read now, or hold the answer until there is enough (long poll)."""
     body = request.body
-    if getattr(body, "session_epoch", -1) not in _WHOLE_REQUEST_EPOCHS:
-        return request.answer(
-            "FetchResponse",
-            throttle_time=NO_THROTTLE,
-            error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
-            session_id=NO_SESSION,
-            responses=(),
-        )
     asked = ((topic.topic, partition) for topic in body.topics for partition in topic.partitions)
     if sum(len(topic.partitions) for topic in body.topics) > LOCAL_PORTION:
         return _fetch_many(context, request, asked)
+    asker = _asker(request)
+    wanted = {TopicPartition(name, each.partition): _wanted(asker, each) for name, each in asked}
+    begun = _begin(context, request, wanted)
+    if isinstance(begun, ErrorCode):
+        return _refused(request, begun)
+    if len(begun.wanted) > LOCAL_PORTION:
+        return _read_many(context, request, begun)
     max_bytes = min(body.max_bytes, context.settings.fetch_max_bytes)
     results = context.reads.fetch(
-        {TopicPartition(name, each.partition): _wanted(request, each) for name, each in asked},
+        begun.wanted,
         max_wait_ms=max(0, milliseconds(body.max_wait)),
         min_bytes=min(body.min_bytes, max_bytes),
         max_bytes=max_bytes,
     )
-    return _answer(request, results.result()) if results.done() else _later(request, results)
+    if results.done():
+        return _answer(context, request, begun, results.result())
+    return _later(context, request, begun, results)
+
+
+def _begin(
+    context: ServerContext, request: Request, named: Mapping[TopicPartition, FetchPartition]
+) -> Context | ErrorCode:
+    """Find what the request wants: what it names, and in a session also what earlier requests named."""
+    body = request.body
+    forgotten = (
+        TopicPartition(topic.topic, number)
+        for topic in getattr(body, "forgotten_topics_data", ())
+        for number in topic.partitions
+    )
+    begun = context.fetch_sessions.begin(
+        SessionRequest(
+            getattr(body, "session_id", NO_SESSION),
+            getattr(body, "session_epoch", FINAL_EPOCH),
+            named,
+            forgotten,
+            privileged=body.replica_id >= 0,
+        ),
+        monotonic_ms(),
+    )
+    if isinstance(begun, ErrorCode) or begun.session is None:
+        return begun
+    # Who asks, and how, may be another than when the session named the partition.
+    asker = _asker(request)
+    renewed = {
+        topic_partition: wanted if _has(wanted, asker) else replace(wanted, **asker)
+        for topic_partition, wanted in begun.wanted.items()
+    }
+    return replace(begun, wanted=renewed)
+
+
+def _has(wanted: FetchPartition, asker: Mapping[str, Any]) -> bool:
+    return all(getattr(wanted, name) == value for name, value in asker.items())
+
+
+def _asker(request: Request) -> dict[str, Any]:
+    """Return the fields of ``FetchPartition`` that are the same for every partition of a request."""
+    return {
+        "allow_zstd": request.version >= _ZSTD_SINCE,
+        "read_committed": request.body.isolation_level == _READ_COMMITTED,
+        "replica_id": request.body.replica_id,
+        "rack": request.body.rack_id if request.version >= _RACK_SINCE else None,
+    }
 
 
 def _epoch(partition: Body, name: str) -> LeaderEpoch:
@@ -64,12 +119,29 @@ def _epoch(partition: Body, name: str) -> LeaderEpoch:
     return LeaderEpoch(max(UNKNOWN_LEADER_EPOCH, getattr(partition, name, UNKNOWN_LEADER_EPOCH)))
 
 
+def _wanted(asker: Mapping[str, Any], partition: Any) -> FetchPartition:
+    return FetchPartition(
+        offset=partition.fetch_offset,
+        max_bytes=partition.partition_max_bytes,
+        current_leader_epoch=_epoch(partition, "current_leader_epoch"),
+        last_fetched_epoch=_epoch(partition, "last_fetched_epoch"),
+        **asker,
+    )
+
+
 async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[tuple[str, Any]]) -> Answer:
+    """Answer a request that names many partitions."""
+    asker = _asker(request)
+    wanted = {TopicPartition(name, each.partition): _wanted(asker, each) async for name, each in paced(asked)}
+    begun = _begin(context, request, wanted)
+    if isinstance(begun, ErrorCode):
+        return _refused(request, begun)
+    return await _read_many(context, request, begun)
+
+
+async def _read_many(context: ServerContext, request: Request, begun: Context) -> Answer:
     """Wait until there is enough, then read in portions."""
-    body = request.body
-    wanted = {
-        TopicPartition(name, each.partition): _wanted(request, each) async for name, each in paced(asked)
-    }
+    body, wanted = request.body, dict(begun.wanted)
     left = min(body.max_bytes, context.settings.fetch_max_bytes)
     max_wait_ms = max(0, milliseconds(body.max_wait))
     await context.reads.wait(wanted, max_wait_ms=max_wait_ms, min_bytes=min(body.min_bytes, left))
@@ -82,32 +154,30 @@ async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[
         is_empty = is_empty and not read
         results |= some
         await turn.yield_if_long()
-    topics = []
-    for name, of_topic in (await by_topic(results)).items():
-        entities = [_partition(request, each.partition, results[each]) async for each in paced(of_topic)]
-        topics.append(request.answer("FetchableTopicResponse", topic=name, partitions=tuple(entities)))
-    await freed_in_turns(wanted, results)
-    return _response(request, tuple(topics))
-
-
-def _wanted(request: Request, partition: Any) -> FetchPartition:
-    return FetchPartition(
-        offset=partition.fetch_offset,
-        max_bytes=partition.partition_max_bytes,
-        current_leader_epoch=_epoch(partition, "current_leader_epoch"),
-        last_fetched_epoch=_epoch(partition, "last_fetched_epoch"),
-        allow_zstd=request.version >= _ZSTD_SINCE,
-        read_committed=request.body.isolation_level == _READ_COMMITTED,
-        replica_id=request.body.replica_id,
+    news = {each: _news(fetched) async for each, fetched in paced(results.items())}
+    answer = context.fetch_sessions.finish(begun, news, monotonic_ms())
+    told = (
+        results if answer.told is None else {each: results[each] for each in results if each in answer.told}
     )
+    topics = []
+    for name, of_topic in (await by_topic(told)).items():
+        partitions = [_partition(request, each.partition, told[each]) async for each in paced(of_topic)]
+        topics.append(request.answer("FetchableTopicResponse", topic=name, partitions=tuple(partitions)))
+    await freed_in_turns(wanted, results)
+    return _response(request, tuple(topics), answer)
 
 
-async def _later(request: Request, results: asyncio.Future[FetchResults]) -> Answer:
-    return _answer(request, await results)
+async def _later(
+    context: ServerContext, request: Request, begun: Context, results: asyncio.Future[FetchResults]
+) -> Answer:
+    return _answer(context, request, begun, await results)
 
 
-def _answer(request: Request, results: FetchResults) -> Answer:
+def _answer(context: ServerContext, request: Request, begun: Context, results: FetchResults) -> Answer:
     """Return each partition once, however often it was requested, so that its records are bounded."""
+    news = {each: _news(fetched) for each, fetched in results.items()}
+    answer = context.fetch_sessions.finish(begun, news, monotonic_ms())
+    told = (each for each in results.items() if answer.told is None or each[0] in answer.told)
     topics = [
         request.answer(
             "FetchableTopicResponse",
@@ -117,17 +187,31 @@ def _answer(request: Request, results: FetchResults) -> Answer:
                 for topic_partition, fetched in of_topic
             ),
         )
-        for name, of_topic in groupby(results.items(), key=lambda result: result[0].topic)
+        for name, of_topic in groupby(told, key=lambda result: result[0].topic)
     ]
-    return _response(request, tuple(topics))
+    return _response(request, tuple(topics), answer)
 
 
-def _response(request: Request, topics: tuple[Answer, ...]) -> Answer:
+def _news(fetched: Fetched) -> PartitionNews:
+    is_due = (
+        len(fetched.records) > 0
+        or fetched.preferred_read_replica != NO_PREFERRED_REPLICA
+        or fetched.diverging_epoch is not None
+    )
+    is_error = fetched.error is not ErrorCode.NONE
+    return PartitionNews(fetched.high_watermark, fetched.log_start_offset, is_error, is_due)
+
+
+def _refused(request: Request, error: ErrorCode) -> Answer:
+    return _response(request, (), SessionAnswer(NO_SESSION, error))
+
+
+def _response(request: Request, topics: tuple[Answer, ...], answer: SessionAnswer) -> Answer:
     return request.answer(
         "FetchResponse",
         throttle_time=NO_THROTTLE,
-        error_code=ErrorCode.NONE,
-        session_id=NO_SESSION,
+        error_code=answer.error,
+        session_id=answer.session_id,
         responses=topics,
     )
 
@@ -143,7 +227,7 @@ def _partition(request: Request, index: int, fetched: Fetched) -> Answer:
         "last_stable_offset": fetched.last_stable_offset,
         "log_start_offset": fetched.log_start_offset,
         "aborted_transactions": _aborted(request, fetched),
-        "preferred_read_replica": _NO_REPLICA,
+        "preferred_read_replica": fetched.preferred_read_replica,
         "records": fetched.records,
     }
     diverging = fetched.diverging_epoch

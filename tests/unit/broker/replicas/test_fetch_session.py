@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
@@ -83,6 +85,18 @@ async def test_a_request_moves_the_high_watermark_and_an_answer_tells_it(room, f
     data = follower.answer()[TP]
     assert (bytes(data.records), data.high_watermark) == (b"", 1)
     assert follower.answer() == {}
+
+
+async def test_a_high_watermark_is_told_at_once_where_consumers_read_from_followers(room, follower):
+    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    room.hosted.settings = replace(room.hosted.settings, replica_selector_class=selector)
+    partition = room.lead(isr=(1, 2))
+    follower.ask(named(0))
+    assert not follower.session.has_enough(1)
+    room.hosted.high_watermark_rose(partition)
+    assert follower.session.has_enough(1)
+    follower.answer()
+    assert not follower.session.has_enough(1)
 
 
 async def test_the_first_answer_about_a_partition_tells_its_high_watermark(room, follower):

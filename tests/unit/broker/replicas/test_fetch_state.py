@@ -265,3 +265,13 @@ async def test_a_gap_is_refused_unless_the_topic_is_compacted(room, followed, pa
     partition.log.config = replace(partition.log.config, cleanup_policy=frozenset({"compact"}))
     followed.take(data(records=records))
     assert partition.log.log_end_offset == 9
+
+
+async def test_consumers_here_hear_of_a_high_watermark_that_rises(room, followed, partition):
+    told = []
+    room.hosted.fetches.check_and_complete = told.append
+    followed.take(data(high_watermark=5))
+    assert told == []
+    followed.take(data(high_watermark=6))
+    assert told == [TP]
+    assert partition.replica.high_watermark == 6

@@ -14,8 +14,10 @@ from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.file_records import FileRecords
 from barnabas.broker.replicas.interface import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, FetchPartition
 from barnabas.broker.replicas.read import Reader
+from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.requests import UpdateMetadataRequest
 from tests.unit.broker.conftest import build_batch, marker, transactional
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
@@ -384,3 +386,95 @@ async def test_a_segment_that_is_gone_fails_its_directory(room, reader, partitio
         span.path.unlink()
     assert reader.offsets_before(TP, -1, 1, -1) is ErrorCode.KAFKA_STORAGE_ERROR
     assert room.hosted.get(TP) is None
+
+
+@pytest.fixture
+def followed(room):
+    """Followed in epoch 4: three batches of two records, four records of which are committed."""
+    partition = room.lead(epoch=3)
+    for _ in range(3):
+        room.write(partition, b"x", b"y")
+    partition.replica.high_watermark = 4
+    room.know(TP)
+    return room.follow(epoch=4)
+
+
+@pytest.mark.parametrize("replica_id", [-1, -2])
+async def test_a_follower_serves_consumers_that_know_racks_up_to_its_high_watermark(
+    reader, followed, replica_id
+):
+    fetched = fetch(reader, rack="", replica_id=replica_id, current_leader_epoch=4).result()[TP]
+    assert bytes(fetched.records) == followed.log.read(0, MB, 4).records
+    assert (fetched.high_watermark, fetched.preferred_read_replica) == (4, -1)
+    beyond = fetch(reader, 6, rack="").result()[TP]
+    assert (beyond.error, bytes(beyond.records)) == (ErrorCode.NONE, b"")
+    assert fetch(reader, 7, rack="").result()[TP].error is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert fetch(reader, rack="", current_leader_epoch=3).result()[TP].error is ErrorCode.FENCED_LEADER_EPOCH
+
+
+@pytest.mark.parametrize(("rack", "replica_id"), [(None, -1), (None, -2), ("", 3)])
+@pytest.mark.usefixtures("followed")
+async def test_a_follower_serves_neither_older_consumers_nor_replicas(reader, rack, replica_id):
+    fetched = fetch(reader, rack=rack, replica_id=replica_id).result()[TP]
+    assert fetched.error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def test_a_consumer_that_waits_at_a_follower_is_woken(room, reader, followed):
+    waiting = fetch(reader, 4, rack="", max_wait_ms=60_000)
+    assert not waiting.done()
+    followed.replica.follow_high_watermark(6, 0, 6)
+    room.hosted.follower_may_give_more(TP)
+    assert len(waiting.result()[TP].records)
+
+
+RACKS = {1: "far", 2: "near", 3: "near"}
+
+
+@pytest.fixture
+def racks(room):
+    """Broker 1 leads in another rack than its followers 2 and 3, of which 3 has more."""
+    room.hosted.settings = replace(
+        room.hosted.settings,
+        replica_selector_class="org.apache.kafka.common.replica.RackAwareReplicaSelector",
+    )
+    brokers = tuple(Broker(BrokerId(n), 10, (), rack=rack) for n, rack in RACKS.items())
+    room.metadata.apply(UpdateMetadataRequest(9, 1, 1, (), brokers))
+
+
+def caught_up(partition, broker_id, offset):
+    partition.replica.follower_fetched(
+        broker_id, offset, log_start_offset=0, log_end_offset=6, now_ms=0, session=None
+    )
+
+
+@pytest.mark.usefixtures("racks")
+async def test_a_leader_sends_a_consumer_to_the_follower_in_its_rack_at_once(reader, partition):
+    waiting = fetch(reader, 4, rack="near", max_wait_ms=60_000)
+    assert not waiting.done()
+    caught_up(partition, 3, 4)
+    told = fetch(reader, 4, rack="near", max_wait_ms=60_000).result()[TP]
+    assert (told.error, told.preferred_read_replica) == (ErrorCode.NONE, 3)
+    assert (bytes(told.records), told.high_watermark, told.log_start_offset) == (b"", 4, 0)
+    assert fetch(reader, 5, rack="near").result()[TP].preferred_read_replica == -1
+
+
+@pytest.mark.usefixtures("racks")
+@pytest.mark.parametrize(("rack", "replica_id"), [("far", -1), ("", -1), (None, -1), ("near", 2)])
+async def test_a_leader_serves_the_others_itself(reader, partition, rack, replica_id):
+    caught_up(partition, 2, 6)
+    told = fetch(reader, rack=rack, replica_id=replica_id).result()[TP]
+    assert told.preferred_read_replica == -1
+    assert len(told.records)
+
+
+@pytest.mark.usefixtures("racks")
+async def test_a_dead_follower_is_not_preferred(room, reader, partition):
+    caught_up(partition, 2, 4)
+    room.forget_brokers()
+    assert fetch(reader, rack="near").result()[TP].preferred_read_replica == -1
+
+
+async def test_without_a_selector_the_leader_serves_all(room, reader, partition):
+    room.know(TP)
+    caught_up(partition, 2, 4)
+    assert fetch(reader, rack="near").result()[TP].preferred_read_replica == -1

@@ -24,5 +24,10 @@ def test_a_field_states_the_type_of_its_row(kind):
     hints, names = get_type_hints(kind), setting_names(kind)
     assert names
     assert {field: hints[field] for field in names} == {
-        field: PYTHON_TYPES[BROKER_CONFIGS[name].type] for field, name in names.items()
+        field: python_type(BROKER_CONFIGS[name]) for field, name in names.items()
     }
+
+
+def python_type(config):
+    known = PYTHON_TYPES[config.type]
+    return known | None if config.default is None else known

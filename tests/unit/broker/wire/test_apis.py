@@ -35,7 +35,7 @@ RELEASE_2_8 = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: 1,
     ApiKey.OFFSET_DELETE: 0,
     ApiKey.DESCRIBE_LOG_DIRS: 2,
-    ApiKey.DESCRIBE_CLUSTER: 0,
+    ApiKey.DESCRIBE_CLUSTER: 1,  # one more than in 2.8
 }
 
 

@@ -8,9 +8,9 @@ from barnabas.cluster.model.errors import ErrorCode
 
 @pytest.fixture
 def describe(broker, schema, request_of):
-    def build(*, asked=False, listener="PLAINTEXT"):
-        body = schema(60, 0).request(include_cluster_authorized_operations=asked)
-        return handle(broker.context, request_of(60, 0, body, listener=listener))
+    def build(version=0, *, asked=False, listener="PLAINTEXT", **newer):
+        body = schema(60, version).request(include_cluster_authorized_operations=asked, **newer)
+        return handle(broker.context, request_of(60, version, body, listener=listener))
 
     return build
 
@@ -27,3 +27,10 @@ def test_the_cluster_is_described_with_the_listeners_endpoints(broker, describe)
 def test_operations_are_returned_on_request(describe):
     assert describe().cluster_authorized_operations == -2147483648
     assert describe(asked=True).cluster_authorized_operations == 8096
+
+
+def test_only_brokers_have_endpoints(describe):
+    assert describe(1).endpoint_type == 1
+    refused = describe(1, endpoint_type=2)
+    assert refused.error_code == ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+    assert refused.error_message == "Endpoint type 2 is not served; expected 1"

@@ -32,7 +32,7 @@ def fetch(schema, request_of):
             )
 
         if version >= 7:
-            newer["forgotten_topics_data"] = ()
+            newer.setdefault("forgotten_topics_data", ())
         body = s.request(
             max_wait=dt.timedelta(milliseconds=max_wait_ms),
             min_bytes=1,
@@ -60,7 +60,7 @@ def partitions(answer):
 async def test_the_replicas_are_asked_within_the_limits(broker, fetch):
     handle(broker.context, fetch())
     (asked, options) = broker.reads.calls[0]
-    assert asked[ORDERS_1] == FetchPartition(41, 1000, 3, 2)
+    assert asked[ORDERS_1] == FetchPartition(41, 1000, 3, 2, rack="")
     assert list(asked) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
     assert options == {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": broker.settings.fetch_max_bytes}
 
@@ -121,7 +121,7 @@ async def test_many_partitions_are_waited_for_at_once_and_read_in_portions(broke
     assert (told[TopicPartition("orders", 31)].records, told[ORDERS_0].records) == (b"r" * 400, b"")
     ((waited_for, options),) = broker.reads.calls
     assert (len(waited_for), options) == (70, {"max_wait_ms": 500, "min_bytes": 1})
-    assert waited_for[ORDERS_0] == FetchPartition(40, 1000, 3, 2)
+    assert waited_for[ORDERS_0] == FetchPartition(40, 1000, 3, 2, rack="")
     # What one portion gives is taken off the next one, and only what is empty so far may go beyond it.
     assert broker.reads.portions == [
         (20, 1_000, True),
@@ -156,19 +156,72 @@ async def test_a_diverging_log_is_reported(broker, fetch):
     assert (diverging.epoch, diverging.end_offset) == (4, 33)
 
 
-@pytest.mark.parametrize(("session_id", "session_epoch"), [(0, -1), (0, 0), (17, -1), (17, 0)])
-async def test_a_whole_request_is_answered_without_a_session(broker, fetch, session_id, session_epoch):
-    answer = handle(broker.context, fetch(session_id=session_id, session_epoch=session_epoch))
+@pytest.mark.parametrize("session_id", [0, 17])
+async def test_a_request_without_a_session_is_answered_whole(broker, fetch, session_id):
+    answer = handle(broker.context, fetch(session_id=session_id, session_epoch=-1))
     assert answer.session_id == 0
     assert len(partitions(answer)) == 3
 
 
 @pytest.mark.parametrize("session_id", [0, 17])
-async def test_the_next_request_of_a_session_finds_none(broker, fetch, session_id):
+async def test_an_unknown_session_is_refused(broker, fetch, session_id):
     answer = handle(broker.context, fetch(session_id=session_id, session_epoch=1))
-    assert answer.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert (answer.error_code, answer.session_id) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0)
     assert answer.responses == ()
     assert broker.reads.calls == []
+
+
+async def test_a_session_names_and_tells_what_changed(broker, fetch, schema):
+    context = broker.context
+    first = handle(context, fetch(session_epoch=0))
+    assert first.session_id > 0
+    assert len(partitions(first)) == 3
+    broker.reads.fetched[ORDERS_1] = Fetched(ErrorCode.NONE, b"batches", 50, 49, 10)
+    gone = schema(1, 12).ForgottenTopic(topic="payments", partitions=(0,))
+    more = {"session_id": first.session_id, "forgotten_topics_data": (gone,), "rack_id": "near"}
+    request = fetch(session_epoch=1, **more)
+    second = handle(context, replace(request, body=replace(request.body, topics=())))
+    assert (second.error_code, second.session_id) == (ErrorCode.NONE, first.session_id)
+    assert list(partitions(second)) == [ORDERS_1]
+    # Whose rack it is, the last request says, also for what it does not name.
+    assert broker.reads.calls[1][0] == {
+        ORDERS_0: FetchPartition(40, 1000, 3, 2, rack="near"),
+        ORDERS_1: FetchPartition(41, 1000, 3, 2, rack="near"),
+    }
+    again = handle(context, request)
+    assert (again.error_code, again.session_id) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 0)
+
+
+async def test_a_session_of_many_partitions_is_read_in_portions(broker, fetch):
+    context, request = broker.context, fetch(session_epoch=0)
+    (one, *_), _ = request.body.topics[0].partitions, None
+    many = tuple(replace(one, partition=n) for n in range(150))
+    body = replace(request.body, topics=(replace(request.body.topics[0], partitions=many),))
+    first = await handle(context, replace(request, body=body))
+    assert len(partitions(first)) == 150
+    broker.reads.fetched[ORDERS_1] = Fetched(ErrorCode.NONE, high_watermark=3)
+    body = replace(body, topics=(), session_id=first.session_id, session_epoch=1)
+    second = await handle(context, replace(request, body=body))
+    assert list(partitions(second)) == [ORDERS_1]
+
+
+async def test_of_many_partitions_an_unknown_session_is_refused(broker, fetch):
+    request = fetch(session_id=17, session_epoch=1)
+    (one, *_), _ = request.body.topics[0].partitions, None
+    many = tuple(replace(one, partition=n) for n in range(150))
+    body = replace(request.body, topics=(replace(request.body.topics[0], partitions=many),))
+    answer = await handle(broker.context, replace(request, body=body))
+    assert answer.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize(("version", "rack"), [(10, None), (11, "near"), (12, "near")])
+async def test_racks_are_known_since_version_11(broker, fetch, version, rack):
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, preferred_read_replica=2)
+    answer = handle(broker.context, fetch(version, **({"rack_id": rack} if rack else {})))
+    assert {each.rack for each in broker.reads.calls[0][0].values()} == {rack}
+    if rack:
+        told = partitions(answer)
+        assert [told[each].preferred_read_replica for each in (ORDERS_0, ORDERS_1)] == [2, -1]
 
 
 async def test_a_long_poll_is_answered_when_there_is_something(broker, fetch):

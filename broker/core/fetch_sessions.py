@@ -1,0 +1,341 @@
+"""Incremental fetch sessions of clients: what each partition was last told, and who may have a session.
+
+A session remembers what its client asked of each partition, so a request names only what changed, and an
+answer only what is new. Source: KIP-227; ``FetchSession.scala`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Generic, NamedTuple, TypeVar
+
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset, TopicPartition
+
+NO_SESSION = 0
+"""The session id of an answer outside any session."""
+
+INITIAL_EPOCH = 0
+"""The session epoch of a request that asks for a new session."""
+
+FINAL_EPOCH = -1
+"""The session epoch of a request that wants no session."""
+
+LARGEST_EPOCH = LARGEST_ID = 2**31 - 1
+
+EVICTION_MS = 120_000
+"""How long a session must have been idle, or have existed, before any other may take its place."""
+
+MAX_PARTITIONS = 200_000
+"""How many partitions all sessions have at most, about 100 MB; Kafka has no such bound.
+
+Beyond it no session begins, and one that would grow ends: its client begins again with a whole request.
+"""
+
+MAX_SESSION_PARTITIONS = 5_000
+"""How many partitions one session has at most: going through them takes some 10 ms for each fetch."""
+
+W = TypeVar("W")
+"""What a client wants of one partition."""
+
+
+class PartitionNews(NamedTuple):
+    """What the answer to one partition would tell.
+
+    Attributes:
+        high_watermark: The high watermark, or -1.
+        log_start_offset: The log start offset, or -1.
+        is_error: Whether it is an error.
+        is_due: Whether it is told in any case: there are records, a preferred read replica or a divergence.
+    """
+
+    high_watermark: Offset
+    log_start_offset: Offset
+    is_error: bool = False
+    is_due: bool = False
+
+
+@dataclass(slots=True)
+class CachedPartition(Generic[W]):
+    """One partition of a session.
+
+    Attributes:
+        wanted: What the client wants of it.
+        high_watermark: The high watermark that it was last told, or -1.
+        log_start_offset: The log start offset that it was last told, or -1.
+    """
+
+    wanted: W
+    high_watermark: int = -1
+    log_start_offset: int = -1
+
+    def must_tell(self, news: PartitionNews) -> bool:
+        """Whether an incremental answer names the partition; what it tells is remembered.
+
+        After an error the high watermark is told again.
+        """
+        is_changed = (
+            news.high_watermark != self.high_watermark or news.log_start_offset != self.log_start_offset
+        )
+        self.high_watermark = -1 if news.is_error else news.high_watermark
+        self.log_start_offset = news.log_start_offset
+        return is_changed or news.is_error or news.is_due
+
+
+@dataclass(slots=True)
+class FetchSession(Generic[W]):
+    """One session.
+
+    Attributes:
+        id: Its number, which only its client knows.
+        privileged: Whether it is a follower's.
+        created_ms: When it began.
+        used_ms: When it was last asked.
+        epoch: The session epoch that its next request must have.
+        partitions: What it fetches; the one that was told of last is the last.
+        size: How many partitions it had when it was last asked.
+    """
+
+    id: int
+    privileged: bool
+    created_ms: int
+    used_ms: int
+    epoch: int
+    partitions: OrderedDict[TopicPartition, CachedPartition[W]]
+    size: int = 0
+
+
+class Kind(Enum):
+    """How a request relates to sessions."""
+
+    SESSIONLESS = "answered whole, and no session begins"
+    FULL = "answered whole, and a session begins if there is room"
+    INCREMENTAL = "answered with what is new in its session"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest(Generic[W]):
+    """What a Fetch says of its session.
+
+    Attributes:
+        id: The session that it names, or 0.
+        epoch: The session epoch.
+        wanted: The partitions that it names.
+        forgotten: The partitions that it no longer wants.
+        privileged: Whether it is a follower's.
+    """
+
+    id: int
+    epoch: int
+    wanted: Mapping[TopicPartition, W]
+    forgotten: Iterable[TopicPartition] = ()
+    privileged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FetchContext(Generic[W]):
+    """A Fetch that is to be read.
+
+    Attributes:
+        kind: How it is answered.
+        wanted: The partitions to read, in order.
+        session: Its session, if it has one.
+        epoch: The epoch that the session must still expect when the answer is made.
+        privileged: Whether it is a follower's.
+    """
+
+    kind: Kind
+    wanted: Mapping[TopicPartition, W]
+    session: FetchSession[W] | None = None
+    epoch: int = INITIAL_EPOCH
+    privileged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAnswer:
+    """How a Fetch is answered.
+
+    Attributes:
+        session_id: The session id of the answer.
+        error: ``INVALID_FETCH_SESSION_EPOCH`` if the session has moved on meanwhile.
+        told: The partitions to name; None stands for all.
+    """
+
+    session_id: int = NO_SESSION
+    error: ErrorCode = ErrorCode.NONE
+    told: frozenset[TopicPartition] | None = None
+
+
+def next_epoch(epoch: int) -> int:
+    """The session epoch behind one; 0 and -1 have other meanings."""
+    if epoch < 0:
+        return FINAL_EPOCH
+    return 1 if epoch == LARGEST_EPOCH else epoch + 1
+
+
+class _Key(NamedTuple):
+    """The value of a session: the least valuable one is evicted first."""
+
+    privileged: bool
+    size: int
+    id: int
+
+
+@dataclass(slots=True)
+class FetchSessionCache(Generic[W]):
+    """The sessions of one broker.
+
+    Attributes:
+        slots: How many there may be (``max.incremental.fetch.session.cache.slots``).
+        new_id: Gives a random number from 1 to 2^31-2.
+        on_evicted: Called for each session that had to go for another one.
+        partition_count: How many partitions all sessions have.
+    """
+
+    slots: int
+    new_id: Callable[[], int]
+    on_evicted: Callable[[], None] = lambda: None
+    partition_count: int = 0
+    _sessions: OrderedDict[int, FetchSession[W]] = field(default_factory=OrderedDict)
+    _evictable: dict[bool, list[_Key]] = field(default_factory=lambda: {False: [], True: []})
+    """By whether a privileged session asks: those that it may evict, the least valuable first."""
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def begin(self, request: SessionRequest[W], now_ms: int) -> FetchContext[W] | ErrorCode:
+        """Find what a request wants, by its session if it is in one.
+
+        Returns:
+            The context, or ``FETCH_SESSION_ID_NOT_FOUND`` or ``INVALID_FETCH_SESSION_EPOCH``.
+        """
+        if request.epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            if (named := self._sessions.get(request.id)) is not None:
+                self._remove(named)
+            kind = Kind.FULL if request.epoch == INITIAL_EPOCH else Kind.SESSIONLESS
+            return FetchContext(kind, request.wanted, privileged=request.privileged)
+        session = self._sessions.get(request.id)
+        if session is None:
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        if session.epoch != request.epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        partitions = session.partitions
+        if not self._may_hold(len(request.wanted), len(partitions)):
+            self._remove(session)
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        for topic_partition, wanted in request.wanted.items():
+            cached = partitions.get(topic_partition)
+            if cached is None:
+                partitions[topic_partition] = CachedPartition(wanted)
+            else:
+                cached.wanted = wanted
+        for gone in request.forgotten:
+            partitions.pop(gone, None)
+        if not partitions:
+            self._remove(session)
+            return FetchContext(Kind.SESSIONLESS, request.wanted)
+        session.epoch = next_epoch(session.epoch)
+        self._touch(session, now_ms)
+        every = {topic_partition: cached.wanted for topic_partition, cached in partitions.items()}
+        return FetchContext(Kind.INCREMENTAL, every, session, session.epoch)
+
+    def finish(
+        self, context: FetchContext[W], news: Mapping[TopicPartition, PartitionNews], now_ms: int
+    ) -> SessionAnswer:
+        """Decide what an answer tells, and begin a session where one was asked for and there is room."""
+        match context.kind:
+            case Kind.SESSIONLESS:
+                return SessionAnswer()
+            case Kind.FULL:
+                return SessionAnswer(self._create(context, news, now_ms))
+            case Kind.INCREMENTAL:
+                return self._told(context, news)
+
+    @staticmethod
+    def _told(context: FetchContext[W], news: Mapping[TopicPartition, PartitionNews]) -> SessionAnswer:
+        session = context.session
+        if session is None or session.epoch != context.epoch:
+            session_id = NO_SESSION if session is None else session.id
+            return SessionAnswer(session_id, ErrorCode.INVALID_FETCH_SESSION_EPOCH, frozenset())
+        told = set()
+        for topic_partition, each in news.items():
+            cached = session.partitions[topic_partition]
+            if cached.must_tell(each):
+                told.add(topic_partition)
+                session.partitions.move_to_end(topic_partition)
+        return SessionAnswer(session.id, told=frozenset(told))
+
+    def _create(
+        self, context: FetchContext[W], news: Mapping[TopicPartition, PartitionNews], now_ms: int
+    ) -> int:
+        size = len(news)
+        if not self._may_hold(size):
+            return NO_SESSION
+        if len(self._sessions) >= self.slots and not self._evict(context.privileged, size, now_ms):
+            return NO_SESSION
+        partitions = OrderedDict(
+            (
+                topic_partition,
+                CachedPartition(context.wanted[topic_partition], each.high_watermark, each.log_start_offset),
+            )
+            for topic_partition, each in news.items()
+        )
+        number = self.new_id()
+        while number in self._sessions:
+            number = self.new_id()
+        session = FetchSession(
+            number, context.privileged, now_ms, now_ms, next_epoch(INITIAL_EPOCH), partitions
+        )
+        self._sessions[number] = session
+        self._touch(session, now_ms)
+        return number
+
+    def _may_hold(self, more: int, held: int = 0) -> bool:
+        """Whether a session that has ``held`` partitions may have so many more."""
+        return held + more <= MAX_SESSION_PARTITIONS and self.partition_count + more <= MAX_PARTITIONS
+
+    def _evict(self, privileged: bool, size: int, now_ms: int) -> bool:
+        """Make room: of the stalest session, else of the least valuable one if it is below the new one."""
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None:
+            return False
+        if now_ms - oldest.used_ms > EVICTION_MS:
+            victim = oldest
+        else:
+            evictable = self._evictable[privileged]
+            if not evictable or _Key(privileged, size, 0) < evictable[0]:
+                return False
+            victim = self._sessions[evictable[0].id]
+        self._remove(victim)
+        self.on_evicted()
+        return True
+
+    def _remove(self, session: FetchSession[W]) -> None:
+        del self._sessions[session.id]
+        self._forget_value(session)
+        self.partition_count -= session.size
+
+    def _touch(self, session: FetchSession[W], now_ms: int) -> None:
+        """Note that a session is used now: it is the last to be idle for long, and its value may change."""
+        self._forget_value(session)
+        self.partition_count += len(session.partitions) - session.size
+        session.used_ms = now_ms
+        session.size = len(session.partitions)
+        self._sessions.move_to_end(session.id)
+        key = _Key(session.privileged, session.size, session.id)
+        is_old = now_ms - session.created_ms > EVICTION_MS
+        if is_old or not session.privileged:
+            insort(self._evictable[True], key)
+        if is_old:
+            insort(self._evictable[False], key)
+
+    def _forget_value(self, session: FetchSession[W]) -> None:
+        key = _Key(session.privileged, session.size, session.id)
+        for keys in self._evictable.values():
+            at = bisect_left(keys, key)
+            if at < len(keys) and keys[at] == key:
+                del keys[at]

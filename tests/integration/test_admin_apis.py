@@ -1,0 +1,118 @@
+"""What operators and rack-aware consumers ask, by real clients of two brokers in two racks."""
+
+from __future__ import annotations
+
+import datetime as dt
+import urllib.request
+
+import confluent_kafka
+import kafka
+import kafka.admin
+import pytest
+
+from barnabas.broker.wire.schemas import REQUEST, load_payload_module
+from barnabas.chaos.waiting import wait_until
+from barnabas.local.cluster import LocalCluster
+
+RACKS = {1: "far", 2: "near"}
+RECORDS = 50
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("admin") / "cluster"
+    overrides = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+    brokers = LocalCluster(directory, brokers=2, overrides=overrides)
+    for number, broker in brokers.brokers.items():
+        dirs = ",".join(str(directory / f"broker-{number}" / name) for name in ("one", "two"))
+        broker.own_settings |= {"broker.rack": RACKS[number], "log.dirs": dirs}
+    with brokers:
+        yield brokers
+
+
+@pytest.fixture(scope="module")
+def python_admin(cluster):
+    admin = kafka.KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
+    yield admin
+    admin.close()
+
+
+@pytest.fixture(scope="module")
+def orders(cluster, python_admin):
+    """A topic that broker 1 leads and broker 2 follows, with some records."""
+    topic = kafka.admin.NewTopic("orders", -1, -1, replica_assignments={0: [1, 2]})
+    python_admin.create_topics([topic])
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
+    for number in range(RECORDS):
+        producer.produce("orders", str(number), partition=0)
+    assert producer.flush(60) == 0
+    return "orders"
+
+
+def fetches(broker):
+    """How many Fetch requests of clients a broker has answered; other brokers fetch by gRPC."""
+    with urllib.request.urlopen(f"http://{broker.metrics}/metrics", timeout=10) as page:
+        lines = page.read().decode().splitlines()
+    name = 'kafka_network_RequestMetrics_RequestsPerSec_total{request="Fetch"}'
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+
+def test_a_consumer_reads_from_the_follower_in_its_rack(cluster, orders):
+    before = fetches(cluster.brokers[2])
+    consumer = confluent_kafka.Consumer(
+        {"bootstrap.servers": cluster.bootstrap, "group.id": "none", "client.rack": "near"}
+    )
+    consumer.assign([confluent_kafka.TopicPartition(orders, 0, 0)])
+    read = []
+    wait_until(lambda: read.extend(consumer.consume(RECORDS, 1)) or len(read) >= RECORDS, "all records")
+    consumer.close()
+    assert [int(message.value()) for message in read] == list(range(RECORDS))
+    assert fetches(cluster.brokers[2]) > before
+
+
+def fetch(s, offset, **more):
+    partition = s.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+    return s.FetchRequest(
+        replica_id=-1,
+        max_wait=dt.timedelta(seconds=30),
+        min_bytes=1,
+        max_bytes=1 << 20,
+        isolation_level=0,
+        topics=(s.FetchTopic(topic="orders", partitions=(partition,)),),
+        forgotten_topics_data=(),
+        **more,
+    )
+
+
+def test_the_leader_names_the_follower_and_a_session_tells_what_is_new(cluster, orders, answered):
+    s = load_payload_module(1, 11, REQUEST)
+    leader, follower = cluster.brokers[1], cluster.brokers[2]
+    (topic,) = answered(leader, fetch(s, 0, rack_id="near")).responses
+    assert (topic.topic, topic.partitions[0].preferred_read_replica) == (orders, 2)
+    whole = answered(follower, fetch(s, 0, rack_id="near", session_id=0, session_epoch=0))
+    assert whole.session_id > 0
+    assert len(whole.responses[0].partitions[0].records) > RECORDS
+    quiet = s.FetchRequest(
+        replica_id=-1,
+        max_wait=dt.timedelta(0),
+        min_bytes=1,
+        max_bytes=1 << 20,
+        isolation_level=0,
+        topics=(),
+        forgotten_topics_data=(),
+        session_id=whole.session_id,
+        session_epoch=1,
+        rack_id="near",
+    )
+    again = answered(follower, quiet)
+    assert (again.error_code, again.session_id) == (0, whole.session_id)
+    assert answered(follower, quiet).error_code == 71
+
+
+def test_log_directories_and_operations_are_described(cluster, orders, python_admin):
+    described = python_admin.describe_log_dirs()
+    told = str(described)
+    assert orders in told
+    assert str(cluster.directory / "broker-1" / "two") in told
+    metadata = python_admin.describe_cluster()
+    assert metadata["cluster_id"]
