@@ -158,6 +158,20 @@ def _describe_log_dirs(s: Any, count: int) -> Any:
     return s.request(topics=(partitions,))
 
 
+def _describe_client_quotas(s: Any, count: int) -> Any:
+    component = s.ComponentData(entity_type="user", match_type=2, match=None)
+    return s.request(components=(component,) * count, strict=False)
+
+
+def _alter_client_quotas(s: Any, count: int) -> Any:
+    op = s.OpData(key="producer_byte_rate", value=-1.0, remove=False)
+    entries = tuple(
+        s.EntryData(entity=(s.EntityData(entity_type="user", entity_name=f"u{n}"),), ops=(op,))
+        for n in range(count)
+    )
+    return s.request(entries=entries, validate_only=True)
+
+
 def _create_one_topic(s: Any, count: int) -> Any:
     return _of_one_topic(s, count, ())
 
@@ -220,6 +234,8 @@ REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_partition_reassignments,
     ApiKey.DESCRIBE_LOG_DIRS: _describe_log_dirs,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
+    ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
     **GROUP_REQUESTS,
 }
 """The builders of requests, for each API whose requests have elements."""

@@ -31,6 +31,9 @@ PURPOSE = "This tool helps to manipulate and describe entity config for a topic,
 TOPICS, BROKERS = "topics", "brokers"
 _RESOURCE_TYPES = {TOPICS: ConfigResourceType.TOPIC, BROKERS: ConfigResourceType.BROKER}
 
+QUOTAS = {"users": "user", "clients": "client-id", "ips": "ip"}
+"""The entity types that have quotas, with their names in the protocol."""
+
 KINDS = (TOPICS, "clients", "users", BROKERS, "ips", "broker-loggers")
 """The entity types that have settings in Kafka."""
 
@@ -67,22 +70,19 @@ OPTIONS = Options(
     Option("alter", "alter the settings of the entity"),
     Option("describe", "list the settings of the entity, or of all"),
     Option("all", "with --describe: static settings and defaults too"),
-    Option("entity-type", "topics or brokers", "", repeated=True),
-    Option("entity-name", "the topic's name or the broker's id", "", repeated=True),
-    Option("entity-default", "what all brokers share"),
+    Option("entity-type", "topics, clients, users, brokers or ips", "", repeated=True),
+    Option("entity-name", "the topic, client id, user, broker id or address", "", repeated=True),
+    Option("entity-default", "what all others share"),
     Option("topic", "short for --entity-type topics --entity-name TOPIC", ""),
     Option("broker", "short for --entity-type brokers --entity-name BROKER", ""),
     Option("broker-defaults", "short for --entity-type brokers --entity-default"),
-    *(
-        Option(name, "refused: brokers here have no such settings", "")
-        for name in _NAMED
-        if name not in ("topic", "broker")
-    ),
-    *(
-        Option(name, "refused: brokers here have no such settings")
-        for name in _DEFAULTS
-        if name != "broker-defaults"
-    ),
+    Option("client", "short for --entity-type clients --entity-name CLIENT", ""),
+    Option("client-defaults", "short for --entity-type clients --entity-default"),
+    Option("user", "short for --entity-type users --entity-name USER", ""),
+    Option("user-defaults", "short for --entity-type users --entity-default"),
+    Option("ip", "short for --entity-type ips --entity-name IP", ""),
+    Option("ip-defaults", "short for --entity-type ips --entity-default"),
+    Option("broker-logger", "refused: brokers here have no such settings", ""),
     Option("add-config", "settings to set, k1=v1,k2=[v1,v2]; a list stands in square brackets", ""),
     Option("add-config-file", "a file of properties: the settings to set", ""),
     Option("delete-config", "settings to remove, k1,k2", "", repeated=True, separator=","),
@@ -102,12 +102,19 @@ class Entity:
     """The entity that the options name.
 
     Attributes:
-        kind: ``topics`` or ``brokers``.
-        name: The entity's name; None for all of that type, empty for the defaults of all brokers.
+        kind: The type of entity.
+        name: The entity's name; None for all of that type, empty for the defaults.
+        others: The type and name of the client id if the entity is a user with a client id, or the reverse.
     """
 
     kind: str
     name: str | None
+    others: tuple[tuple[str, str | None], ...] = ()
+
+    @property
+    def named(self) -> tuple[tuple[str, str | None], ...]:
+        """Return all types and names of the entity."""
+        return ((self.kind, self.name), *self.others)
 
     @property
     def resource(self) -> ConfigResource:
@@ -136,7 +143,8 @@ def entity_of(given: Given) -> Entity:
     for name in ("add-config", "delete-config"):
         if given.has("describe") and given.has(name):
             raise UsageError(f'Option "[describe]" can\'t be used with option "[{name}]"')
-    kind, names = _kind(given), list(_names(given))
+    kinds, names = _kinds(given), list(_names(given))
+    kind = kinds[0]
     _check_servers(given)
     for name in (*given.texts("entity-name"), *given.texts("broker")):
         if kind == BROKERS and not re.fullmatch("[+-]?[0-9]+", name):
@@ -144,15 +152,18 @@ def entity_of(given: Given) -> Entity:
                 f"The entity name for brokers must be a valid integer broker id, but it is: {name}"
             )
     if given.has("alter"):
-        _check_alter(given, kind, names)
-    if kind not in _RESOURCE_TYPES:
-        raise InvalidArgument(f"Brokers here have no settings of {kind}; expected topics or brokers")
+        _check_alter(given, kinds, names)
+    if kind == "broker-loggers":
+        raise InvalidArgument("Brokers here have no settings of broker-loggers")
+    if kind in QUOTAS and len(names) > len(kinds):
+        raise InvalidArgument("More entity names specified than entity types")
     if kind == TOPICS and DEFAULT_ENTITY in names:
-        raise InvalidArgument("--entity-default is for brokers; topics have no default of their own")
-    return Entity(kind, names[0] if names else None)
+        raise InvalidArgument("--entity-default is not for topics: they have no default of their own")
+    every = [*names, *(None for _ in kinds[len(names) :])]
+    return Entity(kind, every[0], tuple(zip(kinds[1:], every[1 : len(kinds)], strict=True)))
 
 
-def _kind(given: Given) -> str:
+def _kinds(given: Given) -> list[str]:
     long = given.texts("entity-type")
     short = [kind for name, kind in (_NAMED | _DEFAULTS).items() if given.has(name)]
     kinds = [*long, *short]
@@ -173,7 +184,7 @@ def _kind(given: Given) -> str:
         raise InvalidArgument(
             "--entity-{type,name,default} should not be used in conjunction with specific entity flags"
         )
-    return kinds[0]
+    return kinds
 
 
 def _names(given: Given) -> Iterator[str]:
@@ -195,7 +206,8 @@ def _check_servers(given: Given) -> None:
         raise InvalidArgument("--zookeeper is not supported: the tools do not connect to ZooKeeper")
 
 
-def _check_alter(given: Given, kind: str, names: list[str]) -> None:
+def _check_alter(given: Given, kinds: list[str], names: list[str]) -> None:
+    kind = kinds[0]
     if kind in _WITH_DEFAULTS:
         if not names:
             raise InvalidArgument(
@@ -211,7 +223,7 @@ def _check_alter(given: Given, kind: str, names: list[str]) -> None:
             "At least one of --add-config, --add-config-file, or --delete-config must be specified with "
             "--alter"
         )
-    if len(names) > 1:
+    if len(names) != len(kinds):
         raise InvalidArgument("An entity name must be specified for every entity type")
 
 

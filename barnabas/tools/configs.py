@@ -1,4 +1,4 @@
-"""``kafka-configs.sh``: describe and alter the settings of topics and brokers.
+"""``kafka-configs.sh``: describe and alter the settings of topics and brokers, and quotas.
 
 Options and output are those of Kafka 2.8's ``kafka.admin.ConfigCommand``, for the entity types
 that Barnabas serves. Exit code 0, or 1 on any error.
@@ -19,6 +19,7 @@ from barnabas.tools.config_flags import (
     DEFAULT_ENTITY,
     OPTIONS,
     PURPOSE,
+    QUOTAS,
     TOPICS,
     Entity,
     InvalidArgument,
@@ -28,6 +29,7 @@ from barnabas.tools.config_flags import (
 from barnabas.tools.entry import run_tool, run_with_options
 from barnabas.tools.java_errors import java_class
 from barnabas.tools.options import Given
+from barnabas.tools.quota_configs import alter_quotas, describe_quotas
 
 
 def describe(client: ConfigClient, entity: Entity, *, everything: bool) -> list[str]:
@@ -121,6 +123,11 @@ def run(given: Given) -> list[str]:
     entity = entity_of(given)
     flags = given.values()
     with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+        if entity.kind in QUOTAS:
+            if flags.describe:
+                return describe_quotas(admin, entity.named)
+            deleted = [name.strip() for name in flags.delete_config]
+            return [alter_quotas(admin, entity.named, settings_to_add(flags), deleted)]
         client = ConfigClient(admin)
         if flags.describe:
             return describe(client, entity, everything=flags.all)

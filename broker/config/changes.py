@@ -12,6 +12,7 @@ from typing import Protocol
 
 import structlog
 
+from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.errors import RequestFailed, ZooKeeperError
@@ -42,6 +43,18 @@ class Configs(Protocol):
         ...
 
 
+class Quotas(Protocol):
+    """The part of ZooKeeper that has clients' quotas (``cluster.zk.store_quotas.QuotaStore``)."""
+
+    async def read_all(self) -> Mapping[QuotaEntity, ResourceConfigs]:
+        """Read the settings of every entity."""
+        ...
+
+    async def read(self, entities: Iterable[QuotaEntity]) -> Mapping[QuotaEntity, ResourceConfigs]:
+        """Read the settings of some entities."""
+        ...
+
+
 class ConfigListener(Protocol):
     """Applies changed settings (``config.handler.ConfigHandler``)."""
 
@@ -62,6 +75,10 @@ class ConfigListener(Protocol):
         """Apply the new settings of this broker."""
         ...
 
+    def quotas_changed(self, changed: Mapping[QuotaEntity, Mapping[str, str]], *, are_all: bool) -> None:
+        """Apply the new settings of users, clients and addresses; no others have any if these ``are_all``."""
+        ...
+
 
 class ConfigChanges:
     """Reads notifications, passes on the settings of each changed resource, and deletes what has expired.
@@ -69,6 +86,7 @@ class ConfigChanges:
     Args:
         broker_id: This broker.
         store: Returns the settings in the current ZooKeeper session.
+        quotas: Returns the quotas in the current ZooKeeper session.
         listener: Applies the changed settings.
         clock_ms: Returns the milliseconds since 1970.
     """
@@ -77,12 +95,14 @@ class ConfigChanges:
         self,
         broker_id: BrokerId,
         store: Callable[[], Configs],
+        quotas: Callable[[], Quotas],
         listener: ConfigListener,
         clock_ms: Callable[[], int],
     ) -> None:
         self._own = ConfigResource(ConfigResourceType.BROKER, str(broker_id))
         self._default = ConfigResource(ConfigResourceType.BROKER, "")
         self._store = store
+        self._quotas = quotas
         self._listener = listener
         self._clock_ms = clock_ms
         self._last = -1
@@ -125,12 +145,15 @@ class ConfigChanges:
             if change.error is not None:
                 _log.error(f"A notification of changed settings is skipped: {change.error}")
         named = {change.resource for change in new if change.resource is not None}
+        entities = {change.entity for change in new if change.entity is not None}
+        is_first = self._session_is_new
         if self._session_is_new:
             self._session_is_new = False
             named |= {self._default, self._own}
             named |= {ConfigResource(ConfigResourceType.TOPIC, topic) for topic in self._listener.topics}
         try:
             await self._apply(sorted(named))
+            await self._apply_quotas(entities, are_all=is_first)
         except ZooKeeperError:
             # What was not read now is read with everything else.
             self._session_is_new = True
@@ -156,6 +179,19 @@ class ConfigChanges:
                 self._pass_on(resource, read.settings)
             except Exception:  # noqa: BLE001  (the writer is unknown; other resources must be applied)
                 _log.exception(f"Settings of {resource} in ZooKeeper are not used: {dict(read.settings)}")
+
+    async def _apply_quotas(self, entities: Collection[QuotaEntity], *, are_all: bool) -> None:
+        if not are_all and not entities:
+            return
+        store = self._quotas()
+        found = await (store.read_all() if are_all else store.read(entities))
+        readable = {}
+        for entity, read in found.items():
+            if read.settings is None:
+                _log.error(f"Settings in ZooKeeper are not used: {read.error}")
+            else:
+                readable[entity] = read.settings
+        self._listener.quotas_changed(readable, are_all=are_all)
 
     async def _read(self, resources: Collection[ConfigResource]) -> dict[ConfigResource, ResourceConfigs]:
         """Read these resources, one by one if ZooKeeper refuses one of them."""

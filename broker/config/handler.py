@@ -13,11 +13,14 @@ import structlog
 from barnabas.broker.config.dynamic import DynamicBrokerConfig
 from barnabas.broker.config.topics import TopicConfigs
 from barnabas.broker.disk.log import Log
+from barnabas.cluster.model.client_quotas import QuotaEntity, quotas_of
 from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
 from barnabas.cluster.model.ids import TopicPartition
 
 _log = structlog.get_logger("kafka.server.DynamicConfigManager")
+
+Quotas = dict[QuotaEntity, Mapping[str, float]]
 
 _UNCLEAN = "unclean.leader.election.enable"
 
@@ -47,6 +50,8 @@ class ConfigHandler:
         self._topic_configs = topic_configs
         self._logs: Callable[[], Mapping[TopicPartition, Log]] = dict
         self._elections: UncleanElections | None = None
+        self.quotas: Quotas = {}
+        """The quotas of all users, clients and addresses; ``ClientQuotas`` holds this object."""
 
     def serve(
         self, logs: Callable[[], Mapping[TopicPartition, Log]], elections: UncleanElections | None
@@ -81,6 +86,18 @@ class ConfigHandler:
         before = self._live.config.flag(_UNCLEAN)
         if self._live.set_own(settings):
             self._follow(unclean_before=before)
+
+    def quotas_changed(self, changed: Mapping[QuotaEntity, Mapping[str, str]], *, are_all: bool) -> None:
+        """Replace the quotas of these entities, and remove those of others if these ``are_all``."""
+        if are_all:
+            self.quotas.clear()
+        for entity, settings in changed.items():
+            own = quotas_of(entity, settings)
+            self.quotas.pop(entity, None)
+            if own:
+                self.quotas[entity] = own
+            if not are_all:
+                _log.info(f"The quotas of {dict(entity.parts)} are now: {own or 'none'}")
 
     def _follow(self, *, unclean_before: bool) -> None:
         self._topic_configs.broker_changed()

@@ -256,6 +256,15 @@ class FetchSessionCache(Generic[W]):
                 return self._told(context, news)
 
     @staticmethod
+    def throttled(context: FetchContext[W]) -> SessionAnswer:
+        """Return the answer to a client that must wait: nothing, and the session goes on."""
+        session = context.session
+        if session is None:
+            return SessionAnswer(told=frozenset())
+        error = ErrorCode.NONE if session.epoch == context.epoch else ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        return SessionAnswer(session.id, error, frozenset())
+
+    @staticmethod
     def _told(context: FetchContext[W], news: Mapping[TopicPartition, PartitionNews]) -> SessionAnswer:
         session = context.session
         if session is None or session.epoch != context.epoch:

@@ -84,7 +84,13 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
     live = DynamicBrokerConfig(config)
     topic_configs = TopicConfigs(lambda: live.config, lambda: membership.store.topics)
     config_handler = ConfigHandler(live, topic_configs)
-    config_changes = ConfigChanges(broker_id, lambda: membership.store.configs, config_handler, _now_ms)
+    config_changes = ConfigChanges(
+        broker_id,
+        lambda: membership.store.configs,
+        lambda: membership.store.quotas,
+        config_handler,
+        _now_ms,
+    )
     await config_changes.read_brokers()
     await topic_configs.read(sorted(await store.topics.names()))
     threads: dict[Path, Executor] = {

@@ -12,6 +12,7 @@ from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.quotas import ClientQuotas, QuotaMetrics
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.cluster.model.settings import settings_of
 
@@ -37,6 +38,7 @@ async def serve_clients(
     metrics.watch(metrics.fetch_sessions, lambda: len(context.fetch_sessions))
     metrics.watch(metrics.fetch_session_partitions, lambda: context.fetch_sessions.partition_count)
     context.fetch_sessions.on_evicted = metrics.fetch_session_evictions.inc
+    metrics.registry.register(QuotaMetrics(context.quotas))
     metrics.watch(metrics.answer_bytes, lambda: context.answers.used)
     for listener, bound in zip(listeners, storage.sockets.values(), strict=True):
         listener.start_on(bound)
@@ -47,10 +49,11 @@ def _context(
     storage: Storage, replication: Replication, purgatories: MetadataPurgatories, process: BrokerProcess
 ) -> ServerContext:
     replicas = replication.replicas
+    settings = settings_of(ServerSettings, process.config.values)
     return ServerContext(
         broker_id=storage.broker_id,
         cluster_id=storage.cluster_id,
-        settings=settings_of(ServerSettings, process.config.values),
+        settings=settings,
         metadata=replicas.metadata,
         purgatories=purgatories,
         appends=replicas.appends,
@@ -64,4 +67,6 @@ def _context(
         topic_overrides=storage.topic_configs,
         broker_settings=lambda: storage.live.settings,
         groups=replication.groups,
+        quotas=ClientQuotas(storage.config_handler.quotas, settings.quota_windows, settings.quota_window_s),
+        quota_store=lambda: storage.membership.store.quotas,
     )

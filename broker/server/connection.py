@@ -65,6 +65,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._outgoing: Outgoing | None = None
         self._pipeline: RequestPipeline | None = None
         self._may_read = True
+        self._muted_until = 0.0
+        self._unmuting: asyncio.TimerHandle | None = None
         self._closing = False
         self._peer = "unknown"
         self.last_active = self._loop.time()
@@ -101,6 +103,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         """Cancel the requests and free all memory: the connection is closed."""
         del exc  # the way in which it ended does not matter
         self._closing = True
+        if self._unmuting is not None:
+            self._unmuting.cancel()
         self._give_back_claim()
         # The transport, the pipeline and the output refer to this connection, too. Without these cycles its
         # memory is freed now: a full garbage collection may be minutes away.
@@ -213,6 +217,19 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self.share.is_queued:
             self._read(wanted=False)
 
+    def mute(self, wait_ms: int) -> None:
+        """Start no request for so many milliseconds: the client has used more than its quota."""
+        until = self._loop.time() + wait_ms / 1000
+        if until > self._muted_until and not self._closing:
+            self._muted_until = until
+            if self._unmuting is not None:
+                self._unmuting.cancel()
+            self._unmuting = self._loop.call_at(until, self._unmute)
+
+    def _unmute(self) -> None:
+        self._muted_until, self._unmuting = 0.0, None
+        self.wake()
+
     def serve(self) -> bool:
         """Start the next request; return whether another one may start."""
         startable = self._startable()
@@ -277,6 +294,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _may_start(self, prefix: Prefix) -> bool:
         return (
             self._outgoing is not None
+            and self._unmuting is None
             and self._outgoing.is_idle
             and self._pipeline is not None
             and self._pipeline.may_start(prefix)

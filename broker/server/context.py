@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,12 +14,15 @@ from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appends, Deletes, FetchPartition, LogDirAdmin, Reads
 from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.quotas import ClientQuotas
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.wire.frames import Body, Request
+from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.command import ControllerPort
 from barnabas.cluster.model.configs_described import BrokerSettings
 from barnabas.cluster.model.ids import BrokerId, ProducerId
 from barnabas.cluster.model.settings import setting
+from barnabas.cluster.zk.store_configs import ResourceConfigs
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class ServerSettings:
     fetch_session_slots: int = setting("max.incremental.fetch.session.cache.slots")
     request_max_bytes: int = setting("socket.request.max.bytes")
     queued_max_request_bytes: int = setting("queued.max.request.bytes")
+    quota_windows: int = setting("quota.window.num")
+    quota_window_s: int = setting("quota.window.size.seconds")
     max_idle_ms: int = setting("connections.max.idle.ms")
     send_buffer_bytes: int = setting("socket.send.buffer.bytes")
     receive_buffer_bytes: int = setting("socket.receive.buffer.bytes")
@@ -75,6 +80,22 @@ class TopicOverrides(Protocol):
         ...
 
 
+class QuotaStore(Protocol):
+    """The place where quotas are kept (``cluster.zk.store_quotas.QuotaStore``)."""
+
+    async def read_all(self) -> Mapping[QuotaEntity, ResourceConfigs]:
+        """Read the settings of every entity."""
+        ...
+
+    async def read(self, entities: Iterable[QuotaEntity]) -> Mapping[QuotaEntity, ResourceConfigs]:
+        """Read the settings of some entities."""
+        ...
+
+    async def write(self, entity: QuotaEntity, own: Mapping[str, str], version: int | None) -> None:
+        """Write all settings of an entity that are there in this version, and a notification."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ServerContext:
     """The broker as its request handlers see it; built once by the node.
@@ -95,11 +116,13 @@ class ServerContext:
         producer_ids: The source of producer ids.
         meter: Counts requests.
         topic_overrides: The settings that topics override.
+        quota_store: Returns the store of quotas in the current ZooKeeper session.
         broker_settings: Returns the current settings of this broker.
         groups: The group coordinator.
         requests: Counts the memory of long requests.
         answers: Counts the memory of answers.
         building: Held while a long answer is built.
+        quotas: The quotas of clients and how much of them they use.
         fetch_sessions: The incremental fetch sessions of clients.
     """
 
@@ -119,6 +142,8 @@ class ServerContext:
     topic_overrides: TopicOverrides
     broker_settings: Callable[[], BrokerSettings]
     groups: GroupCoordinator
+    quotas: ClientQuotas
+    quota_store: Callable[[], QuotaStore]
     requests: RequestMemory = field(init=False)
     answers: AnswerMemory = field(default_factory=AnswerMemory)
     arriving: ArrivingMemory = field(default_factory=ArrivingMemory)

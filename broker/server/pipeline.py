@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Protocol, cast
 
 from barnabas.broker.replicas.turn import freed_in_turns, in_turns
 from barnabas.broker.server.context import (
@@ -23,8 +24,10 @@ from barnabas.broker.server.context import (
     ServerContext,
 )
 from barnabas.broker.server.handlers import api_versions
+from barnabas.broker.server.quotas import Timed, TimeSpent
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import (
+    NO_THROTTLE,
     Chunk,
     Prefix,
     Request,
@@ -33,6 +36,7 @@ from barnabas.broker.wire.frames import (
     decode_in_pieces,
     encode,
     encode_in_pieces,
+    milliseconds,
 )
 from barnabas.broker.wire.pieces import Steps
 from barnabas.cluster.runtime.collector import many_at_once
@@ -53,6 +57,10 @@ class Connection(Protocol):
 
     def wake(self) -> None:
         """Start the next request if one is there and may start."""
+        ...
+
+    def mute(self, wait_ms: int) -> None:
+        """Start no request for so many milliseconds."""
         ...
 
     def close(self, reason: str, **details: object) -> None:
@@ -77,6 +85,7 @@ class _InFlight:
         client_id: The name that the client gives itself, or None.
         task: The task that computes the answer, if that takes time.
         chunks: The encoded answer (empty for a request without one); None while it is not known.
+        spent: The time spent on it; None if no client has a quota.
     """
 
     prefix: Prefix
@@ -87,6 +96,7 @@ class _InFlight:
     client_id: str | None = None
     task: asyncio.Task[None] | None = None
     chunks: list[Chunk] | None = None
+    spent: TimeSpent | None = None
 
 
 class RequestPipeline:
@@ -187,7 +197,7 @@ class RequestPipeline:
 
     def _handle(self, in_flight: _InFlight, request: Request) -> None:
         try:
-            answer = self._handlers[request.api.key](self._context, request)
+            answer = self._called(in_flight, request)
             if isinstance(answer, Preparing):
                 in_flight.pipelined = False
                 in_flight.task = self._loop.create_task(self._finish(in_flight, answer.work))
@@ -196,11 +206,40 @@ class RequestPipeline:
                     self._give_back(in_flight)
                 in_flight.task = self._loop.create_task(self._finish(in_flight, answer))
             else:
-                self._settle(in_flight, self._encoded(in_flight, answer))
+                self._settle(in_flight, self._encoded(in_flight, self._throttled(in_flight, answer)))
         except CloseConnectionError as error:
             self._connection.close(error.reason, client_id=in_flight.client_id, **error.details)
         except Exception as error:  # noqa: BLE001  (one request's error must not be another's)
             self._fail(in_flight, error)
+
+    def _called(self, in_flight: _InFlight, request: Request) -> Any:
+        """Call the handler; count the time of that if any client has a quota."""
+        handler = self._handlers[request.api.key]
+        if not self._context.quotas.are_set:
+            return handler(self._context, request)
+        spent = in_flight.spent = TimeSpent()
+        answer = spent.call(lambda: handler(self._context, request))
+        return Timed(answer, spent) if isinstance(answer, Awaitable) else answer
+
+    def _throttled(self, in_flight: _InFlight, answer: Answer) -> Answer:
+        """Count the request as use of its client's quotas; mute the connection if it has used too much.
+
+        The answer goes out at once and tells the client how long it should wait (KIP-219).
+        """
+        if in_flight.spent is None:
+            return answer
+        quotas, client_id, wait_ms = self._context.quotas, in_flight.client_id, 0
+        if in_flight.prefix.api_key == ApiKey.PRODUCE:
+            wait_ms = quotas.produced(client_id, in_flight.size)
+        if answer is not None:
+            told_ms = milliseconds(getattr(answer, "throttle_time", NO_THROTTLE))
+            wait_ms = max(wait_ms, told_ms, quotas.handled(client_id, in_flight.spent.seconds))
+        if wait_ms <= 0:
+            return answer
+        self._connection.mute(wait_ms)
+        if answer is None or not hasattr(answer, "throttle_time"):
+            return answer
+        return cast("Answer", replace(answer, throttle_time=timedelta(milliseconds=wait_ms)))
 
     async def _finish_long(self, in_flight: _InFlight, steps: Steps[Request]) -> None:
         with many_at_once():
@@ -210,7 +249,7 @@ class RequestPipeline:
         """Decode a request of many elements, in turns with other connections, and answer it."""
         request = await in_turns(steps)
         in_flight.client_id = request.client_id
-        answer = self._handlers[request.api.key](self._context, request)
+        answer = self._called(in_flight, request)
         if isinstance(answer, Preparing):
             answer = await answer.work
         answer = await answer if isinstance(answer, Awaitable) else answer
@@ -244,13 +283,14 @@ class RequestPipeline:
                 self._give_back(in_flight)
                 self._connection.wake()
                 found = await found
-            if found is None or in_flight.pipelined:
-                chunks = self._encoded(in_flight, found)
-            elif isinstance(found, Building):
+            if isinstance(found, Building):
                 async with self._context.building:
-                    chunks = await self._encoded_in_turns(in_flight, [await found.work()])
+                    answers = [self._throttled(in_flight, await found.work())]
+                    chunks = await self._encoded_in_turns(in_flight, answers)
+            elif found is None or in_flight.pipelined:
+                chunks = self._encoded(in_flight, self._throttled(in_flight, found))
             else:
-                answers, found = [found], None
+                answers, found = [self._throttled(in_flight, found)], None
                 chunks = await self._encoded_in_turns(in_flight, answers)
             self._settle(in_flight, chunks)
         except CloseConnectionError as error:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from barnabas.broker.server.context import Handler
 from barnabas.broker.server.handlers import (
+    alter_client_quotas,
     alter_configs,
     alter_partition_reassignments,
     api_versions,
@@ -15,6 +16,7 @@ from barnabas.broker.server.handlers import (
     delete_groups,
     delete_records,
     delete_topics,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -70,6 +72,8 @@ HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType(
         ApiKey.CREATE_PARTITIONS: create_partitions.handle,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs.handle,
         ApiKey.DESCRIBE_LOG_DIRS: describe_log_dirs.handle,
+        ApiKey.DESCRIBE_CLIENT_QUOTAS: describe_client_quotas.handle,
+        ApiKey.ALTER_CLIENT_QUOTAS: alter_client_quotas.handle,
         ApiKey.DESCRIBE_CLUSTER: describe_cluster.handle,
         ApiKey.OFFSET_DELETE: offset_delete.handle,
     }

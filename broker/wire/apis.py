@@ -46,6 +46,8 @@ class ApiKey(IntEnum):
     CREATE_PARTITIONS = 37
     INCREMENTAL_ALTER_CONFIGS = 44
     DESCRIBE_LOG_DIRS = 35
+    DESCRIBE_CLIENT_QUOTAS = 48
+    ALTER_CLIENT_QUOTAS = 49
     DESCRIBE_CLUSTER = 60
     OFFSET_DELETE = 47
 
@@ -112,6 +114,8 @@ _TABLE = (
     Api(ApiKey.CREATE_PARTITIONS, 0, 3),
     Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
     Api(ApiKey.DESCRIBE_LOG_DIRS, 0, 2),
+    Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, 0, 1),
+    Api(ApiKey.ALTER_CLIENT_QUOTAS, 0, 1),
     # Release 2.8 has version 0 alone. kafka-python 3 fails with it: it expects the fields of version 1.
     Api(ApiKey.DESCRIBE_CLUSTER, 0, 1),
     Api(ApiKey.OFFSET_DELETE, 0, 0),

@@ -33,7 +33,7 @@ BY_REFERENCE_BYTES = 16_384
 """The length from which a field is sent by reference; shorter ones are copied together."""
 
 NO_THROTTLE = dt.timedelta(0)
-"""The throttle time of every answer: there are no quotas."""
+"""The throttle time of an answer whose client need not wait."""
 
 Body = Any
 """A request or response entity of kio; their classes are chosen by number at run time."""

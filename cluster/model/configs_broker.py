@@ -232,6 +232,8 @@ _REPLICATION = (
         "The most completed deletions in the purgatory.",
         at_least(1),
     ),
+    Config("quota.window.num", _INT, 11, "The windows over which clients' rates are taken.", at_least(1)),
+    Config("quota.window.size.seconds", _INT, 1, "The length of such a window.", at_least(1)),
     Config(
         "replica.selector.class",
         _STRING,

@@ -15,6 +15,7 @@ from barnabas.cluster.zk.store_deletions import DeletionStore
 from barnabas.cluster.zk.store_elections import ElectionStore
 from barnabas.cluster.zk.store_notifications import NotificationQueue
 from barnabas.cluster.zk.store_partitions import PartitionStore
+from barnabas.cluster.zk.store_quotas import QuotaStore
 from barnabas.cluster.zk.store_reassignments import ReassignmentStore
 from barnabas.cluster.zk.store_topics import TopicStore
 
@@ -35,6 +36,7 @@ class ZooKeeperStore:
         partitions: The partitions' states.
         deletions: ``/admin/delete_topics``, and the deletion of a topic's nodes.
         configs: ``/config`` and ``/config/changes``.
+        quotas: ``/config/users``, ``/config/clients`` and ``/config/ips``.
         elections: ``/admin/preferred_replica_election``.
         reassignments: ``/admin/reassign_partitions``.
         isr_changes: The notifications of ISR changes from leaders to the controller.
@@ -52,6 +54,7 @@ class ZooKeeperStore:
         self.elections = ElectionStore(session)
         self.reassignments = ReassignmentStore(session)
         self.configs = ConfigStore(session)
+        self.quotas = QuotaStore(session)
         self.isr_changes: NotificationQueue[Iterable[TopicPartition], tuple[TopicPartition, ...]]
         self.isr_changes = NotificationQueue(
             session, paths.ISR_CHANGE_PREFIX, admin.encode_partitions, admin.decode_isr_change

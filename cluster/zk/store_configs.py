@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.zk.fence import Fence, write
 from barnabas.cluster.zk.operations import Create, Node, Set
 from barnabas.cluster.zk.schema import paths, settings
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError, int32_of
+from barnabas.cluster.zk.schema.quotas import entity_at
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.trees import delete_whole
 
@@ -43,8 +45,9 @@ class ConfigChange:
     Attributes:
         name: The node's name, such as ``config_change_0000000007``.
         number: The number in the name.
-        resource: The resource whose settings changed; None for clients and users, and if the node cannot be
+        resource: The topic or broker whose settings changed; None for others, and if the node cannot be
             decoded.
+        entity: The user, client or address whose settings changed; None for others.
         created_ms: The creation time by ZooKeeper's clock, in milliseconds since 1970.
         error: The reason why the node cannot be decoded; None if it can.
     """
@@ -54,6 +57,7 @@ class ConfigChange:
     resource: ConfigResource | None
     created_ms: int
     error: ZnodeDecodeError | None = None
+    entity: QuotaEntity | None = None
 
 
 class ConfigStore:
@@ -127,12 +131,13 @@ def _path(resource: ConfigResource) -> str:
 
 
 def _change(path: str, number: int, node: Node) -> ConfigChange:
-    resource, unreadable = None, None
+    resource, unreadable, entity = None, None, None
     try:
-        resource = _resource(settings.decode_config_change(path, node.data))
+        changed = settings.decode_config_change(path, node.data)
+        resource, entity = _resource(changed), entity_at(changed)
     except ZnodeDecodeError as error:
         unreadable = error
-    return ConfigChange(path.rpartition("/")[2], number, resource, node.stat.ctime_ms, unreadable)
+    return ConfigChange(path.rpartition("/")[2], number, resource, node.stat.ctime_ms, unreadable, entity)
 
 
 def _resource(entity_path: str) -> ConfigResource | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import io
+import math
 import struct
 
 import crc32c
@@ -253,6 +254,22 @@ def describe_cluster(s, rng):
     return s.request(include_cluster_authorized_operations=rng.random() < 0.5)
 
 
+def describe_client_quotas(s, rng):
+    kind = rng.choice(("user", "client-id", "ip", "what", ""))
+    component = s.ComponentData(
+        entity_type=kind, match_type=rng.randint(-1, 3), match=rng.choice((None, "a"))
+    )
+    return s.request(components=rng.choice(((), (component,))), strict=rng.random() < 0.5)
+
+
+def alter_client_quotas(s, rng):
+    kind, name = rng.choice((("user", "a/../b"), ("client-id", ""), ("ip", None), ("what", "x")))
+    key = rng.choice(("producer_byte_rate", "connection_creation_rate", "what"))
+    op = s.OpData(key=key, value=rng.choice((1e9, -1.0, math.nan, math.inf)), remove=rng.random() < 0.5)
+    entry = s.EntryData(entity=(s.EntityData(entity_type=kind, entity_name=name),), ops=(op,))
+    return s.request(entries=(entry,), validate_only=True)
+
+
 REQUESTS = {
     ApiKey.PRODUCE: produce,
     ApiKey.FETCH: fetch,
@@ -284,6 +301,8 @@ REQUESTS = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
     ApiKey.DESCRIBE_LOG_DIRS: describe_log_dirs,
     ApiKey.DESCRIBE_CLUSTER: describe_cluster,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: describe_client_quotas,
+    ApiKey.ALTER_CLIENT_QUOTAS: alter_client_quotas,
 }
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
 import urllib.request
+from pathlib import Path
 
 import confluent_kafka
 import kafka
@@ -14,6 +16,7 @@ from barnabas.broker.wire.schemas import REQUEST, load_payload_module
 from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 RACKS = {1: "far", 2: "near"}
 RECORDS = 50
 
@@ -107,6 +110,40 @@ def test_the_leader_names_the_follower_and_a_session_tells_what_is_new(cluster, 
     again = answered(follower, quiet)
     assert (again.error_code, again.session_id) == (0, whole.session_id)
     assert answered(follower, quiet).error_code == 71
+
+
+def configs(cluster, *flags):
+    """Run kafka-configs.sh; what it printed."""
+    command = [str(SCRIPTS / "kafka-configs.sh"), "--bootstrap-server", cluster.bootstrap, *flags]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_a_producer_with_a_quota_is_told_to_wait_and_then_freed(cluster, orders):
+    told = configs(cluster, "--alter", "--client", "slow", "--add-config", "producer_byte_rate=2000")
+    assert told == "Completed updating config for client slow.\n"
+    assert configs(cluster, "--describe", "--client", "slow") == (
+        "Quota configs for client-id 'slow' are producer_byte_rate=2000.0\n"
+    )
+    throttled = []
+    producer = confluent_kafka.Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "client.id": "slow",
+            "acks": 1,
+            "throttle_cb": lambda event: throttled.append(event.throttle_time),
+        }
+    )
+
+    def produce_until_throttled():
+        producer.produce(orders, b"x" * 21_000, partition=0)
+        producer.poll(1)
+        return throttled
+
+    wait_until(produce_until_throttled, "a throttle time")
+    assert throttled[0] > 0
+    configs(cluster, "--alter", "--client", "slow", "--delete-config", "producer_byte_rate")
+    assert configs(cluster, "--describe", "--client", "slow") == ""
+    assert producer.flush(60) == 0
 
 
 def test_log_directories_and_operations_are_described(cluster, orders, python_admin):

@@ -22,6 +22,7 @@ from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.quotas import ClientQuotas
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands.topics import CreateTopicsResult, TopicResult
@@ -178,6 +179,8 @@ async def bootstrap():
         NoOverrides(),
         lambda: BrokerSettings(with_defaults(BROKER_CONFIGS, GIVEN), {}),
         SimpleNamespace(topic=NoOffsetsTopic()),
+        ClientQuotas({}, 11, 1),
+        lambda: None,
     )
     listener = ClientListener(context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
     bound = socket.create_server(("127.0.0.1", 0))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
@@ -30,7 +31,7 @@ from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.by_topic import by_topic
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import LOCAL_PORTION, portions
-from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request, milliseconds
+from barnabas.broker.wire.frames import Body, Request, milliseconds
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -40,6 +41,9 @@ _ZSTD_SINCE = 10
 _RACK_SINCE = 11
 _DIVERGING_EPOCH_SINCE = 12
 _READ_COMMITTED = 1
+
+_PARTITION_BYTES = 60
+"""About what an answer takes for each partition beside its records."""
 
 Context = FetchContext[FetchPartition]
 
@@ -57,7 +61,7 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
         return _refused(request, begun)
     if len(begun.wanted) > LOCAL_PORTION:
         return _read_many(context, request, begun)
-    max_bytes = min(body.max_bytes, context.settings.fetch_max_bytes)
+    max_bytes = _max_bytes(context, request)
     results = context.reads.fetch(
         begun.wanted,
         max_wait_ms=max(0, milliseconds(body.max_wait)),
@@ -142,7 +146,7 @@ async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[
 async def _read_many(context: ServerContext, request: Request, begun: Context) -> Answer:
     """Wait until there is enough, then read in portions."""
     body, wanted = request.body, dict(begun.wanted)
-    left = min(body.max_bytes, context.settings.fetch_max_bytes)
+    left = _max_bytes(context, request)
     max_wait_ms = max(0, milliseconds(body.max_wait))
     await context.reads.wait(wanted, max_wait_ms=max_wait_ms, min_bytes=min(body.min_bytes, left))
     results: FetchResults = {}
@@ -154,6 +158,9 @@ async def _read_many(context: ServerContext, request: Request, begun: Context) -
         is_empty = is_empty and not read
         results |= some
         await turn.yield_if_long()
+    wait_ms = _throttle_ms(context, request, results)
+    if wait_ms > 0:
+        return _response(request, (), context.fetch_sessions.throttled(begun), wait_ms)
     news = {each: _news(fetched) async for each, fetched in paced(results.items())}
     answer = context.fetch_sessions.finish(begun, news, monotonic_ms())
     told = (
@@ -175,6 +182,9 @@ async def _later(
 
 def _answer(context: ServerContext, request: Request, begun: Context, results: FetchResults) -> Answer:
     """Return each partition once, however often it was requested, so that its records are bounded."""
+    wait_ms = _throttle_ms(context, request, results)
+    if wait_ms > 0:
+        return _response(request, (), context.fetch_sessions.throttled(begun), wait_ms)
     news = {each: _news(fetched) for each, fetched in results.items()}
     answer = context.fetch_sessions.finish(begun, news, monotonic_ms())
     told = (each for each in results.items() if answer.told is None or each[0] in answer.told)
@@ -192,6 +202,20 @@ def _answer(context: ServerContext, request: Request, begun: Context, results: F
     return _response(request, tuple(topics), answer)
 
 
+def _max_bytes(context: ServerContext, request: Request) -> int:
+    """Return the most bytes of the answer: of more a client with a quota would never get any."""
+    most = min(request.body.max_bytes, context.settings.fetch_max_bytes)
+    return context.quotas.most_fetched(request.client_id, most) if context.quotas.are_set else most
+
+
+def _throttle_ms(context: ServerContext, request: Request, results: FetchResults) -> int:
+    """Count the answer as use of the client's quota; return how long it must wait, and get nothing."""
+    if not context.quotas.are_set:
+        return 0
+    size = sum(_PARTITION_BYTES + len(fetched.records) for fetched in results.values())
+    return context.quotas.fetched(request.client_id, size)
+
+
 def _news(fetched: Fetched) -> PartitionNews:
     is_due = (
         len(fetched.records) > 0
@@ -206,10 +230,12 @@ def _refused(request: Request, error: ErrorCode) -> Answer:
     return _response(request, (), SessionAnswer(NO_SESSION, error))
 
 
-def _response(request: Request, topics: tuple[Answer, ...], answer: SessionAnswer) -> Answer:
+def _response(
+    request: Request, topics: tuple[Answer, ...], answer: SessionAnswer, wait_ms: int = 0
+) -> Answer:
     return request.answer(
         "FetchResponse",
-        throttle_time=NO_THROTTLE,
+        throttle_time=timedelta(milliseconds=wait_ms),
         error_code=answer.error,
         session_id=answer.session_id,
         responses=topics,

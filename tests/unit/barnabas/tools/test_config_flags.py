@@ -130,11 +130,18 @@ def test_what_brings_the_help(line: str, says: str) -> None:
             "--alter --entity-type topics --entity-name t --entity-name u --delete-config a",
             "An entity name must be specified for every entity type",
         ),
-        ("--describe --user u", "Brokers here have no settings of users; expected topics or brokers"),
-        ("--describe --ip-defaults", "Brokers here have no settings of ips; expected topics or brokers"),
+        ("--describe --broker-logger 1", "Brokers here have no settings of broker-loggers"),
+        (
+            "--describe --entity-type users --entity-name u --entity-default",
+            "More entity names specified than entity types",
+        ),
+        (
+            "--alter --entity-type users --entity-type clients --entity-name u --delete-config a",
+            "An entity name must be specified for every entity type",
+        ),
         (
             "--describe --entity-type topics --entity-default",
-            "--entity-default is for brokers; topics have no default of their own",
+            "--entity-default is not for topics: they have no default of their own",
         ),
         (
             "--describe --topic t --zookeeper z",
@@ -188,3 +195,20 @@ def test_settings_stand_on_the_command_line_or_in_a_file(tmp_path: Path) -> None
     }
     assert settings_to_add(OPTIONS.parse(["--add-config", "a=b"]).values()) == {"a": "b"}
     assert settings_to_add(OPTIONS.parse([]).values()) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("--describe --user alice", (("users", "alice"),)),
+        ("--describe --user-defaults --client app", (("clients", "app"), ("users", ""))),
+        ("--describe --entity-type users --entity-type clients", (("users", None), ("clients", None))),
+        (
+            "--describe --entity-type users --entity-name u --entity-type clients --entity-default",
+            (("users", "u"), ("clients", "")),
+        ),
+        ("--describe --ip 10.0.0.1", (("ips", "10.0.0.1"),)),
+    ],
+)
+def test_quotas_are_of_users_clients_and_addresses(line: str, expected: object) -> None:
+    assert named(line).named == expected

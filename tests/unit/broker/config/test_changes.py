@@ -7,6 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.config.changes import CHANGE_EXPIRATION_MS, ConfigChanges
+from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.errors import RequestFailed, ZooKeeperTimeout
@@ -18,6 +19,19 @@ OWN = ConfigResource(ConfigResourceType.BROKER, "1")
 OTHER = ConfigResource(ConfigResourceType.BROKER, "2")
 DEFAULT = ConfigResource(ConfigResourceType.BROKER, "")
 NOW = 10 * CHANGE_EXPIRATION_MS
+
+
+class Quotas:
+    """The quotas of users and clients."""
+
+    def __init__(self):
+        self.settings = {}
+
+    async def read_all(self):
+        return dict(self.settings)
+
+    async def read(self, entities):
+        return {each: self.settings.get(each, ResourceConfigs({}, None)) for each in entities}
 
 
 class Store:
@@ -33,10 +47,13 @@ class Store:
         self.topic_was_told = asyncio.Event()
         self.topics = ("t",)
         self.refused = set()
+        self.quotas = Quotas()
+        self.heard_quotas = []
+        self.quotas_were_told = asyncio.Event()
 
-    def note(self, number, resource, age_ms=0, error=None):
+    def note(self, number, resource, age_ms=0, error=None, entity=None):
         name = f"config_change_{number:010d}"
-        self.notes.append(ConfigChange(name, number, resource, NOW - age_ms, error))
+        self.notes.append(ConfigChange(name, number, resource, NOW - age_ms, error, entity))
 
     async def read(self, resources):
         self.reads.append(list(resources))
@@ -73,6 +90,10 @@ class Store:
     def own_changed(self, settings):
         self.heard.append(("this broker", dict(settings)))
 
+    def quotas_changed(self, changed, *, are_all):
+        self.heard_quotas.append((dict(changed), are_all))
+        self.quotas_were_told.set()
+
 
 @pytest.fixture
 def store():
@@ -82,7 +103,7 @@ def store():
 @pytest.fixture
 async def changes(store, monkeypatch):
     monkeypatch.setattr("barnabas.broker.config.changes.RETRY_S", 0)
-    changes = ConfigChanges(BrokerId(1), lambda: store, store, lambda: NOW)
+    changes = ConfigChanges(BrokerId(1), lambda: store, lambda: store.quotas, store, lambda: NOW)
     task = asyncio.create_task(changes.run())
     yield changes
     task.cancel()
@@ -199,5 +220,21 @@ async def test_an_old_note_that_cannot_be_removed_keeps_no_other(changes, store)
 
 async def test_what_is_set_for_brokers_is_read_before_anything_goes_by_it(store):
     store.settings[OWN] = ResourceConfigs({"min.insync.replicas": "2"}, 0)
-    await ConfigChanges(BrokerId(1), lambda: store, store, lambda: NOW).read_brokers()
+    await ConfigChanges(BrokerId(1), lambda: store, lambda: store.quotas, store, lambda: NOW).read_brokers()
     assert store.heard == [("all brokers", {}), ("this broker", {"min.insync.replicas": "2"})]
+
+
+ALICE, APP = QuotaEntity("alice"), QuotaEntity(None, "app")
+
+
+async def test_all_quotas_are_read_with_each_session_and_then_what_changed(changes, store):
+    broken = ResourceConfigs(None, 3, ZnodeDecodeError("/config/clients/app", "what", "JSON"))
+    store.quotas.settings = {ALICE: ResourceConfigs({"producer_byte_rate": "5"}, 0), APP: broken}
+    changes.session_began()
+    await store.quotas_were_told.wait()
+    store.quotas_were_told.clear()
+    del store.quotas.settings[ALICE]
+    store.note(1, None, entity=ALICE)
+    changes.noticed()
+    await store.quotas_were_told.wait()
+    assert store.heard_quotas == [({ALICE: {"producer_byte_rate": "5"}}, True), ({ALICE: {}}, False)]

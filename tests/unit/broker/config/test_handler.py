@@ -9,6 +9,7 @@ from barnabas.broker.config.broker_config import parse
 from barnabas.broker.config.dynamic import DynamicBrokerConfig
 from barnabas.broker.config.handler import ConfigHandler
 from barnabas.broker.config.topics import TopicConfigs
+from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.zk.store_topics import EntityConfigs
 
@@ -95,3 +96,16 @@ async def test_only_changes_are_logged(room):
             room.applier.topic_changed("a", {"flush.ms": "9"})
     assert [line["event"] for line in lines] == ["Topic a now overrides: flush.ms"]
     assert sorted(room.applier.topics) == ["a", "b"]
+
+
+async def test_quotas_are_replaced_by_what_is_read(room):
+    handler = room.applier
+    alice, app = QuotaEntity("alice"), QuotaEntity(None, "app")
+    handler.quotas_changed({alice: {"producer_byte_rate": "5"}, app: {"SCRAM-SHA-256": "x"}}, are_all=True)
+    held = handler.quotas
+    assert held == {alice: {"producer_byte_rate": 5.0}}
+    handler.quotas_changed({app: {"request_percentage": "1.5"}}, are_all=False)
+    handler.quotas_changed({alice: {}}, are_all=False)
+    assert held == {app: {"request_percentage": 1.5}}
+    handler.quotas_changed({}, are_all=True)
+    assert held == {}

@@ -112,6 +112,16 @@ def test_an_answer_whose_session_has_moved_on_tells_nothing(cache):
     ask(cache, number, 2)
     expected = SessionAnswer(number, ErrorCode.INVALID_FETCH_SESSION_EPOCH, frozenset())
     assert cache.finish(late, {A: QUIET}, 0) == expected
+    assert cache.throttled(late) == expected
+
+
+def test_a_client_that_must_wait_keeps_its_session(cache):
+    number = open_session(cache, A)
+    context = ask(cache, number, 1)
+    assert cache.throttled(context) == SessionAnswer(number, told=frozenset())
+    assert ask(cache, number, 2).kind is Kind.INCREMENTAL
+    whole = cache.begin(SessionRequest(0, 0, {A: 1}), 0)
+    assert cache.throttled(whole) == SessionAnswer(told=frozenset())
 
 
 def test_epochs_begin_again_with_1():

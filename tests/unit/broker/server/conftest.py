@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +13,11 @@ from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
 from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
+from barnabas.broker.server.acceptor import ConnectionQuotas
+from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.quotas import ClientQuotas
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.wire.apis import APIS
 from barnabas.broker.wire.frames import Request
@@ -29,6 +33,8 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
 from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.zk.store_configs import ResourceConfigs
+from tests.unit.broker.server.raw_client import Client
 
 
 class FakeAppends:
@@ -136,6 +142,28 @@ class FakeLogDirs:
 
     def describe(self) -> Any:
         return self.described
+
+
+class FakeQuotaStore:
+    """``/config`` of users and clients, by entity."""
+
+    def __init__(self) -> None:
+        self.settings: dict[Any, ResourceConfigs] = {}
+        self.error: Exception | None = None
+        self.conflicts: list[Exception] = []
+
+    async def read_all(self) -> Any:
+        return await self.read(self.settings)
+
+    async def read(self, entities: Any) -> Any:
+        if self.error is not None:
+            raise self.error
+        return {each: self.settings.get(each, ResourceConfigs({}, None)) for each in entities}
+
+    async def write(self, entity: Any, own: Any, version: int | None) -> None:
+        if self.conflicts:
+            raise self.conflicts.pop()
+        self.settings[entity] = ResourceConfigs(own, 0 if version is None else version + 1)
 
 
 class FakeController:
@@ -255,6 +283,8 @@ class FakeBroker:
     def __init__(self) -> None:
         self.appends, self.deletes, self.reads = FakeAppends(), FakeDeletes(), FakeReads()
         self.log_dirs = FakeLogDirs()
+        self.quotas: dict[Any, dict[str, float]] = {}
+        self.quota_store = FakeQuotaStore()
         self.controller, self.any_controller = FakeController(), FakeController()
         self.producer_ids = FakeProducerIds()
         self.metadata, self.purgatories = MetadataCache(), MetadataPurgatories()
@@ -284,6 +314,8 @@ class FakeBroker:
             self.topic_overrides,
             lambda: self.broker_settings,
             groups=self.groups,
+            quotas=ClientQuotas(self.quotas, 11, 1),
+            quota_store=lambda: self.quota_store,
         )
 
     def brokers(self, *numbers: int, listeners: tuple[str, ...] = ("PLAINTEXT", "OUTSIDE")) -> None:
@@ -359,3 +391,26 @@ def request_of() -> Callable[..., Request]:
         return Request(APIS[key], version, 7, client_id, listener, body)
 
     return build
+
+
+@pytest.fixture
+async def connect(broker, schema):
+    """Connects to a listener that is started with the broker as it is at the first call."""
+    listeners, writers = [], []
+
+    async def to():
+        if not listeners:
+            listener = ClientListener(broker.context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
+            bound = socket.create_server(("127.0.0.1", 0))
+            bound.settimeout(0)
+            listener.start_on(bound)
+            listeners.append((listener, bound.getsockname()[1]))
+        reader, writer = await asyncio.open_connection("127.0.0.1", listeners[0][1])
+        writers.append(writer)
+        return Client(schema, reader, writer)
+
+    yield to
+    for writer in writers:
+        writer.close()
+    for listener, _ in listeners:
+        await listener.stop()

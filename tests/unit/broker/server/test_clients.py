@@ -15,7 +15,7 @@ from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from tests.unit.broker.server.test_connection import Client
+from tests.unit.broker.server.raw_client import Client
 
 
 @pytest.fixture

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import datetime as dt
-import io
 import itertools
 import socket
 import struct
 
 import pytest
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 from structlog.testing import capture_logs
 
 from barnabas.broker.disk.file_records import FileRecords
@@ -19,118 +17,14 @@ from barnabas.broker.replicas import turn as turn_module
 from barnabas.broker.replicas.interface import Appended, Fetched
 from barnabas.broker.server import fairness
 from barnabas.broker.server import pipeline as pipeline_module
-from barnabas.broker.server.acceptor import ConnectionQuotas
-from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.runtime import line_limit
 from barnabas.cluster.runtime.line_limit import LINES_PER_WINDOW
+from tests.unit.broker.server.raw_client import sized
 
 ORDERS_0 = TopicPartition("orders", 0)
-
-
-def framed(body, correlation_id):
-    out = io.BytesIO()
-    header = body.__header_schema__(
-        request_api_key=body.__api_key__,
-        request_api_version=body.__version__,
-        correlation_id=correlation_id,
-        client_id="test",
-    )
-    entity_writer(type(header))(out, header)
-    entity_writer(type(body))(out, body)
-    return sized(out.getvalue())
-
-
-def sized(frame):
-    return struct.pack(">i", len(frame)) + frame
-
-
-class Client:
-    """A raw client of a listener."""
-
-    def __init__(self, schema, reader, writer):
-        self._schema, self.reader, self.writer = schema, reader, writer
-
-    def send(self, *frames):
-        self.writer.write(b"".join(frames))
-
-    def produce(self, correlation_id, records=b"r", acks=-1):
-        s = self._schema(0, 9)
-        data = (s.PartitionProduceData(index=0, records=records),)
-        return framed(
-            s.request(
-                transactional_id=None,
-                acks=acks,
-                timeout=dt.timedelta(seconds=30),
-                topic_data=(s.TopicProduceData(name="orders", partition_data=data),),
-            ),
-            correlation_id,
-        )
-
-    def api_versions(self, correlation_id):
-        return framed(self._schema(18, 0).request(), correlation_id)
-
-    def end_offsets(self, correlation_id, partitions):
-        """A request for the ends of a leader epoch of so many partitions."""
-        s = self._schema(23, 4)
-        asked = tuple(
-            s.OffsetForLeaderPartition(partition=n, current_leader_epoch=0, leader_epoch=n)
-            for n in range(partitions)
-        )
-        topic = s.OffsetForLeaderTopic(topic="orders", partitions=asked)
-        return framed(s.request(replica_id=-2, topics=(topic,)), correlation_id)
-
-    def fetch(self, correlation_id):
-        s = self._schema(1, 4)
-        partition = s.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=10**8)
-        return framed(
-            s.request(
-                max_wait=dt.timedelta(seconds=30),
-                min_bytes=1,
-                max_bytes=10**8,
-                isolation_level=0,
-                topics=(s.FetchTopic(topic="orders", partitions=(partition,)),),
-            ),
-            correlation_id,
-        )
-
-    async def answer(self):
-        size = struct.unpack(">i", await self.reader.readexactly(4))[0]
-        return await self.reader.readexactly(size)
-
-    async def correlation_ids(self, count):
-        return [struct.unpack_from(">i", await self.answer())[0] for _ in range(count)]
-
-    async def is_closed(self):
-        try:
-            return await self.reader.read(1) == b""
-        except ConnectionResetError:
-            return True
-
-
-@pytest.fixture
-async def connect(broker, schema):
-    """Connects to a listener that is started with the broker as it is at the first call."""
-    listeners, writers = [], []
-
-    async def to():
-        if not listeners:
-            listener = ClientListener(broker.context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
-            bound = socket.create_server(("127.0.0.1", 0))
-            bound.settimeout(0)
-            listener.start_on(bound)
-            listeners.append((listener, bound.getsockname()[1]))
-        reader, writer = await asyncio.open_connection("127.0.0.1", listeners[0][1])
-        writers.append(writer)
-        return Client(schema, reader, writer)
-
-    yield to
-    for writer in writers:
-        writer.close()
-    for listener, _ in listeners:
-        await listener.stop()
 
 
 async def a_moment():

@@ -27,7 +27,8 @@ from barnabas.broker.server.pipeline import RequestPipeline
 from barnabas.broker.wire.receive import ReceiveBuffer
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from tests.unit.broker.server.test_connection import Client, framed, reset, until
+from tests.unit.broker.server.raw_client import Client, framed
+from tests.unit.broker.server.test_connection import reset, until
 
 ORDERS_0 = TopicPartition("orders", 0)
 LONG = 200_000

@@ -1,0 +1,145 @@
+"""The quotas of clients: what each of them uses, and how long its channel is muted.
+
+Sources: ``ClientQuotaManager`` and ``ClientRequestQuotaManager`` of Kafka 2.8; KIP-13, KIP-124, KIP-219.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any, TypeVar
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from barnabas.broker.core.client_quotas import QuotaUse
+from barnabas.broker.replicas.hosted import monotonic_ms
+from barnabas.cluster.model.client_quotas import (
+    CONSUMER_BYTE_RATE,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+    QuotaEntity,
+)
+
+USER = "ANONYMOUS"
+"""The user of every client: nobody is authenticated."""
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class TimeSpent:
+    """The time that the broker spent on a request.
+
+    Attributes:
+        seconds: The sum so far.
+    """
+
+    seconds: float = 0.0
+
+    def call(self, work: Callable[[], T]) -> T:
+        """Do ``work`` and count its time."""
+        began = perf_counter()
+        try:
+            return work()
+        finally:
+            self.seconds += perf_counter() - began
+
+
+class Timed:
+    """An awaitable that counts the time of each step of another one, without the waits in between."""
+
+    def __init__(self, awaitable: Any, spent: TimeSpent) -> None:
+        self._steps = awaitable.__await__()
+        self._spent = spent
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        """Run the steps of the other awaitable."""
+        steps = self._steps
+        step: Callable[[], Any] = partial(next, steps)
+        while True:
+            try:
+                waited_for = self._spent.call(step)
+            except StopIteration as end:
+                return end.value
+            try:
+                step = partial(steps.send, (yield waited_for))
+            except BaseException as raised:  # noqa: BLE001  (a cancellation belongs to the other awaitable)
+                step = partial(steps.throw, raised)
+
+
+class ClientQuotas:
+    """The use of all quotas by the clients of this broker.
+
+    Args:
+        quotas: The quotas by entity; changed by others while the broker runs.
+        windows: The number of windows over which a rate is taken.
+        window_s: The length of a window, seconds.
+    """
+
+    def __init__(
+        self, quotas: Mapping[QuotaEntity, Mapping[str, float]], windows: int, window_s: int
+    ) -> None:
+        self._quotas = quotas
+        self.produce = QuotaUse(PRODUCER_BYTE_RATE, quotas, windows, window_s * 1000)
+        self.fetch = QuotaUse(CONSUMER_BYTE_RATE, quotas, windows, window_s * 1000)
+        self.request = QuotaUse(REQUEST_PERCENTAGE, quotas, windows, window_s * 1000, window_s * 1000)
+
+    @property
+    def are_set(self) -> bool:
+        """Whether anybody has a quota."""
+        return bool(self._quotas)
+
+    def produced(self, client_id: str | None, size: int) -> int:
+        """Count a Produce request of ``size`` bytes; return the milliseconds that its client must wait."""
+        return self.produce.record(USER, client_id or "", size, monotonic_ms())
+
+    def fetched(self, client_id: str | None, size: int) -> int:
+        """Count a Fetch answer of ``size`` bytes; return the milliseconds that its client must wait.
+
+        A client that must wait gets none of it, so it is not counted then.
+        """
+        now_ms = monotonic_ms()
+        wait_ms = self.fetch.record(USER, client_id or "", size, now_ms)
+        if wait_ms > 0:
+            self.fetch.take_back(USER, client_id or "", size, now_ms)
+        return wait_ms
+
+    def most_fetched(self, client_id: str | None, max_bytes: int) -> int:
+        """Return the most bytes of an answer that a client could get without waiting for ever."""
+        most = self.fetch.most_at_once(USER, client_id or "")
+        return max_bytes if most is None else min(max_bytes, int(most))
+
+    def handled(self, client_id: str | None, seconds: float) -> int:
+        """Count the time spent on a request; return the milliseconds that its client must wait."""
+        return self.request.record(USER, client_id or "", 100 * seconds, monotonic_ms())
+
+
+class QuotaMetrics(Collector):
+    """A collector with the rates of clients that have quotas, as Kafka names them."""
+
+    def __init__(self, quotas: ClientQuotas) -> None:
+        self._quotas = quotas
+
+    def collect(self) -> list[GaugeMetricFamily]:
+        """Return the metrics with current values; called on the page's thread."""
+        now_ms = monotonic_ms()
+        families = []
+        for kind, rate, use in (
+            ("Produce", "byte_rate", self._quotas.produce),
+            ("Fetch", "byte_rate", self._quotas.fetch),
+            ("Request", "request_time", self._quotas.request),
+        ):
+            labels = ("user", "client_id")
+            name = f"kafka_server_{kind}"
+            used = GaugeMetricFamily(f"{name}_{rate}", f"{kind}: use of the quota", labels=labels)
+            waited = GaugeMetricFamily(
+                f"{name}_throttle_time", f"{kind}: last throttle time, ms", labels=labels
+            )
+            for tags, counter in tuple(use.counters.items()):
+                used.add_metric(tags, counter.rate.measure(now_ms).per_second)
+                waited.add_metric(tags, counter.throttle_ms)
+            families += [used, waited]
+        return families
