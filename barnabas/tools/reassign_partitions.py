@@ -1,8 +1,8 @@
 """``kafka-reassign-partitions.sh``: move partitions to other brokers, through the admin API of KIP-455.
 
 Options and output are those of Kafka 2.8's ``kafka.admin.ReassignPartitionsCommand``. Moves between log
-directories are not supported. Throttles are set and removed as in Kafka, but have no effect on Barnabas
-brokers; the tool prints a warning about that. Exit code 0, or 1 on any error.
+directories are not supported; the tool prints a warning if their throttle is set. Exit code 0, or 1 on any
+error.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ OPTIONS = Options(
     *(
         Option(
             name,
-            "with --execute: bytes per second; stored, without effect",
+            "with --execute: bytes per second",
             value,
             kind=Kind.LONG,
             default="-1",
@@ -105,7 +105,7 @@ VERIFY_PERIODICALLY = (
     "is removed."
 )
 
-NO_EFFECT = "WARNING: Barnabas brokers store throttles as settings and do not throttle replication"
+NO_EFFECT = "WARNING: Barnabas brokers move no replica between log directories: that throttle has no effect"
 """The warning about throttles, which goes to standard error because Kafka's tool does not print it."""
 
 
@@ -228,7 +228,8 @@ def set_throttles(
     if flags.throttle < 0 and flags.replica_alter_log_dirs_throttle < 0:
         return
     say(VERIFY_PERIODICALLY)
-    sys.stderr.write(f"{NO_EFFECT}\n")
+    if flags.replica_alter_log_dirs_throttle >= 0:
+        sys.stderr.write(f"{NO_EFFECT}\n")
     if flags.throttle >= 0:
         throttles.throttle(settings, moving(), flags.throttle)
         say(f"The inter-broker throttle limit was set to {flags.throttle} B/s")

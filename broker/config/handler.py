@@ -12,6 +12,7 @@ import structlog
 
 from barnabas.broker.config.dynamic import DynamicBrokerConfig
 from barnabas.broker.config.topics import TopicConfigs
+from barnabas.broker.core.replication_quota import ReplicationThrottles
 from barnabas.broker.disk.log import Log
 from barnabas.cluster.model.client_quotas import QuotaEntity, quotas_of
 from barnabas.cluster.model.configs import ConfigError
@@ -52,6 +53,8 @@ class ConfigHandler:
         self._elections: UncleanElections | None = None
         self.quotas: Quotas = {}
         """The quotas of all users, clients and addresses; ``ClientQuotas`` holds this object."""
+        self.throttles = ReplicationThrottles()
+        """The throttles of replication; the replicas hold this object."""
 
     def serve(
         self, logs: Callable[[], Mapping[TopicPartition, Log]], elections: UncleanElections | None
@@ -83,6 +86,8 @@ class ConfigHandler:
 
     def own_changed(self, settings: Mapping[str, str]) -> None:
         """Apply the settings of this broker."""
+        self.throttles.leader.limit = _rate(settings, "leader.replication.throttled.rate")
+        self.throttles.follower.limit = _rate(settings, "follower.replication.throttled.rate")
         before = self._live.config.flag(_UNCLEAN)
         if self._live.set_own(settings):
             self._follow(unclean_before=before)
@@ -106,6 +111,15 @@ class ConfigHandler:
         unclean = self._live.config.flag(_UNCLEAN)
         if self._elections is not None and unclean is not unclean_before:
             self._elections.set_unclean_leader_election(enabled=unclean)
+
+
+def _rate(settings: Mapping[str, str], name: str) -> float | None:
+    """Return a rate in bytes per second, or None if it is not set or no such number."""
+    try:
+        return None if name not in settings else float(max(0, int(settings[name])))
+    except ValueError:
+        _log.error(f"The setting {name} of this broker is not used: '{settings[name]}' is no whole number")
+        return None
 
 
 def _is_true(text: str | None) -> bool:

@@ -26,6 +26,8 @@ COMPACT = "compact"
 
 DAY_MS = 24 * 60 * 60 * 1000
 
+_REPLICA_LISTS = ("leader_replication_throttled_replicas", "follower_replication_throttled_replicas")
+
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
@@ -54,6 +56,9 @@ class LogConfig:
         file_delete_delay_ms: How long a deleted file stays on disk under another name.
         flush_messages: Flush after this many records.
         flush_ms: Flush records that are older than this.
+        leader_replication_throttled_replicas: The leaders that send slowly, each as ``partition:broker``, or
+            ``*`` for all.
+        follower_replication_throttled_replicas: The followers that fetch slowly, likewise.
     """
 
     segment_bytes: int = 1024 * 1024 * 1024
@@ -78,6 +83,8 @@ class LogConfig:
     file_delete_delay_ms: int = 60_000
     flush_messages: int = UNLIMITED
     flush_ms: int = UNLIMITED
+    leader_replication_throttled_replicas: frozenset[str] = frozenset()
+    follower_replication_throttled_replicas: frozenset[str] = frozenset()
 
     @property
     def is_compacted(self) -> bool:
@@ -98,5 +105,6 @@ class LogConfig:
         """
         values: dict[str, Any] = {each.name: topic[each.name.replace("_", ".")] for each in fields(cls)}
         values["message_timestamp_type"] = _TIMESTAMP_TYPES[values["message_timestamp_type"]]
-        values["cleanup_policy"] = frozenset(values["cleanup_policy"])
+        for name in ("cleanup_policy", *_REPLICA_LISTS):
+            values[name] = frozenset(values[name])
         return cls(**values)

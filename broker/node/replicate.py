@@ -12,12 +12,14 @@ from barnabas.broker.coordinator.coordinator import GroupCoordinator
 from barnabas.broker.coordinator.metrics import show_groups
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
 from barnabas.broker.coordinator.settings import GroupSettings
+from barnabas.broker.core.replication_quota import ReplicationQuota
 from barnabas.broker.errors import StartError
 from barnabas.broker.lifecycle.descriptors import most_peer_connections
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.membership.leader_store import LeaderStore
 from barnabas.broker.membership.log_dir_events import LogDirEvents
 from barnabas.broker.node.open import Storage
+from barnabas.broker.replicas.hosted import monotonic_ms
 from barnabas.broker.replicas.log_cleaner import CleanerSettings
 from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
@@ -164,6 +166,9 @@ def _open_replicas(
         topics=lambda: LeaderStore(membership.store),
         cleaner_settings=cleaner_settings if process.config.flag("log.cleaner.enable") else None,
     )
+    replicas.hosted.throttles = storage.config_handler.throttles
+    metrics.watch(metrics.leader_replication_rate, lambda: _rate(storage.config_handler.throttles.leader))
+    metrics.watch(metrics.follower_replication_rate, lambda: _rate(storage.config_handler.throttles.follower))
     replicas.start(after_clean_stop=storage.logs.were_clean)
     process.supervisor.spawn("log-dir-events", events.run())
     stack.push_async_callback(replicas.close)
@@ -171,6 +176,10 @@ def _open_replicas(
     show_purgatory(metrics, purgatories.topics)
     show_purgatory(metrics, purgatories.elections)
     return replicas
+
+
+def _rate(quota: ReplicationQuota) -> float:
+    return quota.rate.measure(monotonic_ms()).per_second
 
 
 def _open_controller(

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from barnabas.broker.core.divergence import Agreement, agreement
 from barnabas.broker.core.isr import SessionContact
+from barnabas.broker.core.replication_quota import ReplicationQuota, is_throttled
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.results import OffsetOutOfRange
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
@@ -233,12 +234,12 @@ class FetchSession:
             return True
         if self._updated and self._hosted.settings.replica_selector_class is not None:
             return True
-        if min_bytes == 1:
+        if min_bytes == 1 and not self._throttle.is_exceeded(monotonic_ms()):
             return bool(self._ready)
         available = 0
         for topic_partition in self._ready:
             partition = self._hosted.get(topic_partition)
-            if partition is not None:
+            if partition is not None and not self._is_held_back(partition):
                 fetched = self._partitions[topic_partition]
                 try:
                     available += partition.log.bytes_between(fetched.offset, partition.log.log_end_offset)
@@ -255,7 +256,7 @@ class FetchSession:
         remaining = max_bytes
         for topic_partition in tuple(self._ready):
             # A failed disk under an earlier partition may have removed this one.
-            if topic_partition in self._ready:
+            if topic_partition in self._ready and not self._waits(topic_partition):
                 sent = self._add_records(
                     response, topic_partition, remaining, at_least_one=remaining == max_bytes
                 )
@@ -271,6 +272,29 @@ class FetchSession:
         refused, self._refused = self._refused, {}
         response.partitions.extend(refused.values())
         return response
+
+    @property
+    def _throttle(self) -> ReplicationQuota:
+        return self._hosted.throttles.leader
+
+    def _waits(self, topic_partition: TopicPartition) -> bool:
+        partition = self._hosted.get(topic_partition)
+        return partition is not None and self._is_held_back(partition)
+
+    def _is_held_back(self, partition: HostedPartition) -> bool:
+        """Return whether the follower must wait: it is not in sync, throttled, and the rate is exceeded.
+
+        Source: ``ReplicaManager.shouldLeaderThrottle``.
+        """
+        return (
+            self.replica_id not in partition.replica.isr
+            and self._is_throttled(partition)
+            and self._throttle.is_exceeded(monotonic_ms())
+        )
+
+    def _is_throttled(self, partition: HostedPartition) -> bool:
+        replicas = partition.log.config.leader_replication_throttled_replicas
+        return is_throttled(replicas, partition.topic_partition.partition, self._hosted.broker_id)
 
     def _add_records(
         self, response: pb.FetchResponse, topic_partition: TopicPartition, room: int, *, at_least_one: bool
@@ -302,6 +326,8 @@ class FetchSession:
         if not found.records:
             return 0
         fetched.sent = True
+        if self._is_throttled(partition):
+            self._throttle.rate.record(len(found.records), monotonic_ms())
         partition.replica.sent(self.replica_id, found.next_offset)
         self._ready.pop(topic_partition, None)
         self._updated.pop(topic_partition, None)

@@ -23,8 +23,9 @@ from barnabas.broker.core.follower_fetch import (
 )
 from barnabas.broker.core.leader_epochs import EpochEndOffset
 from barnabas.broker.core.refusals import Refusal
+from barnabas.broker.core.replication_quota import is_throttled
 from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
-from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, BrokerEpoch, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
@@ -228,7 +229,7 @@ class FetchState:
                 )
                 self._back_off(partition.topic_partition)
                 return
-            self._name(partition.topic_partition)
+            self._fetch_on(partition, data, len(records))
         self._wait_ms.pop(partition.topic_partition, None)
         if data.log_start_offset > log.log_start_offset:
             log.raise_log_start(Offset(min(data.log_start_offset, log.log_end_offset)))
@@ -241,6 +242,36 @@ class FetchState:
         log.forget_replicated(partition.replica.high_watermark)
         if partition.replica.high_watermark > before:
             self._hosted.follower_may_give_more(partition.topic_partition)
+
+    def _fetch_on(self, partition: HostedPartition, data: pb.PartitionData, size: int) -> None:
+        """Fetch what follows: at once, or after a pause if the follower lags and is throttled.
+
+        Source: ``ReplicaFetcherThread.shouldFollowerThrottle`` of Kafka 2.8.
+        """
+        topic_partition, log = partition.topic_partition, partition.log
+        quota = self._hosted.throttles.follower
+        replicas = log.config.follower_replication_throttled_replicas
+        if not is_throttled(replicas, topic_partition.partition, self._hosted.broker_id):
+            self._name(topic_partition)
+            return
+        now_ms = monotonic_ms()
+        quota.rate.record(size, now_ms)
+        if data.high_watermark <= log.log_end_offset or not quota.is_exceeded(now_ms):
+            self._name(topic_partition)
+            return
+        self._stop_backing_off(topic_partition)
+        self._backing_off[topic_partition] = asyncio.get_running_loop().call_later(
+            quota.wait_ms(now_ms) / 1000, self._fetch_if_allowed, topic_partition
+        )
+
+    def _fetch_if_allowed(self, topic_partition: TopicPartition) -> None:
+        quota, now_ms = self._hosted.throttles.follower, monotonic_ms()
+        if quota.is_exceeded(now_ms):
+            self._backing_off[topic_partition] = asyncio.get_running_loop().call_later(
+                quota.wait_ms(now_ms) / 1000, self._fetch_if_allowed, topic_partition
+            )
+        else:
+            self._retry(topic_partition)
 
     def _truncate_diverging(self, partition: HostedPartition, leader_end: pb.EpochEndOffset) -> None:
         log = partition.log

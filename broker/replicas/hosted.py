@@ -18,6 +18,7 @@ from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.purgatory import DelayedOperationPurgatory
 from barnabas.broker.core.replica import Replica
 from barnabas.broker.core.replica_selection import RACK_AWARE, rack_aware
+from barnabas.broker.core.replication_quota import ReplicationThrottles
 from barnabas.broker.disk.errors import (
     CorruptLogError,
     KafkaStorageError,
@@ -147,6 +148,7 @@ class HostedPartitions:
         produces: The acks=all produces that wait for the high watermark, by partition.
         deletes: The deletions of records that wait for the followers' log starts, by partition.
         fetches: The long polls that wait for data, by partition; a follower's fetch waits under its session.
+        throttles: The throttles of replication.
         on_directory_failed: Called once for each log directory that fails, with its partitions.
         on_leadership_changed: Called with each partition whose role or leader epoch has changed, or that is
             no longer hosted.
@@ -169,6 +171,7 @@ class HostedPartitions:
         self.fetches: DelayedOperationPurgatory[Hashable] = DelayedOperationPurgatory(
             "Fetch", SystemTimer(), settings.fetch_purge_interval
         )
+        self.throttles = ReplicationThrottles()
         self._logs = logs
         self._metadata = metadata
         self._partitions: dict[TopicPartition, HostedPartition] = {}

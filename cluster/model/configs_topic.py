@@ -6,6 +6,7 @@ Source: ``kafka.log.LogConfig`` of release 2.8 (whose ranges may differ from the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -87,15 +88,26 @@ _COMBINED = {
 
 _BROKER_NAMES = {config.topic: config.name for config in BROKER_CONFIGS.values() if config.topic is not None}
 
+_REPLICA = re.compile("([0-9]+:[0-9]+)?")
+_REPLICAS = Rule(
+    lambda v: isinstance(v, tuple) and (v[:1] == ("*",) or all(map(_REPLICA.fullmatch, v))),
+    "the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],...",
+)
+
 _THROTTLES = (
     Config(
-        "leader.replication.throttled.replicas", Type.LIST, (), "The leaders whose replication is throttled."
+        "leader.replication.throttled.replicas",
+        Type.LIST,
+        (),
+        "The leaders whose replication is throttled.",
+        _REPLICAS,
     ),
     Config(
         "follower.replication.throttled.replicas",
         Type.LIST,
         (),
         "The followers whose replication is throttled.",
+        _REPLICAS,
     ),
 )
 

@@ -88,6 +88,8 @@ class Metrics:
     memory_pool_available: Gauge = field(init=False)
     memory_pool_used: Gauge = field(init=False)
     answer_bytes: Gauge = field(init=False)
+    leader_replication_rate: Gauge = field(init=False)
+    follower_replication_rate: Gauge = field(init=False)
     fetch_sessions: Gauge = field(init=False)
     fetch_session_partitions: Gauge = field(init=False)
     fetch_session_evictions: Counter = field(init=False)
@@ -259,6 +261,12 @@ _METRICS: dict[str, _Make] = {
         "kafka_network_SocketServer_MemoryPoolUsed", "Used bytes of queued.max.request.bytes"
     ),
     "answer_bytes": _gauge("barnabas_answers_held_bytes", "Answers that clients have not read, bytes"),
+    "leader_replication_rate": _gauge(
+        "kafka_server_LeaderReplication_byte_rate", "Bytes of throttled replicas sent to followers per second"
+    ),
+    "follower_replication_rate": _gauge(
+        "kafka_server_FollowerReplication_byte_rate", "Bytes of throttled replicas fetched per second"
+    ),
     "fetch_sessions": _gauge(
         "kafka_server_FetchSessionCache_NumIncrementalFetchSessions", "Incremental fetch sessions of clients"
     ),

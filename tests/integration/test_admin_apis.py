@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import subprocess
 import urllib.request
 from pathlib import Path
@@ -153,3 +154,27 @@ def test_log_directories_and_operations_are_described(cluster, orders, python_ad
     assert str(cluster.directory / "broker-1" / "two") in told
     metadata = python_admin.describe_cluster()
     assert metadata["cluster_id"]
+
+
+def reassign(cluster, plan, *flags):
+    """Run kafka-reassign-partitions.sh with a plan; what it printed."""
+    script = str(SCRIPTS / "kafka-reassign-partitions.sh")
+    command = [script, "--bootstrap-server", cluster.bootstrap, "--reassignment-json-file", str(plan), *flags]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_a_throttled_move_waits_until_its_throttle_is_lifted(cluster, python_admin, tmp_path):
+    python_admin.create_topics([kafka.admin.NewTopic("moved", -1, -1, replica_assignments={0: [1]})])
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "batch.size": 100_000})
+    for _ in range(30):
+        producer.produce("moved", b"x" * 90_000, partition=0)
+    assert producer.flush(60) == 0
+    plan = tmp_path / "plan.json"
+    partition = {"topic": "moved", "partition": 0, "replicas": [1, 2]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [partition]}))
+    reassign(cluster, plan, "--execute", "--throttle", "1")
+    name = "kafka_server_LeaderReplication_byte_rate"
+    wait_until(lambda: (cluster.brokers[1].gauge(name) or 0) > 1, "throttled bytes")
+    assert "is still in progress" in reassign(cluster, plan, "--verify", "--preserve-throttles")
+    reassign(cluster, plan, "--execute", "--additional", "--throttle", "100000000")
+    wait_until(lambda: "is complete" in reassign(cluster, plan, "--verify"), "the end of the move")

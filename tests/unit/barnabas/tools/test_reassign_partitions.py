@@ -235,8 +235,7 @@ def test_a_throttle_is_set_before_anything_moves(run: Any) -> None:
 
 def test_a_partition_that_is_not_there_cannot_be_throttled(run: Any) -> None:
     file = '{"partitions":[{"topic":"t","partition":9,"replicas":[3]}]}'
-    err = f"{tool.NO_EFFECT}\n"
-    code, out = run(Admin(), "--execute", "--throttle", "5", *WITH_FILE, file=file, err=err)
+    code, out = run(Admin(), "--execute", "--throttle", "5", *WITH_FILE, file=file)
     assert (code, out.splitlines()[-1]) == (
         1,
         "Error: Trying to reassign a topic partition t-9 with 0 replicas",

@@ -197,9 +197,21 @@ FIELDS = {
 """Of each topic setting: the broker's, a value that is nobody's default, and what logs go by then."""
 
 
+THROTTLED = {"leader_replication_throttled_replicas", "follower_replication_throttled_replicas"}
+"""The lists of a topic that no broker has a default of."""
+
+
+def test_a_topic_lists_its_throttled_replicas():
+    config = parse({"zookeeper.connect": "z"}, hostname="here")[0]
+    own = config.log_config({name.replace("_", "."): "0:1,1:2" for name in THROTTLED})
+    assert {getattr(own, name) for name in THROTTLED} == {frozenset({"0:1", "1:2"})}
+    assert {getattr(config.log_config({}), name) for name in THROTTLED} == {frozenset()}
+
+
 def test_every_field_of_a_log_is_set_by_something():
     assert {field.name for field in fields(LogConfig)} == {
         "cleanup_policy",
+        *THROTTLED,
         *(field for _, _, field, _ in FIELDS.values()),
     }
 

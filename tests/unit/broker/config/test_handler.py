@@ -109,3 +109,14 @@ async def test_quotas_are_replaced_by_what_is_read(room):
     assert held == {app: {"request_percentage": 1.5}}
     handler.quotas_changed({}, are_all=True)
     assert held == {}
+
+
+async def test_the_rates_of_throttled_replication_are_this_brokers(room):
+    throttles = room.applier.throttles
+    rates = {"leader.replication.throttled.rate": "1000", "follower.replication.throttled.rate": "much"}
+    room.applier.brokers_default_changed(rates)
+    assert (throttles.leader.limit, throttles.follower.limit) == (None, None)
+    room.applier.own_changed(rates)
+    assert (throttles.leader.limit, throttles.follower.limit) == (1000.0, None)
+    room.applier.own_changed({})
+    assert (throttles.leader.limit, throttles.follower.limit) == (None, None)

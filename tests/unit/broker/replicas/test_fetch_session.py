@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.replicas.fetch_session import FetchSession
+from barnabas.broker.replicas.hosted import monotonic_ms
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
@@ -448,3 +449,43 @@ async def test_an_answer_repeats_what_was_asked(room, follower):
     follower.ask(asked)
     data = follower.answer()[TP]
     assert (data.fetch_id, data.fetch_offset) == (7, 0)
+
+
+@pytest.fixture
+def throttled(room):
+    """Led with two followers, 2 of them not in sync; whatever is sent exceeds the leader's rate."""
+    partition = room.lead(isr=(1, 3))
+    everyone = frozenset({"*"})
+    partition.log.config = replace(partition.log.config, leader_replication_throttled_replicas=everyone)
+    room.hosted.throttles.leader.limit = 1.0
+    room.write(partition, b"a" * 100)
+    return partition
+
+
+@pytest.mark.parametrize("min_bytes", [1, 2])
+async def test_a_throttled_follower_waits_for_its_records_while_the_rate_is_exceeded(
+    room, follower, throttled, min_bytes
+):
+    follower.ask(named(0))
+    assert follower.session.has_enough(min_bytes)
+    assert TP in follower.answer()
+    room.write(throttled, b"b")
+    follower.ask(named(0))
+    assert not follower.session.has_enough(min_bytes)
+    assert follower.answer() == {}
+    room.hosted.throttles.leader.limit = None
+    assert follower.session.has_enough(min_bytes)
+    assert TP in follower.answer()
+    assert room.hosted.throttles.leader.rate.measure(monotonic_ms()).per_second > 0
+
+
+async def test_a_follower_in_sync_never_waits_and_another_topic_is_sent(room, follower, throttled):
+    throttled.replica.isr = (1, 2)
+    room.hosted.throttles.leader.rate.record(10**6, monotonic_ms())
+    follower.ask(named(0))
+    assert TP in follower.answer()
+    throttled.replica.isr = (1,)
+    other = room.lead(topic_partition=OTHER)
+    room.write(other, b"b")
+    follower.ask(named(0), named(0, OTHER))
+    assert set(follower.answer()) == {OTHER}

@@ -275,3 +275,33 @@ async def test_consumers_here_hear_of_a_high_watermark_that_rises(room, followed
     followed.take(data(high_watermark=6))
     assert told == [TP]
     assert partition.replica.high_watermark == 6
+
+
+@pytest.fixture
+def throttled(room, partition):
+    """The follower's rate of this partition is exceeded by whatever it fetches."""
+    everyone = frozenset({"0:1"})
+    partition.log.config = replace(partition.log.config, follower_replication_throttled_replicas=everyone)
+    room.hosted.throttles.follower.limit = 1.0
+    return partition
+
+
+async def test_a_throttled_follower_that_lags_fetches_on_when_the_rate_has_fallen(
+    room, followed, throttled, due
+):
+    due.clear()
+    followed.take(data(records=fetched(room, 6, b"x"), high_watermark=100))
+    assert throttled.log.log_end_offset == 7
+    assert (named(followed), list(followed._backing_off)) == ([], [TP])
+    followed._fetch_if_allowed(TP)
+    assert (named(followed), due.is_set()) == ([], False)
+    room.hosted.throttles.follower.limit = None
+    followed._fetch_if_allowed(TP)
+    assert (named(followed), due.is_set()) == ([(TP, 7)], True)
+    assert followed._backing_off == {}
+
+
+async def test_a_throttled_follower_that_has_everything_asks_on(room, followed, throttled):
+    followed.take(data(records=fetched(room, 6, b"x"), high_watermark=7))
+    assert named(followed) == [(TP, 7)]
+    assert throttled.log.log_end_offset == 7
