@@ -71,10 +71,12 @@ class SegmentCheck:
 
     Attributes:
         damaged: The damage found so far.
+        is_finished: Whether the whole segment has been checked, or its file is gone.
     """
 
     def __init__(self, span: SegmentSpan) -> None:
         self.damaged: list[DamagedRange] = []
+        self.is_finished = False
         self._span = span
         self._fd: int | None = None
         self._steps: Iterator[int] | None = None
@@ -89,12 +91,14 @@ class SegmentCheck:
             try:
                 self._fd = open_to_read(self._span.path)
             except FileNotFoundError:
+                self.is_finished = True
                 return 0  # Retention or a truncation has removed the segment.
             self._steps = self._run(self._fd)
         done = 0
         while done < max_bytes:
             size = next(self._steps, 0)
             if not size:
+                self.is_finished = True
                 break
             done += size
         return done

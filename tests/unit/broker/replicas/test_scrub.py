@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.replicas.scrub import LogScrub
+from barnabas.broker.replicas import scrub as scrub_module
+from barnabas.broker.replicas.scrub import LEAST_PAUSE_S, LogScrub, pause_s
 from barnabas.cluster.model.ids import TopicPartition
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
@@ -24,7 +25,8 @@ def found():
 
 
 @pytest.fixture
-def scrub(room, found):
+def scrub(room, found, monkeypatch):
+    monkeypatch.setattr(scrub_module, "LEAST_PAUSE_S", 0.0)
     return LogScrub(room.hosted, lambda *damage: found.append(damage))
 
 
@@ -87,3 +89,31 @@ async def test_a_disk_that_refuses_takes_its_directory_offline(room, scrub, monk
     await scrub.check_all()
     assert room.hosted.get(TP) is None
     assert list(room.logs.offline) == [room.logs.live[0] if room.logs.live else next(iter(room.logs.offline))]
+
+
+@pytest.mark.parametrize(
+    ("size", "took_s", "pause"),
+    [
+        (1 << 20, 0.01, 0.99),  # the rate of the settings
+        (1 << 20, 0.5, 2.0),  # small batches: a fifth of the time
+        (2_000, 0.0001, LEAST_PAUSE_S),  # one of many small logs
+        (0, 0.0, LEAST_PAUSE_S),
+    ],
+)
+def test_a_pause_keeps_the_rate_spares_the_cpu_and_is_never_none(size, took_s, pause):
+    assert pause_s(size, took_s, 1 << 20) == pytest.approx(pause)
+
+
+async def test_an_empty_log_costs_no_pause_and_no_thread(room, scrub, monkeypatch):
+    """5,000 empty logs took 60 % of the event loop, one after the other on the directory's thread."""
+    partition = room.lead(isr=(1,))
+    monkeypatch.setattr(partition.log, "on_disk_thread", lambda _: pytest.fail("there is nothing to check"))
+    await scrub.check_all()
+
+
+async def test_a_segment_in_one_piece_is_asked_for_once(room, scrub, monkeypatch):
+    partition = fill(room, TP)
+    asked, real = [], partition.log.on_disk_thread
+    monkeypatch.setattr(partition.log, "on_disk_thread", lambda work: asked.append(1) or real(work))
+    await scrub.check_all()
+    assert len(asked) == len(partition.log.spans())
