@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -53,7 +54,8 @@ class LogDirs:
 
         Raises:
             InconsistentDirectoryError: A directory is configured twice, locked by another process, or belongs
-                to another broker or cluster (nothing was changed then), or two hold the same partition.
+                to another broker or cluster (nothing was changed then), or two hold logs of a
+                partition that are of one topic.
             KafkaStorageError: No directory can be used.
         """
         _refuse_the_same(directories)
@@ -61,7 +63,7 @@ class LogDirs:
         try:
             self._lock(directories)
             self._load()
-            self._refuse_duplicates()
+            self._settle_duplicates()
         except InconsistentDirectoryError:
             for log_dir in self._live.values():
                 log_dir.abandon()
@@ -165,8 +167,10 @@ class LogDirs:
             KafkaStorageError: The disk refused: the log is still there, and its directory offline.
         """
         log_dir = self._holder(topic_partition)
-        if log_dir is None:
-            return
+        if log_dir is not None:
+            self._put_aside(log_dir, topic_partition, because)
+
+    def _put_aside(self, log_dir: LogDir, topic_partition: TopicPartition, because: str) -> None:
         end_offset = log_dir.logs[topic_partition].log_end_offset
         try:
             renamed = log_dir.put_aside(topic_partition)
@@ -282,18 +286,35 @@ class LogDirs:
         if not self._live:
             raise next(iter(self._offline.values()))
 
-    def _refuse_duplicates(self) -> None:
-        seen: dict[TopicPartition, Path] = {}
-        for path, log_dir in self._live.items():
-            for tp in log_dir.logs:
-                if tp in seen:
+    def _settle_duplicates(self) -> None:
+        """Put aside the log of a deleted topic if another directory has that of a later topic of its name.
+
+        Raises:
+            InconsistentDirectoryError: Two logs of a partition are of one topic, as far as is known.
+        """
+        holders: dict[TopicPartition, LogDir] = {}
+        strays: list[tuple[LogDir, TopicPartition]] = []
+        for log_dir in self._live.values():
+            for tp, log in log_dir.logs.items():
+                holder = holders.setdefault(tp, log_dir)
+                if holder is log_dir:
+                    continue
+                if _is_former(holder.logs[tp], log):
+                    strays.append((holder, tp))
+                    holders[tp] = log_dir
+                elif _is_former(log, holder.logs[tp]):
+                    strays.append((log_dir, tp))
+                else:
                     raise InconsistentDirectoryError(
-                        f"{tp} lies both in {_dated(seen[tp], tp)} and in {_dated(path, tp)}. One of the "
-                        "directories was offline while the log was created in the other. Move one log out "
-                        "of log.dirs, usually the one written earlier, start again, and keep it until the "
-                        "partition is in sync"
+                        f"{tp} lies both in {_dated(holder.path, tp)} and in {_dated(log_dir.path, tp)}. One "
+                        "of the directories was offline while the log was created in the other. Move one "
+                        "log out of log.dirs, usually the one written earlier, start again, and keep it "
+                        "until the partition is in sync"
                     )
-                seen[tp] = path
+        for log_dir, tp in strays:
+            if log_dir.path in self._live:  # the disk may have refused another stray
+                with suppress(KafkaStorageError):
+                    self._put_aside(log_dir, tp, "it is of a former topic of that name")
 
     def _holder(self, topic_partition: TopicPartition) -> LogDir | None:
         return next((d for d in self._live.values() if topic_partition in d.logs), None)
@@ -344,6 +365,11 @@ def _refuse_the_same(directories: Sequence[Path]) -> None:
         if real in seen:
             raise InconsistentDirectoryError(f"{seen[real]} and {path} of log.dirs are one directory")
         seen[real] = path
+
+
+def _is_former(log: Log, other: Log) -> bool:
+    """Return whether ``log`` is of a deleted topic, and ``other`` of a later one of that name."""
+    return log.topic is not None and other.topic is not None and log.topic.precedes(other.topic)
 
 
 def _dated(path: Path, topic_partition: TopicPartition) -> str:

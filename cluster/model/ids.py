@@ -51,3 +51,10 @@ class TopicIdentity(NamedTuple):
     def denies(self, other: TopicIdentity) -> bool:
         """Whether ``other`` is certainly another topic; identities of two trees cannot be compared."""
         return self.tree == other.tree and self.topic != other.topic
+
+    def precedes(self, other: TopicIdentity) -> bool:
+        """Return whether ``other`` is certainly a later topic, so that this one was deleted before.
+
+        Two topics of one name never exist at the same time, and czxids only rise within a tree.
+        """
+        return self.tree == other.tree and self.topic < other.topic

@@ -13,6 +13,7 @@ import pytest
 from barnabas.broker.core.compaction import log_to_clean
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.disk import files, topic_identity
+from barnabas.broker.disk import log_dir as log_dir_module
 from barnabas.broker.disk.cleaning import NewSegment, clean
 from barnabas.broker.disk.compaction import CleanerMemory
 from barnabas.broker.disk.errors import (
@@ -417,3 +418,48 @@ def test_a_segment_that_was_compacted_stays_open_for_its_readers_for_a_while(tmp
     dirs.purge_deleted()
     assert former.is_closed
     assert not list(log.directory.glob("*.deleted"))
+
+
+@pytest.fixture
+def lay_twice(open_dirs, paths, batch):
+    """Leaves a log of one partition in both directories, each of the topic given for it."""
+
+    def lay(*identities):
+        for path, identity in zip(paths, identities, strict=True):
+            dirs = open_dirs(path)
+            log = dirs.get_or_create(tp(0))
+            log.append_as_leader(batch(1), EPOCH)
+            if identity is not None:
+                log.identify(identity)
+            dirs.close()
+
+    return lay
+
+
+@pytest.mark.parametrize("former", [0, 1])
+def test_of_a_log_in_two_directories_that_of_the_deleted_topic_is_a_stray(
+    open_dirs, paths, lay_twice, former
+):
+    """A directory was offline while its topic was deleted and created again: the broker did not start."""
+    lay_twice(*((FIRST, SECOND) if former == 0 else (SECOND, FIRST)))
+    dirs = open_dirs(*paths)
+    assert (dirs.get(tp(0)).topic, dirs.get(tp(0)).directory.parent) == (SECOND, paths[1 - former])
+    assert [len(list(path.glob("events-0.*-stray"))) for path in paths] == [1 - former, former]
+
+
+@pytest.mark.parametrize("other", [FIRST, None, TopicIdentity(1800, 9)])
+def test_a_log_in_two_directories_of_one_topic_is_for_a_person_to_choose(open_dirs, paths, lay_twice, other):
+    lay_twice(FIRST, other)
+    with pytest.raises(InconsistentDirectoryError, match="events-0 lies both in"):
+        open_dirs(*paths)
+    assert all((path / "events-0").is_dir() for path in paths)
+
+
+def test_a_directory_that_keeps_a_stray_log_is_offline(open_dirs, paths, lay_twice, monkeypatch):
+    lay_twice(FIRST, SECOND)
+
+    def refuse(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(log_dir_module, "rename", refuse)
+    assert open_dirs(*paths).live == paths[1:]

@@ -20,6 +20,13 @@ def test_the_two_values_that_are_no_leader_are_those_of_the_wire() -> None:
     assert (NO_LEADER, LEADER_DURING_DELETE) == (-1, -2)
 
 
+@pytest.mark.parametrize(
+    ("other", "precedes"), [((5, 8), False), ((5, 7), False), ((5, 9), True), ((6, 9), False)]
+)
+def test_the_lower_czxid_of_a_tree_is_of_the_former_topic(other: tuple[int, int], precedes: bool) -> None:
+    assert TopicIdentity(5, 8).precedes(TopicIdentity(*other)) is precedes
+
+
 @pytest.mark.parametrize(("other", "is_denied"), [((5, 8), False), ((5, 9), True), ((6, 9), False)])
 def test_topics_of_one_tree_are_distinguished(other: tuple[int, int], is_denied: bool) -> None:
     assert TopicIdentity(5, 8).denies(TopicIdentity(*other)) is is_denied
