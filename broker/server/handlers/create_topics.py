@@ -49,10 +49,11 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     results |= contradictions
     if not validate_only:
         results |= await await_leaders(context, results.values(), patience)
-    answers = {}
+    answers: dict[str, Answer] = {}
+    described = _Described(context, request)
     async for topic in paced(body.topics):
         if topic.name not in answers:
-            answers[topic.name] = _result(context, request, topic, results[topic.name])
+            answers[topic.name] = _result(described, request, topic, results[topic.name])
     await freed_in_turns(wanted, results, contradictions)
     return request.answer("CreateTopicsResponse", throttle_time=NO_THROTTLE, topics=tuple(answers.values()))
 
@@ -110,7 +111,36 @@ def _new_topic(topic: Any) -> NewTopic:
     )
 
 
-def _result(context: ServerContext, request: Request, topic: Any, result: TopicResult) -> Answer:
+class _Described:
+    """The settings of the topics of one request; topics with the same settings share their answers."""
+
+    def __init__(self, context: ServerContext, request: Request) -> None:
+        self._context = context
+        self._request = request
+        self._by_settings: dict[frozenset[tuple[str, str]], tuple[Answer, ...]] = {}
+
+    def configs(self, topic: Any) -> tuple[Answer, ...]:
+        """Return the settings of a created topic, with the sources of their values (KIP-525)."""
+        if self._request.version < _CONFIGS_SINCE:
+            return ()
+        own = {config.name: config.value for config in topic.configs}
+        settings = frozenset(own.items())
+        if settings not in self._by_settings:
+            self._by_settings[settings] = tuple(
+                self._request.answer(
+                    "CreatableTopicConfigs",
+                    name=each.name,
+                    value=each.value,
+                    read_only=each.read_only,
+                    config_source=each.source,
+                    is_sensitive=each.is_sensitive,
+                )
+                for each in describe_topic(self._context.broker_settings(), own)
+            )
+        return self._by_settings[settings]
+
+
+def _result(described: _Described, request: Request, topic: Any, result: TopicResult) -> Answer:
     return request.answer(
         "CreatableTopicResult",
         name=result.name,
@@ -120,23 +150,5 @@ def _result(context: ServerContext, request: Request, topic: Any, result: TopicR
         num_partitions=result.partitions,
         replication_factor=result.replication_factor,
         # Never null: Java's admin client and Kafka Connect would crash.
-        configs=_configs(context, request, topic) if result.error is ErrorCode.NONE else (),
-    )
-
-
-def _configs(context: ServerContext, request: Request, topic: Any) -> tuple[Answer, ...]:
-    """Return the settings of a created topic, with the sources of their values (KIP-525)."""
-    if request.version < _CONFIGS_SINCE:
-        return ()
-    own = {config.name: config.value for config in topic.configs}
-    return tuple(
-        request.answer(
-            "CreatableTopicConfigs",
-            name=each.name,
-            value=each.value,
-            read_only=each.read_only,
-            config_source=each.source,
-            is_sensitive=each.is_sensitive,
-        )
-        for each in describe_topic(context.broker_settings(), own)
+        configs=described.configs(topic) if result.error is ErrorCode.NONE else (),
     )

@@ -7,7 +7,7 @@ from aiokafka.record.default_records import DefaultRecordBatch
 
 from barnabas.broker.core.batch_builder import BatchBuilder, varint
 from barnabas.broker.core.record_batch import HEADER_SIZE, Codec
-from barnabas.broker.core.records import decompress, key_values
+from barnabas.broker.core.records import CorruptRecordsError, decompress, key_values
 
 NOW = 1_700_000_000_000
 
@@ -29,6 +29,16 @@ def test_records_are_read_back(codec):
     assert [(each.offset, each.key, each.value) for each in read] == [
         (number, *each) for number, each in enumerate(written)
     ]
+
+
+def test_a_value_that_reaches_into_the_next_record_is_refused():
+    batch = builder()
+    batch.add(b"k", b"vv")
+    batch.add(b"k", b"vv")
+    built = batch.build(Codec.UNCOMPRESSED)
+    longer = bytes(decompress(built)).replace(varint(2) + b"vv", varint(5) + b"vv", 1)
+    with pytest.raises(CorruptRecordsError, match="the record at offset 0 is not filled by what it holds"):
+        list(key_values(built.header, longer))
 
 
 def test_another_library_reads_the_same():
