@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar, assert_never
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
@@ -254,6 +254,8 @@ class FetchSessionCache(Generic[W]):
                 return SessionAnswer(self._create(context, news, now_ms))
             case Kind.INCREMENTAL:
                 return self._told(context, news)
+            case unknown:
+                assert_never(unknown)
 
     @staticmethod
     def throttled(context: FetchContext[W]) -> SessionAnswer:

@@ -84,7 +84,7 @@ def broker_2() -> str:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with spark_session("barnabas tests", brief=True) as session:
+    with spark_session(brief=True) as session:
         yield session
 
 

@@ -76,6 +76,15 @@ def test_the_high_watermark_moves_when_the_last_member_has_fetched(leader):
     assert leader.high_watermark == 10
 
 
+def test_followers_are_viewed_with_their_racks_and_how_long_they_have_lagged(leader):
+    leader.appended(10, 1)
+    fetch(leader, 2, 10, 10, now=40)
+    views = {view.broker_id: view for view in leader.views({2: "near", 3: None}.get, 100)}
+    assert views.keys() == {2, 3}
+    assert (views[2].rack, views[2].log_end_offset, views[2].lag_ms) == ("near", 10, 60)
+    assert (views[3].rack, views[3].log_end_offset) == (None, -1)
+
+
 def test_a_new_leader_keeps_it_until_all_members_have_fetched():
     replica = Replica(1, TP, LAG, 5)
     assert replica.become_leader(order(epoch=3), 9, 0)
