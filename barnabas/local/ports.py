@@ -109,7 +109,7 @@ def free_ports(count: int) -> list[int]:
     taken = list(itertools.islice(free, count))
     if len(taken) < count:
         raise PortError(f"fewer than {count} free ports from {_FIRST} to {_LAST}")
-    _cursor.next = taken[-1] + 1
+    _cursor.next = numbers[(taken[-1] + 1 - _FIRST) % len(numbers)]
     return taken
 
 
