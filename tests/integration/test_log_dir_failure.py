@@ -13,6 +13,8 @@ from tests.trial import Trial
 
 OVERRIDES = {
     "log.dirs": "data/one,data/two",
+    # Few enough that a topic created beside it still has replicas in both directories.
+    "offsets.topic.num.partitions": "1",
     "replica.high.watermark.checkpoint.interval.ms": "500",
     "num.partitions": "4",
     "default.replication.factor": "3",
